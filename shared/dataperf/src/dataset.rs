@@ -7,11 +7,10 @@ use crate::Digest;
 use crate::benchmark::Benchmark;
 use crate::closed::{ClosedTask, Seed};
 pub use crate::errors::DatasetError;
-use crate::errors::NotScored;
+use crate::errors::{NotScored, unknown_leaderboard};
 pub use crate::files::{Files, FrozenFiles, Integrity};
 use crate::files::{MakeRoom, lock};
 use crate::frozen::Manifest;
-use crate::in_force::unknown_leaderboard;
 use crate::ports::bucket::Bucket;
 
 /// The prefix of a data set's objects in the datasets bucket, with the slash at its end.

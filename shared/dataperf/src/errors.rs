@@ -1,8 +1,9 @@
 //! Why a data set can't be read, and why an artifact has no score.
 
 use crate::frozen::FrozenError;
+use crate::offer;
 use crate::ports::PortError;
-use crate::rejection::{Reason, Rejection};
+use crate::rejection::{Reason, Rejection, quote};
 
 /// Why a data set could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -55,4 +56,17 @@ impl From<FrozenError> for NotScored {
     fn from(error: FrozenError) -> Self {
         Self::Dataset(error.into())
     }
+}
+
+/// The rejection of an upload to a board that there is not, with the boards there are.
+pub(crate) fn unknown_leaderboard<'a>(
+    leaderboard: &str,
+    known: impl IntoIterator<Item = &'a String>,
+) -> Reason {
+    let message = format!(
+        "there is no leaderboard {}: {}",
+        quote(leaderboard),
+        offer(leaderboard, known)
+    );
+    Reason::new("unknown_leaderboard", "", message)
 }

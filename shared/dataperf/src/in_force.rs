@@ -8,12 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
 use crate::dataset::dataset_prefix;
-use crate::errors::{DatasetError, NotScored};
+use crate::errors::{DatasetError, NotScored, unknown_leaderboard};
 use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};
-use crate::rejection::{Reason, quote};
-use crate::{Digest, Timestamp, offer};
+use crate::{Digest, Timestamp};
 
 /// The object is no larger: some ten thousand boards.
 const MAX_BYTES: u64 = 1 << 20;
@@ -223,19 +222,6 @@ impl InForce {
             }),
         }
     }
-}
-
-/// The rejection of an upload to a board that there is not, with the boards there are.
-pub(crate) fn unknown_leaderboard<'a>(
-    leaderboard: &str,
-    known: impl IntoIterator<Item = &'a String>,
-) -> Reason {
-    let message = format!(
-        "there is no leaderboard {}: {}",
-        quote(leaderboard),
-        offer(leaderboard, known)
-    );
-    Reason::new("unknown_leaderboard", "", message)
 }
 
 /// The manifest of a published data set.
