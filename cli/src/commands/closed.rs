@@ -436,7 +436,7 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
         None => only_leaderboard::<B>(&args.dataset)?,
     };
     let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Digests).await?;
-    dataset.has_board(&leaderboard)?;
+    dataset.check_board(&leaderboard)?;
     let task = dataset.closed_task(&leaderboard).await?;
     let (task, seed) = task.with_context(|| {
         format!(

@@ -254,7 +254,7 @@ fn known_board<B: Benchmark>(
     dataset: &Dataset<B>,
     leaderboard: &str,
 ) -> Result<Result<(), Rejection>, Fault> {
-    match dataset.has_board(leaderboard) {
+    match dataset.check_board(leaderboard) {
         Ok(()) => Ok(Ok(())),
         Err(not_scored) => Ok(Err(not_scored.rejection().map_err(unusable)?)),
     }

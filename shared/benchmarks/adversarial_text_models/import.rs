@@ -61,7 +61,16 @@ impl Import for AdversarialTextModels {
         let mut problems = wrong(&document);
         let (mut items, mut ids) = (Vec::new(), BTreeSet::new());
         progress.begin("rounds", document.rounds.len() as u64);
+        let mut read = BTreeMap::new();
         for (round, directory) in &document.rounds {
+            if let Some(other) = read.insert(directory, round) {
+                problems.push(format!(
+                    "the rounds {} and {} name the same directory, and every example is asked once: leave one of them out",
+                    quote(other),
+                    quote(round)
+                ));
+                continue;
+            }
             let path = from
                 .join(directory)
                 .join(format!("{}.jsonl", document.part.as_str()));

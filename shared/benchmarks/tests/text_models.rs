@@ -271,12 +271,19 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
     ];
     let lines = rows.map(|row| row.to_string()).join("\n");
     fs::write(from.path().join("r/test.jsonl"), lines + "\n\n").unwrap();
-    let problems = refused("title: t\nrounds: {r: r, same: r}\n");
+    fs::create_dir(from.path().join("copy")).unwrap();
+    fs::copy(
+        from.path().join("r/test.jsonl"),
+        from.path().join("copy/test.jsonl"),
+    )
+    .unwrap();
+    let problems = refused("title: t\nrounds: {r: r, copy: copy, same: r}\n");
     for said in [
         "line 2: it is of the part `train`",
         "line 3: it has no text",
         "line 4: `wet` is no answer",
         "`one` stands here or in another round already",
+        "the rounds `r` and `same` name the same directory",
     ] {
         assert!(
             problems.iter().any(|problem| problem.contains(said)),

@@ -111,11 +111,11 @@ impl<B: Benchmark> Dataset<B> {
         Ok(frozen)
     }
 
-    /// Whether it has a board of this name.
+    /// Refuses a board that the data set has not.
     ///
     /// # Errors
-    /// [`NotScored`]: the rejection of what was sent to a board that it has not, or the manifest can't be read.
-    pub fn has_board(&self, leaderboard: &str) -> Result<(), NotScored> {
+    /// [`NotScored`]: the rejection of what was sent to such a board, or the manifest can't be read.
+    pub fn check_board(&self, leaderboard: &str) -> Result<(), NotScored> {
         let boards = B::leaderboards(self.manifest())?;
         if boards.iter().any(|board| board.name == leaderboard) {
             return Ok(());
@@ -124,7 +124,7 @@ impl<B: Benchmark> Dataset<B> {
         Err(unknown_leaderboard(leaderboard, names).into())
     }
 
-    /// What a program is given of a board that [there is](Self::has_board), and the seed of its random numbers; `None` where the
+    /// What a program is given of a board that [the data set has](Self::check_board), and the seed of its random numbers; `None` where the
     /// benchmark has no closed boards.
     ///
     /// # Errors

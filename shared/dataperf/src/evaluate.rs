@@ -160,7 +160,7 @@ async fn checked<B: Benchmark>(
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<(Arc<B::Frozen>, B::Checked), NotScored> {
-    dataset.has_board(leaderboard)?;
+    dataset.check_board(leaderboard)?;
     if artifact.len() as u64 > B::MAX_ARTIFACT_BYTES {
         return Err(too_large(B::MAX_ARTIFACT_BYTES, artifact.len() as u64).into());
     }

@@ -44,7 +44,7 @@ const MOST_RATE: f64 = 1e9;
 /// A rate with which nothing can be exchanged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "the rate `{name}` is {value} and has to be a number from {LEAST_RATE} to {MOST_RATE}: say how much of it is worth a point of performance"
+    "the rate `{name}` is {value:?} and has to be a number from {LEAST_RATE} to {MOST_RATE}: say how much of it is worth a point of performance"
 )]
 pub struct UnusableRates {
     /// The rate.
