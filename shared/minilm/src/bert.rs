@@ -1,10 +1,13 @@
-//! BERT's encoder (Devlin et al. 2018), for one text at a time.
+//! BERT's encoder (Devlin et al. 2018). The tokens of several texts are the rows of one matrix, so that the weights are read
+//! once for all of them; only attention tells the texts apart.
+
+use std::ops::Range;
 
 use ndarray::{Array2, ArrayView2, Axis, s};
 use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 
-use crate::numbers::{gelu, mean_row, normalise_rows, product, softmax_rows};
+use crate::numbers::{gelu_rows, mean_row, normalise_rows, product, softmax_rows};
 
 /// What of the original package's `config.json` the encoder's form depends on.
 #[derive(Debug, Clone, Deserialize)]
@@ -139,13 +142,21 @@ impl Bert {
         })
     }
 
-    /// The mean of the last layer's states of one text's tokens.
+    /// For each text the mean of the last layer's states of its tokens: `hidden_size` numbers. It is the same whatever other
+    /// texts there are.
     ///
     /// # Errors
-    /// A token that the model does not have, or more tokens than it has positions for.
-    pub(crate) fn mean_state(&self, tokens: &[u32]) -> Result<Vec<f32>, String> {
-        let mut embedded = Array2::zeros((tokens.len(), self.words.ncols()));
-        for (position, (&token, mut row)) in tokens.iter().zip(embedded.rows_mut()).enumerate() {
+    /// A token that the model does not have, or more tokens of a text than it has positions for.
+    pub(crate) fn mean_states(&self, texts: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, String> {
+        let mut texts_rows: Vec<Range<usize>> = Vec::with_capacity(texts.len());
+        for tokens in texts {
+            let start = texts_rows.last().map_or(0, |rows| rows.end);
+            texts_rows.push(start..start + tokens.len());
+        }
+        let n_tokens = texts_rows.last().map_or(0, |rows| rows.end);
+        let mut embedded = Array2::zeros((n_tokens, self.words.ncols()));
+        let tokens = texts.iter().flat_map(|tokens| tokens.iter().enumerate());
+        for ((position, &token), mut row) in tokens.zip(embedded.rows_mut()) {
             let token = token as usize;
             if token >= self.words.nrows() || position >= self.positions.nrows() {
                 return Err(format!(
@@ -165,8 +176,11 @@ impl Bert {
         let last = self
             .layers
             .iter()
-            .fold(embedded, |states, layer| layer.apply(&states));
-        Ok(mean_row(&last))
+            .fold(embedded, |states, layer| layer.apply(&states, &texts_rows));
+        let texts_rows = texts_rows.into_iter();
+        Ok(texts_rows
+            .map(|rows| mean_row(last.slice(s![rows, ..])))
+            .collect())
     }
 }
 
@@ -203,14 +217,16 @@ impl Layer {
         })
     }
 
-    fn apply(&self, states: &Array2<f32>) -> Array2<f32> {
-        let attended = self.attended.apply(&self.attend(states));
+    fn apply(&self, states: &Array2<f32>, texts_rows: &[Range<usize>]) -> Array2<f32> {
+        let attended = self.attended.apply(&self.attend(states, texts_rows));
         let states = self.attended_norm.apply(states + &attended);
-        let narrowed = self.narrow.apply(&self.widen.apply(&states).mapv_into(gelu));
-        self.norm.apply(states + &narrowed)
+        let mut widened = self.widen.apply(&states);
+        gelu_rows(&mut widened);
+        self.norm.apply(states + &self.narrow.apply(&widened))
     }
 
-    fn attend(&self, states: &Array2<f32>) -> Array2<f32> {
+    /// Tokens look at those of their own text, whose rows are together.
+    fn attend(&self, states: &Array2<f32>, texts_rows: &[Range<usize>]) -> Array2<f32> {
         let head_width = states.ncols() / self.n_heads;
         let scale = (1.0 / (head_width as f64).sqrt()) as f32;
         let (query, key, value) = (
@@ -219,13 +235,17 @@ impl Layer {
             self.value.apply(states),
         );
         let mut mixed = Array2::zeros(states.raw_dim());
-        for (head, mut out) in mixed.axis_chunks_iter_mut(Axis(1), head_width).enumerate() {
-            let cols = head * head_width..(head + 1) * head_width;
-            let [query, key, value] = [&query, &key, &value].map(|part| part.slice(s![.., cols.clone()]));
-            let mut shares = product(rows(query).view(), rows(key.t()).view());
-            shares.mapv_inplace(|score| score * scale);
-            softmax_rows(&mut shares);
-            out.assign(&product(shares.view(), rows(value).view()));
+        for text in texts_rows {
+            let mut mixed = mixed.slice_mut(s![text.clone(), ..]);
+            for (head, mut out) in mixed.axis_chunks_iter_mut(Axis(1), head_width).enumerate() {
+                let cols = head * head_width..(head + 1) * head_width;
+                let [query, key, value] =
+                    [&query, &key, &value].map(|part| part.slice(s![text.clone(), cols.clone()]));
+                let mut shares = product(rows(query).view(), rows(key.t()).view());
+                shares.mapv_inplace(|score| score * scale);
+                softmax_rows(&mut shares);
+                out.assign(&product(shares.view(), rows(value).view()));
+            }
         }
         mixed
     }

@@ -12,8 +12,10 @@ use tokens::Tokenizer;
 /// Tokens of a prompt that are looked at, as the original package has it (`sentence_bert_config.json`).
 const MAX_TOKENS: usize = 256;
 
-/// The model, loaded. It is about 90 MB, and embeds one prompt at a time, so that a vector doesn't depend on what it was
-/// embedded with.
+/// Tokens that go through the model at once, of one text or of several: 6 MB for the largest matrix.
+const MAX_TOGETHER: usize = 1024;
+
+/// The model, loaded. It is about 90 MB. What a text is embedded with does not change its vector.
 pub struct MiniLm {
     model: Bert,
     tokenizer: Tokenizer,
@@ -44,14 +46,8 @@ impl MiniLm {
     /// # Errors
     /// [`EmbedError`] when the model's numbers make no vector.
     pub fn vectors(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let embedded = texts.iter().map(|text| self.vector(text));
-        embedded.map(|vector| Ok(vector?.as_slice().to_vec())).collect()
-    }
-
-    fn vector(&self, prompt: &str) -> Result<Embedding, EmbedError> {
-        let tokens = self.tokenizer.encode(prompt, self.most_tokens);
-        let mean = tokens.and_then(|tokens| self.model.mean_state(&tokens));
-        Ok(Embedding::normalised(mean.map_err(failed("an embedding"))?))
+        let embeddings = self.embed(texts)?;
+        Ok(embeddings.iter().map(|it| it.as_slice().to_vec()).collect())
     }
 }
 
@@ -65,6 +61,28 @@ impl Embed for MiniLm {
     }
 
     fn embed(&self, prompts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
-        prompts.iter().map(|prompt| self.vector(prompt)).collect()
+        let tokens = prompts
+            .iter()
+            .map(|prompt| self.tokenizer.encode(prompt, self.most_tokens));
+        let tokens: Vec<Vec<u32>> = tokens.collect::<Result<_, _>>().map_err(failed("an embedding"))?;
+        let mut embeddings = Vec::with_capacity(prompts.len());
+        let mut rest = tokens.as_slice();
+        while !rest.is_empty() {
+            let (together, after) = rest.split_at(n_together(rest));
+            let means = self.model.mean_states(together).map_err(failed("an embedding"))?;
+            embeddings.extend(means.into_iter().map(Embedding::normalised));
+            rest = after;
+        }
+        Ok(embeddings)
     }
+}
+
+/// How many of the first texts go through the model as one matrix: at least one.
+fn n_together(texts: &[Vec<u32>]) -> usize {
+    let mut n_tokens = 0;
+    let fits = texts.iter().take_while(|tokens| {
+        n_tokens += tokens.len();
+        n_tokens <= MAX_TOGETHER
+    });
+    fits.count().max(1)
 }

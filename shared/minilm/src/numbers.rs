@@ -3,6 +3,7 @@
 
 use gemm_common::Parallelism;
 use ndarray::{Array2, ArrayView2};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 /// The product of two matrices of shapes `(n, k)` and `(k, m)`, row by row.
 ///
@@ -101,13 +102,19 @@ fn sum(numbers: &[f32]) -> f32 {
     rest.iter().fold(total, |total, x| total + x)
 }
 
-/// The Gaussian error linear unit (Hendrycks and Gimpel 2016) by the error function.
-pub(crate) fn gelu(x: f32) -> f32 {
+/// The Gaussian error linear unit (Hendrycks and Gimpel 2016) of each number; rows are shared among threads.
+pub(crate) fn gelu_rows(states: &mut Array2<f32>) {
+    let rows: Vec<_> = states.rows_mut().into_iter().collect();
+    rows.into_par_iter().for_each(|mut row| row.mapv_inplace(gelu));
+}
+
+/// By the error function.
+fn gelu(x: f32) -> f32 {
     (libm::erff(x * std::f32::consts::FRAC_1_SQRT_2) + 1.0) * 0.5 * x
 }
 
 /// The mean of all rows.
-pub(crate) fn mean_row(states: &Array2<f32>) -> Vec<f32> {
+pub(crate) fn mean_row(states: ArrayView2<'_, f32>) -> Vec<f32> {
     let scale = (1.0 / states.nrows() as f64) as f32;
     let mut mean = vec![0.0; states.ncols()];
     for row in states.rows() {
@@ -199,7 +206,7 @@ mod tests {
             assert!((gelu(x) - expected).abs() < 1e-6, "{x}");
         }
         assert_eq!(
-            Array1::from(mean_row(&array![[1.0, 2.0], [3.0, 6.0]])),
+            Array1::from(mean_row(array![[1.0, 2.0], [3.0, 6.0]].view())),
             array![2.0, 4.0]
         );
     }

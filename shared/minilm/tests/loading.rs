@@ -10,15 +10,17 @@ use dataperf_nibbler::Embed as _;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
-const WIDTH: usize = 24;
+/// The widths of the real model, because the kernels of matrix products are chosen by them.
+const WIDTH: usize = 384;
+const WIDE: usize = 1536;
 const VOCABULARY: [&str; 9] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "horse", "ketchup", "lying", "in", "a",
 ];
 
 fn config() -> Value {
     json!({
-        "vocab_size": VOCABULARY.len(), "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "intermediate_size": 48, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "max_position_embeddings": 512,
+        "vocab_size": VOCABULARY.len(), "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 12,
+        "intermediate_size": WIDE, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "max_position_embeddings": 512,
         "type_vocab_size": 2, "initializer_range": 0.02, "layer_norm_eps": 1e-12, "pad_token_id": 0,
         "position_embedding_type": "absolute", "use_cache": true, "classifier_dropout": null, "model_type": "bert",
     })
@@ -69,8 +71,8 @@ fn weights() -> Vec<u8> {
             ("attention.self.value", vec![WIDTH, WIDTH]),
             ("attention.output.dense", vec![WIDTH, WIDTH]),
             ("attention.output.LayerNorm", vec![WIDTH]),
-            ("intermediate.dense", vec![48, WIDTH]),
-            ("output.dense", vec![WIDTH, 48]),
+            ("intermediate.dense", vec![WIDE, WIDTH]),
+            ("output.dense", vec![WIDTH, WIDE]),
             ("output.LayerNorm", vec![WIDTH]),
         ] {
             norm_and_linear.push((format!("{at}.{part}"), shape));
@@ -113,6 +115,37 @@ fn a_model_of_this_form_embeds_prompts() {
     );
 }
 
+/// More tokens than go through the model at once, in texts of all lengths.
+#[test]
+fn a_vector_is_the_same_bit_by_bit_whatever_it_is_embedded_with() {
+    let (config, tokenizer) = (config().to_string(), tokenizer().to_string());
+    let model = MiniLm::load([config.as_bytes(), tokenizer.as_bytes(), &weights()]).unwrap();
+    let words = &VOCABULARY[4..];
+    let texts: Vec<String> = (0..60)
+        .map(|text| {
+            let n_words = if text % 20 == 19 { 300 } else { text * 7 % 45 };
+            (0..n_words)
+                .map(|word| words[(word * word + text) % words.len()])
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let bits = |texts: &[&str]| -> Vec<Vec<u32>> {
+        let vectors = model.vectors(texts).unwrap();
+        vectors
+            .iter()
+            .map(|vector| vector.iter().map(|x| x.to_bits()).collect())
+            .collect()
+    };
+    let alone: Vec<Vec<u32>> = texts.iter().flat_map(|text| bits(&[text])).collect();
+    assert!(alone.iter().collect::<std::collections::BTreeSet<_>>().len() > 40);
+    for together in [2, 3, 10, 60] {
+        let found: Vec<Vec<u32>> = texts.chunks(together).flat_map(bits).collect();
+        assert!(found == alone, "{together} texts at once");
+    }
+}
+
 #[test]
 fn what_is_no_model_is_said_to_be_none() {
     let (config, tokenizer) = (config().to_string(), tokenizer().to_string());
@@ -123,7 +156,7 @@ fn what_is_no_model_is_said_to_be_none() {
     assert!(
         error([config.as_bytes(), tokenizer.as_bytes(), &weights[..1000]]).contains("`model.safetensors`")
     );
-    let wide = config.replace("\"hidden_size\":24", "\"hidden_size\":32");
+    let wide = config.replace("\"hidden_size\":384", "\"hidden_size\":396");
     assert_ne!(wide, config);
     assert!(error([wide.as_bytes(), tokenizer.as_bytes(), &weights]).contains("`model.safetensors`"));
 }
