@@ -71,6 +71,11 @@ async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
     let artifact = root().join("demo/adversarial-text-models/submissions/models/ada/overlap.json");
     let (_, refused) = upload(&world, "cleo", std::fs::read(&artifact).unwrap()).await;
     assert_eq!(codes(&refused), ["programs_only"], "{refused:?}");
+    let baselines = world.command(&["baseline", "submit", "--dataset", text(&public)]);
+    assert!(
+        baselines.code == 1 && baselines.stderr.contains("takes programs alone"),
+        "{baselines:?}"
+    );
 
     open_round(&world, BENCHMARK, &public, &hidden);
     let mut expected = Vec::new();

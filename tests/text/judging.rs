@@ -155,6 +155,11 @@ async fn the_organizer_overrides_and_disqualifies() {
         let ran = text.world.command(&args);
         assert_eq!(ran.code, 0, "{ran:?}");
     };
+    for (kind, name, nearest) in [("submitter", "adda", "`ada`"), ("rater", "ritta", "`rita`")] {
+        let args = ["dynamic", "disqualify", kind, name, "--reason", "a slip"];
+        let ran = text.world.command(&args);
+        assert!(ran.code == 1 && ran.stderr.contains(nearest), "{ran:?}");
+    }
     disqualify(&["rater", "rita"]);
     assert_eq!(
         text.counts("ada").await,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::Integrity;
@@ -23,7 +23,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, align_right, print_json, score, table};
 use crate::progress::PhaseBars;
-use crate::registry::{Action, baselines, with_benchmark};
+use crate::registry::{Action, baselines, descriptor, with_benchmark};
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
 /// The methods by benchmark, for `--help`.
@@ -302,6 +302,11 @@ pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeBasel
 async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     let manifest = open_manifest(&args.dataset)?.manifest;
     let benchmark = manifest.benchmark.clone();
+    ensure!(
+        !descriptor(&benchmark)?.only_programs,
+        "{benchmark} takes programs alone, and a baseline is an artifact: a board would refuse it. Submit a program that does the same, \
+         such as one of `examples/closed`"
+    );
     let boards = leaderboards(&manifest)?;
     let boards = boards.into_iter().map(|board| board.name);
     let boards: Vec<String> = args

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::known::check_submitter;
 use crate::output::{Format, print_json};
 
 /// Why, in which cloud, and whether it is taken back.
@@ -48,9 +49,15 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     let cloud = cloud.connect().await;
     let table = cloud.leaderboards();
     let items = concerned::<C>(&table, &subject).await?;
-    let is_known = !items.is_empty() || matches!(subject, Subject::Submitter(_) | Subject::Rater(_));
     let item = C::SPACE.item;
-    ensure!(is_known, "there is no such {item}: check the id");
+    match &subject {
+        // who has access may be disqualified before anything is uploaded
+        Subject::Submitter(name) | Subject::Rater(name) if items.is_empty() && !undo => {
+            check_submitter(&cloud, C::DESCRIPTOR.id, name).await?;
+        }
+        Subject::Submitter(_) | Subject::Rater(_) => {}
+        _ => ensure!(!items.is_empty(), "there is no such {item}: check the id"),
+    }
     let notes = disqualify::<C>(&table, &subject, now(), &reason, undo).await?;
     ensure!(
         !undo || !notes.is_empty(),

@@ -17,7 +17,8 @@ use crate::output::Format;
     dataperf dynamic disqualify verdict 0123456789abcdef0123456789abcdef --rater rosa --reason 'a slip' --local\n  \
     dataperf dynamic disqualify submitter ada --undo --reason 'she did not' --local\n\nFor the organizer. It holds for \
     everything that is decided later, until it is undone. Of what is decided the scores are worked out anew: examples without enough verdicts \
-    wait for validators again. Nothing is deleted. If the command is cut short, give it again."
+    wait for validators again. Nothing is deleted. If the command is cut short, give it again. Programs on a board of models are no examples: \
+    `dataperf withdraw` takes them off."
 )]
 pub(crate) struct DisqualifyArgs {
     #[command(subcommand)]

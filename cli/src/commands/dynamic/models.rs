@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use dataperf::Digest;
 use dataperf::closed::DataFile;
 use dataperf::programs::Programs;
+use dataperf::{Benchmark as _, Digest};
+use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_closed::{ENGINE, Job, Limits, Runner};
 use dataperf_text::Task;
 use dataperf_text::compare::{Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun};
@@ -21,8 +22,8 @@ use crate::Done;
 use crate::output::{line_of, print_json};
 use crate::rows::RowFormat;
 
-/// Bytes of answers that are read of a program.
-const MAX_ANSWERS_BYTES: u64 = 16 << 20;
+/// Bytes of answers that are read of a program: as many as a board reads.
+const MAX_ANSWERS_BYTES: u64 = AdversarialTextModels::MAX_ARTIFACT_BYTES;
 /// What does not depend on the command line.
 const DEFAULTS: Limits = Limits::for_artifacts_of(MAX_ANSWERS_BYTES);
 

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use dataperf::closed::Measured;
+use dataperf::json::Json;
+use dataperf::{Reasons, Rejection, pointer};
 use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
@@ -120,6 +122,23 @@ pub struct AnswerLine {
     pub text: Option<String>,
 }
 
+/// Refuses two answers to one input, of which a map would keep the last.
+fn check_keys(artifact: &[u8]) -> Result<(), TrialError> {
+    let mut reasons = Reasons::default();
+    if let Ok(Json::Object(members)) = Json::parse(artifact) {
+        for (key, value) in members {
+            value.into_members(&pointer("", &key), &mut reasons);
+        }
+    }
+    let form = |rejection: Rejection| {
+        let first = rejection.reasons().first();
+        TrialError::Form(
+            first.map_or_else(String::new, |reason| format!("{}: {}", reason.at, reason.message)),
+        )
+    };
+    reasons.into_verdict(()).map_err(form)
+}
+
 impl Trial {
     /// Of these examples. The order of what is asked follows from the texts.
     pub fn new(items: Vec<TrialItem>) -> Self {
@@ -208,6 +227,7 @@ impl Trial {
     /// # Errors
     /// [`TrialError`] of the first thing that is wrong.
     pub fn answers(&self, artifact: &[u8]) -> Result<Vec<Gold>, TrialError> {
+        check_keys(artifact)?;
         let artifact: Artifact =
             serde_json::from_slice(artifact).map_err(|error| TrialError::Form(error.to_string()))?;
         let n = self.asked.len();

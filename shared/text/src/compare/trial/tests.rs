@@ -161,6 +161,10 @@ fn answers_that_are_none_say_so() {
         b"{\"answers\": {}, \"measured\": {\"fuel\": 1}}",
         "unknown field `measured`",
     );
+    refused(
+        b"{\"answers\": {\"0\": {\"label\": \"x\"}, \"0\": {\"label\": \"neutral\"}}}",
+        "/answers/0: the key `0` stands here more than once",
+    );
     let changed = |task: Task, to: Value| {
         artifact(&trial, |line| {
             if line.task == task {
