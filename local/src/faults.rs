@@ -24,13 +24,25 @@ use crate::storm::{Injection, Storm, Storms};
 const TOKEN_HEADER: &str = "x-amz-security-token";
 const TOKEN_PARAMETER: &str = "X-Amz-Security-Token";
 
-/// A moment in the runs of a function, counted in the requests that it makes of S3 and `DynamoDB`; the first is 1.
+/// A moment in the runs of a function, counted in the requests that it makes of S3, `DynamoDB` and Lambda; the first is 1. What is stored is the same
+/// before and after a request that only reads, so that the moments of the writes are all that a kill can leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// The request is made and has no effect.
     Before(usize),
     /// The request has its effect, and its answer never arrives.
     After(usize),
+    /// As [`Self::Before`], counted in the requests that write.
+    BeforeWrite(usize),
+    /// As [`Self::After`], counted in the requests that write.
+    AfterWrite(usize),
+}
+
+impl Moment {
+    /// Every moment of a run in which what is stored may be other than in the one before.
+    pub fn of_writes() -> impl Iterator<Item = Self> {
+        (1..).flat_map(|n| [Self::BeforeWrite(n), Self::AfterWrite(n)])
+    }
 }
 
 /// Switches for faults; all off at first, and each holds until it is switched back.
@@ -203,7 +215,7 @@ impl Faults {
     }
 
     /// Counts a request by its session token, and says what becomes of it.
-    fn passage(&self, token: Option<&str>, which: Which) -> Passage {
+    fn passage(&self, token: Option<&str>, which: Which, writes: bool) -> Passage {
         let Some((function, process)) = token.and_then(|token| token.split_once('/')) else {
             return Passage::Free;
         };
@@ -217,14 +229,17 @@ impl Faults {
         let Some(plan) = plans.get_mut(function) else {
             return Passage::Free;
         };
-        plan.n_requests += 1;
-        let (Moment::Before(n) | Moment::After(n)) = plan.at;
-        if plan.n_requests != n {
+        let (n, counts) = match plan.at {
+            Moment::Before(n) | Moment::After(n) => (n, true),
+            Moment::BeforeWrite(n) | Moment::AfterWrite(n) => (n, writes),
+        };
+        plan.n_requests += usize::from(counts);
+        if !counts || plan.n_requests != n {
             return Passage::Free;
         }
         let passage = match plan.at {
-            Moment::Before(_) => Passage::RequestLost(process.to_owned()),
-            Moment::After(_) => Passage::AnswerLost(process.to_owned()),
+            Moment::Before(_) | Moment::BeforeWrite(_) => Passage::RequestLost(process.to_owned()),
+            Moment::After(_) | Moment::AfterWrite(_) => Passage::AnswerLost(process.to_owned()),
         };
         if plan.repeats {
             plan.n_requests = 0;
@@ -246,6 +261,22 @@ fn token_of<B>(request: &Request<B>) -> Option<Cow<'_, str>> {
     parameters
         .find(|(name, _)| name == TOKEN_PARAMETER)
         .map(|(_, token)| token)
+}
+
+/// Whether a request is one that may change what is stored.
+fn writes<B>(request: &Request<B>, which: Which) -> bool {
+    const READS: [&str; 5] = ["GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan"];
+    match which {
+        Which::S3 => !request.method().is_safe(),
+        Which::Lambda => true,
+        Which::Table => {
+            let target = request.headers().get("x-amz-target");
+            let operation = target
+                .and_then(|target| target.to_str().ok())
+                .and_then(|target| target.rsplit_once('.'));
+            operation.is_none_or(|(_, operation)| !READS.contains(&operation))
+        }
+    }
 }
 
 /// A service with the faults in front.
@@ -280,7 +311,7 @@ where
     fn call(&self, request: Request<B>) -> Self::Future {
         let faults = Arc::clone(&self.faults);
         let which = self.which;
-        let passage = faults.passage(token_of(&request).as_deref(), which);
+        let passage = faults.passage(token_of(&request).as_deref(), which, writes(&request, which));
         let answer = self.service.call(request);
         Box::pin(async move {
             let killed = match passage {
@@ -307,7 +338,7 @@ mod tests {
     use super::*;
 
     fn passage(faults: &Faults, token: &str) -> Passage {
-        faults.passage(Some(token), Which::S3)
+        faults.passage(Some(token), Which::S3, true)
     }
 
     #[test]
@@ -316,10 +347,57 @@ mod tests {
         faults.kill_at("f", Moment::After(2));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert_eq!(passage(&faults, "other/1"), Passage::Free);
-        assert_eq!(faults.passage(None, Which::S3), Passage::Free);
+        assert_eq!(faults.passage(None, Which::S3, true), Passage::Free);
         assert_eq!(passage(&faults, "f/2"), Passage::AnswerLost("2".into()));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert!(!faults.kill_no_more("f"), "it came to its end");
+    }
+
+    #[test]
+    fn moments_of_writes_are_counted_in_writes() {
+        let faults = Faults::new();
+        faults.kill_at("f", Moment::BeforeWrite(2));
+        for writes in [true, false, false] {
+            assert_eq!(faults.passage(Some("f/1"), Which::S3, writes), Passage::Free);
+        }
+        let killed = faults.passage(Some("f/1"), Which::S3, true);
+        assert_eq!(killed, Passage::RequestLost("1".into()));
+        let first: Vec<Moment> = Moment::of_writes().take(3).collect();
+        assert_eq!(
+            first,
+            [
+                Moment::BeforeWrite(1),
+                Moment::AfterWrite(1),
+                Moment::BeforeWrite(2)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_reads_is_known_by_its_method_or_its_operation() {
+        for (method, is_write) in [
+            ("GET", false),
+            ("HEAD", false),
+            ("PUT", true),
+            ("POST", true),
+            ("DELETE", true),
+        ] {
+            let request = Request::builder().method(method).body(()).unwrap();
+            assert_eq!(writes(&request, Which::S3), is_write, "{method}");
+        }
+        for (operation, is_write) in [
+            ("Query", false),
+            ("GetItem", false),
+            ("TransactWriteItems", true),
+            ("UpdateItem", true),
+        ] {
+            let target = format!("DynamoDB_20120810.{operation}");
+            let request = Request::post("/")
+                .header("x-amz-target", target)
+                .body(())
+                .unwrap();
+            assert_eq!(writes(&request, Which::Table), is_write, "{operation}");
+        }
     }
 
     #[test]

@@ -410,15 +410,13 @@ async fn killed_at_any_moment_it_makes_and_counts_each_set_once() {
     )
     .await;
     let mut sent = Vec::new();
-    'moments: for n in 1.. {
-        for moment in [Moment::Before(n), Moment::After(n)] {
-            nibbler.world.cloud.faults().kill_at(GENERATE, moment);
-            let prompt = format!("a horse of number {}", sent.len());
-            sent.push(nibbler.ask("ada", &sent.len().to_string(), &[&prompt]).await);
-            nibbler.world.settle().await;
-            if nibbler.world.cloud.faults().kill_no_more(GENERATE) {
-                break 'moments;
-            }
+    for moment in Moment::of_writes() {
+        nibbler.world.cloud.faults().kill_at(GENERATE, moment);
+        let prompt = format!("a horse of number {}", sent.len());
+        sent.push(nibbler.ask("ada", &sent.len().to_string(), &[&prompt]).await);
+        nibbler.world.settle().await;
+        if nibbler.world.cloud.faults().kill_no_more(GENERATE) {
+            break;
         }
     }
     let receipts = nibbler.receipts(&sent).await;

@@ -343,22 +343,20 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
     )
     .await;
     nibbler.name_raters(&["rosa"]).await;
-    let mut pairs = nibbler.many_pairs("ada", 160).await.into_iter();
+    let mut pairs = nibbler.many_pairs("ada", 60).await.into_iter();
     let mut n_decided = 0;
-    'moments: for n in 1.. {
-        for moment in [Moment::Before(n), Moment::After(n)] {
-            let pair = pairs.next().expect("a run makes fewer requests");
-            nibbler.world.cloud.faults().kill_at(VERDICT, moment);
-            let receipt = nibbler.judge("rosa", &pair, &[verdict(&pair, 1)]).await;
-            n_decided += 1;
-            assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
-            let expected = [("ada".to_owned(), f64::from(n_decided))].into();
-            assert_eq!(nibbler.board("model-fooling").await, expected);
-            if nibbler.world.cloud.faults().kill_no_more(VERDICT) {
-                break 'moments;
-            }
+    for moment in Moment::of_writes() {
+        let pair = pairs.next().expect("a run makes fewer requests");
+        nibbler.world.cloud.faults().kill_at(VERDICT, moment);
+        let receipt = nibbler.judge("rosa", &pair, &[verdict(&pair, 1)]).await;
+        n_decided += 1;
+        assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+        let expected = [("ada".to_owned(), f64::from(n_decided))].into();
+        assert_eq!(nibbler.board("model-fooling").await, expected);
+        if nibbler.world.cloud.faults().kill_no_more(VERDICT) {
+            break;
         }
     }
-    assert!(n_decided > 30, "a run makes some requests: {n_decided}");
+    assert!(n_decided > 20, "a run makes some requests: {n_decided}");
     assert_eq!(nibbler.n_items("unfinished").await, 0);
 }

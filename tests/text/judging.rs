@@ -217,22 +217,20 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
     let receipt = text.submit("ada", "many", &lines).await;
     let mut ids = receipt.verdict.lines.iter().map(example);
     let mut n_decided = 0;
-    'moments: for n in 1.. {
-        for moment in [Moment::Before(n), Moment::After(n)] {
-            let id = ids.next().expect("a run makes fewer requests");
-            text.world.cloud.faults().kill_at(VERDICT, moment);
-            let receipt = text.judge("rosa", &id, "positive").await;
-            n_decided += 1;
-            assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
-            assert_eq!(
-                text.counts("ada").await,
-                [190, 190, 190 - n_decided, n_decided, 0, 0, 0]
-            );
-            if text.world.cloud.faults().kill_no_more(VERDICT) {
-                break 'moments;
-            }
+    for moment in Moment::of_writes() {
+        let id = ids.next().expect("a run makes fewer requests");
+        text.world.cloud.faults().kill_at(VERDICT, moment);
+        let receipt = text.judge("rosa", &id, "positive").await;
+        n_decided += 1;
+        assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+        assert_eq!(
+            text.counts("ada").await,
+            [190, 190, 190 - n_decided, n_decided, 0, 0, 0]
+        );
+        if text.world.cloud.faults().kill_no_more(VERDICT) {
+            break;
         }
     }
-    assert!(n_decided > 30, "a run makes some requests: {n_decided}");
+    assert!(n_decided > 20, "a run makes some requests: {n_decided}");
     assert_eq!(text.n_taken("rosa", "verdicts").await, n_decided);
 }
