@@ -390,12 +390,7 @@ async fn killed_at_any_moment_a_program_is_scored_once() {
     let mut scores = Vec::new();
     for function in [CLOSED, BENCHMARK] {
         let mut n_killed = 0;
-        for n in (1..).step_by(2) {
-            let moment = if n % 4 == 1 {
-                Moment::Before(n)
-            } else {
-                Moment::After(n)
-            };
+        for moment in Moment::of_writes() {
             world.cloud.faults().kill_at(function, moment);
             let sent = upload(&world, "ada", module.clone()).await;
             let is_over = world.cloud.faults().kill_no_more(function);
