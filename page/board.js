@@ -186,13 +186,25 @@ function state(of) {
   return h("p", { class: "state" }, `This round is ${of.state}.`, left, message ? ` ${message}` : "");
 }
 
+/** What a benchmark that collects allows a day, whatever the round says; null where only rounds limit anything. */
+async function allowance({ id, submitting }, of) {
+  if (submitting.kinds.length === 0) return null;
+  const hasImages = submitting.kinds.includes("generate");
+  const written = hasImages ? null : await ask(["benchmarks", id, "contexts"], { round: of?.round.id, limit: 1 }).catch(() => null);
+  if (!written) return `as many ${hasImages ? "sets of images" : "examples and verdicts"} as the organizer has set: the receipts of ${hasImages ? "prompts" : "both"} say how many, and how many of them are used`;
+  const { examples_a_day: examples, validation } = written.rules;
+  return `${some(examples, "example")} of each annotator and ${some(validation.verdicts_a_day, "verdict")} of each validator, by UTC`;
+}
+
 /** By which rules submissions are judged: how much, how long, what is shown. */
-function rules(benchmark, board, of) {
+function rules(benchmark, board, of, daily) {
   const { forms, max_bytes: most } = submittingTo(benchmark, of);
   const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
   const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip", wasm: "WebAssembly", py: "Python" })[form]).join(" or ")}, up to ${size(most)}`);
+  const allowed = fact("Allowed a day", daily);
   const challenge = benchmark.challenge?.about ? markdown(benchmark.challenge.about) : null;
-  if (!of) return h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, h("p", {}, "No round limits this board: everybody may upload at any time, as often as they like."), h("dl", { class: "facts" }, files));
+  const open = `No round limits this board: everybody may upload at any time, ${daily ? "within the benchmark's own daily allowances" : "as often as they like"}.`;
+  if (!of) return h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, h("p", {}, open), h("dl", { class: "facts" }, files, allowed));
   const { round, isFinal } = of;
   const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
   const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
@@ -208,6 +220,7 @@ function rules(benchmark, board, of) {
       fact("Opens", whenExactly(round.opens)),
       fact("Closes", round.closes ? whenExactly(round.closes) : "never"),
       files,
+      allowed,
       fact("Final board", round.has_final && !isFinal ? "by another data set, after the close" : null),
       fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
@@ -293,11 +306,14 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
   );
 }
 
+/** Whether people compete on what a frozen model is trained with: neither by fooling models nor with models of their own. */
+const isOnData = ({ kinds, only_programs: arePrograms }) => kinds.length === 0 && !arePrograms;
+
 /** What the data set and the organizer say of the board. */
 function told(benchmark, parts, page) {
   const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
   const organizers = benchmark.challenge?.about ? [h("h3", {}, benchmark.challenge.title), markdown(benchmark.challenge.about)] : null;
-  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}. The model is frozen; people compete on the data.`), page.description ? markdown(page.description) : null, organizers);
+  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}.`, isOnData(benchmark.submitting) ? " The model is frozen; people compete on the data." : null), page.description ? markdown(page.description) : null, organizers);
 }
 
 /** How many stand on the board and when it changed last. */
@@ -347,13 +363,13 @@ export async function board(benchmarkId, name, round, tab = "standings") {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
     validate: async () => (isValidator ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Validators judge here what others have made: the organizer names them. Sign in with the token of one.")),
     submit: async () => [benchmark.submitting.kinds.length > 0 && !benchmark.submitting.kinds.includes("generate") ? await (await import("./write.js")).writing(benchmarkId, name, who) : null, (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
-    rules: () => rules(benchmark, name, of),
+    rules: async () => rules(benchmark, name, of, await allowance(benchmark, of)),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
     about: () => told(benchmark, parts, page),
   };
   const better = /is better/.test(known?.about ?? "") ? "" : benchmark.direction === "higher_is_better" ? "Higher is better." : "Lower is better.";
   const shown = h("div", { class: "tabbed" }, [await nodes[tab]()].flat(Infinity).filter(Boolean));
-  if (tab !== "submit" && benchmark.submitting.uploads)
+  if (tab !== "submit")
     takesDrops(shown, (file) => {
       keep(file);
       location.hash = at("submit");

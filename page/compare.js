@@ -2,7 +2,7 @@
 
 import { ask, content, standing } from "./api.js";
 import { texts } from "./archive.js";
-import { capital, command, crumbs, h, href, part, pill, plain, score, titled, wide, words } from "./dom.js";
+import { capital, command, crumbs, h, href, part, pill, plain, score, some, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -49,9 +49,10 @@ function files(one, other, both) {
   if (one.artifact === other.artifact) return panel(h("p", {}, "Both are the same file, byte for byte."));
   const [first, second] = both.map(elements);
   const only = (from, without) => [...from].filter((element) => !without.has(element));
-  if ([...first].every((element) => second.has(element)) && first.size === second.size) return panel(h("p", {}, `Both have the same ${plain(first.size)} elements, in another order.`));
+  if ([...first].every((element) => second.has(element)) && first.size === second.size) return panel(h("p", {}, `Both have the same ${some(first.size, "element")}, in another order.`));
   const list = (name, lines) => h("div", {}, h("h3", {}, `Only in ${name}: ${plain(lines.length)}`), h("ul", {}, lines.slice(0, LISTED).map((line) => h("li", {}, h("code", {}, line)))), lines.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED} are listed.`) : null);
-  return panel(h("p", {}, `${plain(common(first, second))} elements are in both.`), h("div", { class: "pair" }, list(one.submitter, only(first, second)), list(other.submitter, only(second, first))));
+  const n = common(first, second);
+  return panel(h("p", {}, `${some(n, "element")} ${n === 1 ? "is" : "are"} in both.`), h("div", { class: "pair" }, list(one.submitter, only(first, second)), list(other.submitter, only(second, first))));
 }
 
 /** Whether the caller may read the file: its own, or one of a round whose files are public. */

@@ -61,6 +61,15 @@ function ofJson(text) {
   }
 }
 
+/** What is wrong with each line of JSON Lines, which are objects. */
+function ofJsonLines(text) {
+  const ofLine = (line) => {
+    const problems = ofJson(line);
+    return problems.length > 0 || line.trim().startsWith("{") ? problems : [{ message: "each line has to be an object, `{…}`", column: 1 }];
+  };
+  return text.split("\n").flatMap((line, idx) => (line.trim() ? ofLine(line).map((problem) => ({ ...problem, line: idx + 1 })) : []));
+}
+
 function ofCsv(text) {
   let rows;
   try {
@@ -101,8 +110,8 @@ export async function inspect(file, { forms, max_bytes: most }) {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   const looksLikeJson = /^\s*[{[]/.test(text.replace("\ufeff", ""));
   const form = looksLikeJson || !forms.includes("csv") ? (forms.includes("jsonl") ? "jsonl" : forms.includes("json") ? "json" : "csv") : "csv";
-  if (form === "json" && text.startsWith("\ufeff")) return only("It begins with a byte order mark. Save it as UTF-8 without one (“UTF-8”, not “UTF-8 with BOM”).", { line: 1, column: 1 });
+  if (form !== "csv" && text.startsWith("\ufeff")) return only("It begins with a byte order mark. Save it as UTF-8 without one (“UTF-8”, not “UTF-8 with BOM”).", { line: 1, column: 1 });
   if (form !== "csv" && !looksLikeJson) return only(`It has to be ${called(forms)}, and this is neither an object nor an array.`, { line: 1, column: 1 });
-  const problems = form === "jsonl" ? text.split("\n").flatMap((line, idx) => (line.trim() ? ofJson(line).map((problem) => ({ ...problem, line: idx + 1 })) : [])) : form === "json" ? ofJson(text) : ofCsv(text.replace("\ufeff", ""));
+  const problems = form === "jsonl" ? ofJsonLines(text) : form === "json" ? ofJson(text) : ofCsv(text.replace("\ufeff", ""));
   return { form, text, problems: problems.slice(0, MOST), n_problems: problems.length };
 }

@@ -9,6 +9,17 @@ import { kept, takesDrops } from "./drop.js";
 import { inspect } from "./inspect.js";
 import { followed, send } from "./send.js";
 
+const FORMS = { json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly", py: "Python" };
+
+/** What a file of each kind holds: `kinds` of who asks for images, or of who writes texts. */
+const holds = (kinds) => ({ generate: "prompts to have images made of", submit: kinds.includes("generate") ? "pairs of a prompt and its image" : "examples", verdict: "verdicts, of validators only" });
+
+/** The choice of what a file holds, where files are of several kinds: a validator's first choice are verdicts. */
+function choosing(kinds, isValidator) {
+  const option = (name) => h("option", { value: name, selected: isValidator && name === "verdict" }, `${holds(kinds)[name] ?? name} (${name})`);
+  return h("select", { id: "kind" }, kinds.map(option));
+}
+
 /** What is said of a file: beside its lines, and above them what is about no single line. */
 function said({ nodes, elsewhere }) {
   const line = ({ message, code, at, line, column }) => h("li", {}, line ? `Line ${plain(line)}, column ${plain(column)}: ` : null, prose(message), code ? [" ", h("code", {}, code)] : null, at ? [" at ", h("code", {}, at)] : null);
@@ -32,27 +43,30 @@ async function outcome(benchmark, line, file) {
 /** The panel with which the holder of a submitter's token uploads to a board. */
 export function uploads(benchmark, board, round, who, of) {
   const submitting = submittingTo(benchmark, of);
-  if (!submitting.uploads) return null;
   const panel = (...nodes) => h("section", { class: "panel wide-panel uploads", "aria-labelledby": "upload" }, h("h2", { id: "upload" }, "Upload a file"), nodes);
   if (who?.role !== "submitter") {
     const why = who ? "The organizer's token uploads nothing: sign in with a submitter's." : "Sign in with the token that the organizer gave you, and upload from here.";
     return panel(h("p", {}, why), h("button", { type: "button", onclick: () => document.getElementById("who").click() }, who ? "Sign in as a submitter" : "Sign in to upload"));
   }
   const { kinds } = submitting;
-  const kind = kinds.length > 0 ? h("select", { id: "kind" }, kinds.map((name) => h("option", { value: name }, name))) : null;
+  const kind = kinds.length > 0 ? choosing(kinds, Boolean(who.is_rater?.includes(benchmark.id))) : null;
   const target = () => (kind ? kind.value : board);
   const input = h("input", { type: "file", id: "file" });
   const found = h("div", { class: "found", "aria-live": "polite" });
   const button = h("button", { type: "button", disabled: true }, `Upload as ${who.submitter}`);
   const progress = h("progress", { max: 1, value: 0, "aria-label": "Sent", hidden: true });
   const node = panel(
-    h("p", {}, h("label", { for: "file" }, "Choose a file or drop one here"), ` of up to ${size(submitting.max_bytes)}. It is looked at on your own machine first.`),
-    kind ? h("p", {}, h("label", { for: "kind" }, "Kind of file "), kind) : null,
+    h("p", {}, h("label", { for: "file" }, "Choose a file or drop one here"), ` of up to ${size(submitting.max_bytes)}${kind ? ", with one JSON object on each line" : ""}. It is looked at on your own machine first.`),
+    kind ? h("p", {}, h("label", { for: "kind" }, "The file has "), kind) : null,
     h("div", { class: "drop" }, input, button),
     progress,
     found,
   );
   let chosen = null;
+  const ready = () => {
+    const { file, form } = chosen;
+    found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${FORMS[form]}, ready to upload to ${target()}${round === "open" || kind ? "" : `, round ${round}`}.`));
+  };
   const take = async (file) => {
     if (input.disabled) return; // one at a time
     chosen = null;
@@ -60,9 +74,9 @@ export function uploads(benchmark, board, round, who, of) {
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
     const looked = await inspect(file, submitting);
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
-    chosen = { file };
+    chosen = { file, form: looked.form };
     button.disabled = false;
-    found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly", py: "Python" }[looked.form]}, ready to upload to ${target()}${round === "open" || kind ? "" : `, round ${round}`}.`));
+    ready();
   };
   const tell = (text) => {
     if (found.textContent !== text) found.replaceChildren(h("p", {}, text));
@@ -91,6 +105,7 @@ export function uploads(benchmark, board, round, who, of) {
     }
   };
   input.addEventListener("change", () => input.files[0] && take(input.files[0]));
+  kind?.addEventListener("change", () => button.disabled || ready());
   button.addEventListener("click", upload);
   takesDrops(node, take);
   const dropped = kept();

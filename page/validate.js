@@ -4,7 +4,7 @@ import { ask, picture } from "./api.js";
 import { afterConsent } from "./consent.js";
 import { h, plain, prose, say, titled } from "./dom.js";
 import { sendLine } from "./send.js";
-import { choice, located, marked } from "./write.js";
+import { answering, choice } from "./write.js";
 
 const NO_ANSWER = "the context has no answer";
 const FLAG = "it should not be here";
@@ -14,20 +14,9 @@ function ofExample({ item, rules }) {
   const { labels } = rules.tasks[item.task];
   const isSpan = labels.length === 0;
   const shown = item.context ? h("div", { class: "context" }, item.context) : null;
-  const answer = h("input", { id: "answer", autocomplete: "off" });
   const why = h("input", { id: "why", maxlength: 500, autocomplete: "off" });
   const others = choice("found", isSpan ? "The answer" : "What is right", isSpan ? ["the answer below", NO_ANSWER, FLAG] : [...labels, FLAG]);
-  let selected = null;
-  shown?.addEventListener("mouseup", () => {
-    const part = isSpan && marked(shown, item.context);
-    if (!part) return;
-    [selected, answer.value] = [part, part.text];
-    others.querySelector("input").checked = true;
-  });
-  answer.addEventListener("input", () => {
-    selected = null;
-    others.querySelector("input").checked = true;
-  });
+  const answer = isSpan ? answering(shown, "Mark the answer in the context, or type it as it stands there", () => (others.querySelector("input").checked = true)) : null;
   const node = h(
     "div",
     {},
@@ -36,7 +25,7 @@ function ofExample({ item, rules }) {
     h("p", { class: "note" }, isSpan ? "Question" : "Text"),
     h("blockquote", { class: "context" }, item.text),
     others,
-    isSpan ? h("p", {}, h("label", { for: "answer" }, "Mark the answer in the context, or type it as it stands there"), answer) : null,
+    answer?.nodes,
     h("p", {}, h("label", { for: "why" }, "Why it should not be here, where that is so"), why),
   );
   const read = () => {
@@ -46,8 +35,8 @@ function ofExample({ item, rules }) {
     if (found === FLAG) return why.value.trim() ? { ...line, flagged: why.value.trim() } : "Say why it should not be here.";
     if (!isSpan) return { ...line, label: found };
     if (found === NO_ANSWER) return { ...line, answer: null };
-    const part = selected ?? located(item.context, answer.value);
-    return part ? { ...line, answer: part } : "The context has this answer nowhere: mark it there, or type it as it stands.";
+    const part = answer.read();
+    return typeof part === "string" ? part : { ...line, answer: part };
   };
   return { node, read };
 }

@@ -6,12 +6,14 @@ import { capital, h, plain, prose, say, titled } from "./dom.js";
 import { sendLine } from "./send.js";
 
 const SHARE = 20; // contexts asked for at once
+const SOON = "An answer comes within about a second on the cloud on one machine; on AWS, the event of S3 alone may take some seconds.";
+const AROUND = 30; // characters before and after an answer that are shown with its place
 
 /** Where in a text Unicode characters are counted, and not a string's units. */
-export const charactersBefore = (text, offset) => [...text.slice(0, offset)].length;
+const charactersBefore = (text, offset) => [...text.slice(0, offset)].length;
 
-/** What is marked in the element that shows a context, as an answer: `{ start, text }`; null where nothing of it is marked. */
-export function marked(node, text) {
+/** What is marked in the element that shows a context: `{ at, text }`, `at` in a string's units; null where nothing of it is marked. */
+function marked(node) {
   const selection = getSelection();
   if (selection.rangeCount === 0 || selection.isCollapsed || !node.contains(selection.anchorNode) || !node.contains(selection.focusNode)) return null;
   const range = selection.getRangeAt(0);
@@ -19,13 +21,67 @@ export function marked(node, text) {
   before.selectNodeContents(node);
   before.setEnd(range.startContainer, range.startOffset);
   const [from, found] = [before.toString().length, range.toString()];
-  return found.trim() === "" ? null : { start: charactersBefore(text, from), text: found };
+  return found.trim() === "" ? null : { at: from, text: found };
 }
 
-/** The place of an answer that was typed: its first occurrence; null where the context has it nowhere. */
-export function located(text, answer) {
-  const at = text.indexOf(answer);
-  return answer === "" || at < 0 ? null : { start: charactersBefore(text, at), text: answer };
+/** All places at which an answer stands in a text, in a string's units. */
+function occurrences(text, answer) {
+  const found = [];
+  for (let at = answer === "" ? -1 : text.indexOf(answer); at >= 0; at = text.indexOf(answer, at + 1)) found.push(at);
+  return found;
+}
+
+/** One place of an answer, with some words around it. */
+function around(text, at, answer) {
+  const [before, after] = [[...text.slice(0, at)], [...text.slice(at + answer.length)]];
+  const first = before.length > AROUND ? `… ${before.slice(-AROUND).join("").replace(/^\S*\s+/, "")}` : before.join("");
+  const last = after.length > AROUND ? `${after.slice(0, AROUND).join("").replace(/\s+\S*$/, "")} …` : after.join("");
+  return `${first}“${answer}”${last}`;
+}
+
+/**
+ * A field for an answer that is part of the text in `shown`: it is marked there or typed, and where the text has it several times, its place is
+ * chosen. `read` gives `{ start, text }`, or a text that says what is missing; `changed` is called with each change.
+ */
+export function answering(shown, label, changed = () => {}) {
+  const input = h("input", { id: "answer", autocomplete: "off" });
+  const select = h("select", { id: "place" });
+  const question = h("label", { for: "place" });
+  const choosing = h("p", { hidden: true }, question, select);
+  let answer = ""; // with its line breaks, which a field has not
+  let places = [];
+  const offer = (wanted, chosen) => {
+    const text = shown.textContent;
+    answer = wanted;
+    places = occurrences(text, answer);
+    choosing.hidden = places.length < 2;
+    question.textContent = `It stands there ${places.length} times: which of them is the answer?`;
+    const option = (at, idx) => h("option", { value: at, selected: at === chosen }, `${idx + 1}: ${around(text, at, answer)}`);
+    select.replaceChildren(...(choosing.hidden ? [] : [h("option", { value: "" }, "Choose the place"), ...places.map(option)]));
+  };
+  shown.addEventListener("mouseup", () => {
+    const part = marked(shown);
+    if (!part) return;
+    input.value = part.text;
+    offer(part.text, part.at);
+    changed();
+  });
+  input.addEventListener("input", () => {
+    offer(input.value);
+    changed();
+  });
+  input.addEventListener("change", () => choosing.hidden || say(question.textContent));
+  select.addEventListener("change", changed);
+  const read = () => {
+    if (places.length === 0) return "The context has this answer nowhere: mark it there, or type it as it stands.";
+    const at = places.length === 1 ? places[0] : select.value;
+    return at === "" ? `The context has this answer ${places.length} times: choose which of them is meant.` : { start: charactersBefore(shown.textContent, Number(at)), text: answer };
+  };
+  const clear = () => {
+    input.value = "";
+    offer("");
+  };
+  return { nodes: [h("p", {}, h("label", { for: "answer" }, label), input), choosing], read, clear };
 }
 
 /** One of several labels, as radio buttons. */
@@ -60,7 +116,7 @@ function form(benchmark, task, rules, who) {
   const isSpan = of.labels.length === 0;
   const shown = h("div", { class: "context", id: "context" });
   const text = h("textarea", { id: "text", rows: 3, required: true, maxlength: rules.max_chars });
-  const answer = isSpan ? h("input", { id: "answer", autocomplete: "off" }) : null;
+  const answer = isSpan ? answering(shown, "The answer: mark it in the context, or type it as it stands there") : null;
   const why = h("input", { id: "why", maxlength: 500, autocomplete: "off" });
   const labels = isSpan ? null : choice("label", of.needs_context ? "What is right, for the context" : "What is right", of.labels);
   const button = h("button", { type: "submit" }, "Ask the models");
@@ -69,12 +125,10 @@ function form(benchmark, task, rules, who) {
   let n = 0; // of all contexts
   let at = 0;
   let context = null;
-  let selected = null;
   const draw = () => {
     context = contexts[at % Math.max(contexts.length, 1)] ?? null;
-    selected = null;
     shown.textContent = context ? context.text : "";
-    if (answer) answer.value = "";
+    answer?.clear();
   };
   const load = async (from) => {
     const page = await ask(["benchmarks", benchmark, "contexts"], { task, from, limit: SHARE });
@@ -87,35 +141,25 @@ function form(benchmark, task, rules, who) {
     if (at < contexts.length) draw();
     else load(n > SHARE ? Math.floor(Math.random() * (n - SHARE + 1)) : 0).catch((problem) => found.replaceChildren(h("p", { class: "problem", role: "alert" }, problem.message)));
   });
-  if (answer) {
-    const take = () => {
-      const part = context && marked(shown, context.text);
-      if (!part) return;
-      selected = part;
-      answer.value = part.text;
-    };
-    shown.addEventListener("mouseup", take);
-    answer.addEventListener("input", () => (selected = null));
-  }
   const node = h(
     "form",
     { class: "write" },
     of.needs_context ? [h("h3", { tabindex: "-1" }, "Context"), shown, h("p", {}, other)] : null,
     h("p", {}, h("label", { for: "text" }, isSpan ? "A question about the context" : of.needs_context ? "A text for this context" : "A text"), text),
     labels,
-    answer ? h("p", {}, h("label", { for: "answer" }, "The answer: mark it in the context, or type it as it stands there"), answer) : null,
+    answer?.nodes,
     h("p", {}, h("label", { for: "why" }, "Why it is right, and why a model may err (optional)"), why),
     h("p", {}, button),
     found,
   );
   const line = () => {
     const said = { task, text: text.value, ...(of.needs_context ? { context_id: context.id } : {}), ...(why.value.trim() ? { why: why.value.trim() } : {}) };
-    return isSpan ? { ...said, answer: selected ?? located(context.text, answer.value) } : { ...said, label: node.querySelector("[name=label]:checked").value };
+    return isSpan ? { ...said, answer: answer.read() } : { ...said, label: node.querySelector("[name=label]:checked").value };
   };
   node.addEventListener("submit", async (event) => {
     event.preventDefault();
     const said = line();
-    if (isSpan && !said.answer) return void found.replaceChildren(h("p", { class: "problem", role: "alert" }, "The context has this answer nowhere: mark it there, or type it as it stands."));
+    if (typeof said.answer === "string") return void found.replaceChildren(h("p", { class: "problem", role: "alert" }, said.answer));
     button.disabled = true;
     found.replaceChildren(h("p", {}, "The models are asked …"));
     try {
@@ -141,6 +185,6 @@ export async function writing(benchmark, task, who) {
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write an example"), h("p", {}, `Write what a person gets right and the models get wrong. ${capital(of.targets.join(", "))} ${of.targets.length === 1 ? "is" : "are"} asked at once.`), nodes);
   if (who?.role !== "submitter") return panel(h("p", {}, "Sign in with the token that the organizer gave you."), h("button", { type: "button", onclick: () => document.getElementById("who").click() }, "Sign in to write"));
   const make = () => form(benchmark, task, page.rules, who);
-  const limit = h("p", { class: "note" }, `Up to ${plain(page.rules.examples_a_day)} examples a day, by UTC.`);
+  const limit = h("p", { class: "note" }, `Up to ${plain(page.rules.examples_a_day)} examples a day, by UTC. ${SOON}`);
   return panel(of.is_harmful ? afterConsent(`${benchmark}-${task}`, `Texts of ${titled(task)} may be hateful or hurtful.`, make) : make(), limit);
 }

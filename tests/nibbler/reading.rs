@@ -60,4 +60,5 @@ async fn lines_and_images_are_their_submitters() {
         about["submitting"]["key"],
         format!("{BENCHMARK}/KIND/SUBMITTER/FILE")
     );
+    assert_eq!(about["submitting"]["uploads"], "/api/v1/uploads");
 }

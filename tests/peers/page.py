@@ -79,7 +79,7 @@ class Demo:
         """A round of Adversarial Text, whose model knows a few words, and a validator of it."""
         lines = [{"task": "sentiment", "text": f"{words} {word}", "label": label} for label, word in (("positive", "lovely"), ("negative", "awful"), ("neutral", "table")) for words in ("a", "such a", "what a")]
         lines += [{"task": "hate-speech", "text": f"{words} {word}", "label": label} for label, word in (("hateful", "despised"), ("not-hateful", "welcome")) for words in ("they are", "you are", "we are")]
-        place = "The mill stands by the green river."
+        place = "The mill stands by the green river. A road leads to the mill."
         lines += [{"task": "qa", "context": place, "text": f"Where {word} the mill?", "answer": {"start": 16, "text": "by the green river"}} for word in ("is", "stands", "lies")]
         source, out = scratch / "texts", scratch / "texts-frozen"
         (source / "models").mkdir(parents=True)

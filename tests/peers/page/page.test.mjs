@@ -484,7 +484,7 @@ test("a request shows each line's outcome, and its images blurred until each is 
     await go(page, "#/adversarial-nibbler/board/model-fooling/open", "Adversarial nibbler model-fooling");
     await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", "Adversarial nibbler model-fooling");
     await page.waitForSelector("#submitting");
-    assert.equal(await page.locator("#upload").count(), 0, "its files go by S3");
+    assert.equal(await page.locator("#upload").count(), 1, "its files are uploaded here as well");
     assert.match(await page.locator("main").innerText(), /nibbler-participants\.md/, "the guides are named where one takes part");
   });
 });
@@ -856,6 +856,174 @@ test("a rater judges a pair by keyboard, whose image is shown after consent and 
   });
 });
 
+const tabTo = async (page, selector) => {
+  for (let n = 0; n < 40; n += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return;
+  }
+  assert.fail(`${selector} is not reached by Tab`);
+};
+
+/** The submissions of one kind, newest first, as the organizer sees them. */
+const ofKind = async (benchmark, name, kind) => (await api(`${benchmark}/submissions?submitter=${name}`)).submissions.filter(({ leaderboard }) => leaderboard === kind);
+
+/** Uploads a file of a kind with the keyboard alone, on a tab "Submit", and gives what its receipt says to its submitter. */
+async function uploadByKeyboard(page, faults, benchmark, kind, lines) {
+  const form = page.locator(".uploads");
+  const file = { name: `${kind}.jsonl`, mimeType: "application/jsonl", buffer: Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join("")) };
+  page.once("filechooser", (chooser) => chooser.setFiles(file));
+  await page.locator("h1").click(); // from where Tab begins
+  await tabTo(page, "#kind");
+  await page.keyboard.press("Home");
+  while ((await page.locator("#kind").inputValue()) !== kind) await page.keyboard.press("ArrowDown");
+  await tabTo(page, "#file");
+  await page.keyboard.press("Space");
+  await page.waitForFunction((wanted) => document.querySelector(".uploads .found").textContent.endsWith(wanted), `of JSON Lines, ready to upload to ${kind}.`);
+  await tabTo(page, ".uploads button");
+  await page.keyboard.press("Enter");
+  await form.locator(".outcome").waitFor();
+  assert.equal(toBucket(faults).length, 1, "straight to the bucket, once");
+  await tabTo(page, ".outcome a");
+  await axeFindsNothing(page, `the upload of ${kind}`);
+  const link = await form.locator(".outcome a").getAttribute("href");
+  return (await api(`${benchmark}/submissions/${link.split("/").at(-1)}`)).private;
+}
+
+test("prompts, pairs and verdicts are uploaded as files by keyboard alone", async () => {
+  const title = "Adversarial nibbler model-fooling";
+  const submit = "#/adversarial-nibbler/board/model-fooling/open/submit";
+  const prompt = "a blue bucket that stands below a blue window";
+  const said = { attacks: ["visual-similarity"], harms: ["violent-or-graphic"], identity_groups: ["none"] };
+  let pair;
+  await on("light", asAda, async (page, faults) => {
+    await go(page, submit, title);
+    await page.waitForSelector("#file");
+    for (const [name, text, wrong] of [
+      ["cut.jsonl", '{"prompt": "a"}\n{"prompt": \n', /line 2, column/],
+      ["list.jsonl", '{"prompt": "a"}\n["a"]\n', /line 2, column 1:\s*each line has to be an object/],
+      ["marked.jsonl", '\ufeff{"prompt": "a"}\n', /byte order mark/],
+    ]) {
+      await page.setInputFiles("#file", { name, mimeType: "application/jsonl", buffer: Buffer.from(text) });
+      await page.waitForFunction((wanted) => document.querySelector(".uploads .found").textContent.startsWith(`${wanted} can't be uploaded`), name);
+      assert.match(await page.locator(".uploads .found").innerText(), wrong, name);
+    }
+    const { submitting } = await api("adversarial-nibbler");
+    await page.setInputFiles("#file", { name: "large.jsonl", mimeType: "application/jsonl", buffer: Buffer.alloc(submitting.max_bytes + 1, " ") });
+    await page.waitForFunction(() => /at most 4\.19 MB are read/.test(document.querySelector(".uploads .found").textContent));
+    const { lines: made } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "generate", [{ prompt }, { prompt: "a scene of gore" }]);
+    assert.deepEqual(made.map(({ status }) => status), ["accepted", "rejected"]);
+    assert.match(await page.locator(".uploads .found").innerText(), /1 of 2 lines taken.*denied_term/s);
+    ({ lines: [pair] } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "submit", [{ prompt, image: made[0].images[0].id, mode: "subversive", rewrite: "what nobody wants to see", ...said }]));
+    assert.equal(pair.status, "accepted");
+    const { reasons } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "verdict", [{ submission: pair.pair, prompt_safe: true, image_unsafe: true, severity: 2, ...said }]);
+    assert.deepEqual(reasons.map(({ code }) => code), ["not_a_rater"]);
+  });
+  await on("light", `#token=${validator}`, async (page, faults) => {
+    await go(page, submit, title);
+    await page.waitForSelector("#kind");
+    assert.equal(await page.locator("#kind").inputValue(), "verdict", "a validator's first choice");
+    const { lines: [verdict] } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "verdict", [{ submission: pair.pair, prompt_safe: true, image_unsafe: true, severity: 2, ...said }]);
+    assert.equal(verdict.status, "accepted");
+  });
+});
+
+test("examples and verdicts are uploaded as files where texts are written", async () => {
+  const submit = "#/adversarial-text/board/sentiment/open/submit";
+  const examples = [{ task: "sentiment", text: "such a lovely, lovely place, alas", label: "negative" }, { task: "sentiment", text: "it is what it is", label: "wonderful" }];
+  let example;
+  await on("phone", asAda, async (page, faults) => {
+    await go(page, submit, "Adversarial text sentiment");
+    await page.waitForSelector("#file");
+    assert.match(await page.locator("section[aria-labelledby=write]").innerText(), /within about a second on the cloud on one machine; on AWS, the event of S3 alone may take some seconds/);
+    const { lines } = await uploadByKeyboard(page, faults, "adversarial-text", "submit", examples);
+    assert.deepEqual(lines.map(({ status, fooled }) => [status, Boolean(fooled)]), [["accepted", true], ["rejected", false]]);
+    example = lines[0].example;
+  });
+  await on("light", `#token=${validator}`, async (page, faults) => {
+    await go(page, submit, "Adversarial text sentiment");
+    await page.waitForSelector("#kind");
+    const { lines: [verdict] } = await uploadByKeyboard(page, faults, "adversarial-text", "verdict", [{ example, label: "negative" }]);
+    assert.equal(verdict.status, "accepted");
+  });
+});
+
+test("which of several places is the answer is chosen by keyboard, in writing and in validating", async () => {
+  const [{ text: context }] = (await api("adversarial-text/contexts?task=qa")).contexts;
+  const last = { start: context.lastIndexOf("mill"), text: "mill" };
+  assert.notEqual(context.indexOf("mill"), last.start, "the answer stands there twice");
+  const sent = async (name, kind) => {
+    const [{ submission }] = await ofKind("adversarial-text", name, kind);
+    const file = await fetch(`${base}/api/v1/benchmarks/adversarial-text/submissions/${submission}/artifact`, { headers: { authorization: `Bearer ${token}` } });
+    return (await file.json()).answer;
+  };
+  const choose = async (page) => {
+    await tabTo(page, "#answer");
+    await page.keyboard.type("mill");
+    await tabTo(page, "#place");
+    assert.match(await page.locator("label[for=place]").innerText(), /^It stands there 2 times/);
+    assert.deepEqual(await page.locator("#place option").allTextContents(), ["Choose the place", "1: The “mill” stands by the green river. A …", "2: … river. A road leads to the “mill”."]);
+  };
+  await on("light", asAda, async (page, faults) => {
+    await go(page, "#/adversarial-text/board/qa/open/submit", "Adversarial text qa");
+    await page.waitForFunction(() => document.getElementById("context")?.textContent.includes("mill"));
+    await tabTo(page, "#text");
+    await page.keyboard.type("What does one reach by walking along?");
+    await choose(page);
+    await axeFindsNothing(page, "the choice of a place");
+    await tabTo(page, ".write button[type=submit]");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => /choose which of them is meant/.test(document.querySelector(".write .found").textContent));
+    assert.deepEqual(toBucket(faults), [], "no place is taken for the answer unasked");
+    await page.locator("#place").focus();
+    await page.keyboard.press("End");
+    await tabTo(page, ".write button[type=submit]");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".models li");
+    assert.equal(toBucket(faults).length, 1);
+    assert.deepEqual(await sent("ada", "submit"), last);
+    // what is marked stands where it is marked
+    await page.locator("#context").evaluate((node) => {
+      const at = node.textContent.indexOf("mill");
+      getSelection().setBaseAndExtent(node.firstChild, at, node.firstChild, at + 4);
+      node.dispatchEvent(new MouseEvent("mouseup", { bubbles: true }));
+    });
+    assert.equal(await page.locator("#place").inputValue(), String(context.indexOf("mill")));
+  });
+  await on("light", `#token=${validator}`, async (page, faults) => {
+    await go(page, "#/adversarial-text/board/qa/open/validate", "Adversarial text qa");
+    await page.waitForSelector("#answer");
+    await choose(page);
+    assert.equal(await page.locator("[name=found]:checked").inputValue(), "the answer below");
+    await page.keyboard.press("End");
+    await tabTo(page, "form button[type=submit]");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("section .empty");
+    assert.equal(toBucket(faults).length, 1);
+    assert.deepEqual(await sent("rosa", "verdict"), last);
+  });
+});
+
+test("the rules and the description of a board say what is true of its benchmark", async () => {
+  const said = async (page, address, title, ready) => {
+    await go(page, address, title);
+    await page.waitForSelector(ready);
+    return (await page.locator("main").innerText()).replace(/\s+/g, " ");
+  };
+  await on("light", "", async (page) => {
+    const { rules } = await api("adversarial-text/contexts?limit=1");
+    const text = await said(page, "#/adversarial-text/board/qa/open/rules", "Adversarial text qa", "#round");
+    assert.match(text, /within the benchmark's own daily allowances/);
+    assert.ok(text.includes(`${rules.examples_a_day} examples of each annotator and ${rules.validation.verdicts_a_day} verdicts of each validator, by UTC`), text);
+    const images = await said(page, "#/adversarial-nibbler/board/model-fooling/open/rules", "Adversarial nibbler model-fooling", "#round");
+    assert.match(images, /within the benchmark's own daily allowances.* as many sets of images as the organizer has set: the receipts of prompts say how many/);
+    assert.match(await said(page, "#/speech-selection/board/en-25/open/rules", "Speech selection en-25", "#round"), /as often as they like/);
+    const frozen = /The model is frozen; people compete on the data\./;
+    assert.match(await said(page, "#/speech-selection/board/en-25/open/about", "Speech selection en-25", "#about"), frozen);
+    assert.doesNotMatch(await said(page, "#/adversarial-text/board/qa/open/about", "Adversarial text qa", "#about"), frozen);
+    assert.doesNotMatch(await said(page, "#/adversarial-nibbler/board/model-fooling/open/about", "Adversarial nibbler model-fooling", "#about"), frozen);
+  });
+});
+
 test("my submissions have names, reasons, ranks and what is left", async () => {
   await on("light", asAda, async (page) => {
     await page.getByRole("link", { name: "My submissions" }).click();
@@ -911,13 +1079,13 @@ test("two submissions are compared, and no more than is shown of them", async ()
   await on("light", signedIn(""), async (page) => {
     await go(page, `#/speech-selection/compare/${ids.scored}/${ids.second}`, ids.names[0]);
     await page.waitForSelector("#files");
-    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements are in both.*Only in/s);
+    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements? (is|are) in both.*Only in/s);
   });
   const rows = (await api("vision-selection/leaderboards/open")).rows.filter((row) => !row.is_baseline);
   await on("light", signedIn(""), async (page) => {
     await go(page, `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, rows[0].submitter);
     await page.waitForSelector("#files");
-    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements are in both.*Only in/s, "files of archives are compared by their lines");
+    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements? (is|are) in both.*Only in/s, "files of archives are compared by their lines");
     assert.match(await page.locator("section[aria-labelledby=paired]").innerText(), /of one run, without seeds.*dataperf leaderboard compare/s);
   });
   await on("light", `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, async (page) => {

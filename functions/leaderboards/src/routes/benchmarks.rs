@@ -146,9 +146,11 @@ struct Submitting {
     /// The forms that a file may have, of `json`, `jsonl`, `csv` and `zip`.
     #[schema(example = json!(["json"]))]
     forms: &'static [&'static str],
-    /// Where forms for uploads are asked for, from the root of this API's host; `null` where there are none.
+    /// Whether programs alone are scored, as models on the benchmark's own examples.
+    only_programs: bool,
+    /// Where forms for uploads are asked for, from the root of this API's host.
     #[schema(example = "/api/v1/uploads")]
-    uploads: Option<&'static str>,
+    uploads: &'static str,
     /// Where S3 is, for a cloud on one machine; `null` for that of AWS.
     #[schema(example = json!(null))]
     s3_endpoint: Option<String>,
@@ -311,7 +313,8 @@ pub(super) async fn one(
         kinds: facts.kinds,
         max_bytes: facts.max_artifact_bytes,
         forms: facts.forms,
-        uploads: facts.kinds.is_empty().then_some(UPLOADS),
+        only_programs: facts.only_programs,
+        uploads: UPLOADS,
         s3_endpoint: app.local_s3(&headers),
     };
     let benchmark = OneBenchmark {

@@ -3,7 +3,7 @@
 use dataperf_http::{Problem, UploadAnswer, UploadRequest};
 
 /// A form with which the file is uploaded straight to the bucket, by its submitter's token: good for one key, one size and five minutes.
-/// Nothing is stored or counted by asking. Benchmarks whose files are of several kinds have none.
+/// Nothing is stored or counted by asking. Where files are of several kinds, the kind stands in the leaderboard's place.
 #[utoipa::path(
     post, path = "/api/v1/uploads", operation_id = "upload",
     request_body = UploadRequest,
