@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use dataperf::Ending;
+use dataperf::{Ending, Timestamp};
+use dataperf_collection_aws::{index, read};
 use dataperf_local::Moment;
-use serde_json::json;
+use dataperf_text::ExampleId;
+use dataperf_text_aws::{Examples, FiledExample};
+use serde_json::{Value, json};
 
-use super::{Text, VALIDATORS, VERDICT, code, example, fooling, honest, status};
+use super::{BENCHMARK, Text, VALIDATORS, VERDICT, code, example, fooling, honest, status};
+use crate::read_api::{ADA, ANONYMOUS, Reading};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_equal_verdicts_decide() {
@@ -144,6 +148,24 @@ async fn the_organizer_overrides_and_disqualifies() {
             .command(&["dynamic", "decide", id, decision, "--reason", "a look at it"]);
         assert_eq!(ran.code, 0, "{ran:?}");
     };
+    for (args, said) in [
+        (&["incorrect"][..], "which label is right"),
+        (
+            &["incorrect", "--label", "positive"],
+            "choose another label, `neutral` or `negative`",
+        ),
+        (&["incorrect", "--no-answer"], "which label is right"),
+        (&["correct", "--label", "neutral"], "leave `--label`"),
+    ] {
+        let args = [&["dynamic", "decide", &ids[0]], args, &["--reason", "a slip"]].concat();
+        let ran = text.world.command(&args);
+        assert!(ran.code == 1 && ran.stderr.contains(said), "{ran:?}");
+    }
+    assert_eq!(
+        text.counts("ada").await,
+        [3, 3, 1, 1, 1, 0, 0],
+        "what is refused decides nothing"
+    );
     decide(&ids[0], "correct");
     assert_eq!(text.counts("ada").await, [3, 3, 1, 2, 0, 0, 0]);
     decide(&ids[2], "flagged");
@@ -184,16 +206,103 @@ async fn the_organizer_overrides_and_disqualifies() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_duplicate_that_came_later_is_found_when_it_is_decided() {
     let text = Text::new().await;
-    let first = text.submit("ada", "one", &[fooling(1)]).await;
-    let second = text.submit("bo", "one", &[fooling(1)]).await;
-    for receipt in [&first, &second] {
-        for validator in &VALIDATORS[..3] {
-            text.judge(validator, &example(&receipt.verdict.lines[0]), "positive")
-                .await;
-        }
+    let receipt = text.submit("bo", "one", &[fooling(1)]).await;
+    let id = example(&receipt.verdict.lines[0]);
+    assert_eq!(text.counts("bo").await, [1, 1, 1, 0, 0, 0, 0]);
+    let table = text.world.leaderboards();
+    let said = read::<Examples>(&table, &id.parse().unwrap())
+        .await
+        .unwrap()
+        .unwrap();
+    // another's upload of the same text, which was stored before and is processed after
+    let earlier = FiledExample {
+        id: ExampleId::of("earlier", 1),
+        submitter: "ada".into(),
+        received_at: Timestamp::from_unix_millis(said.received_at.unix_millis() - 1),
+        ..said
+    };
+    index(&table, &earlier, ()).await.unwrap();
+    for validator in &VALIDATORS[..3] {
+        let receipt = text.judge(validator, &id, "positive").await;
+        assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
     }
-    assert_eq!(text.counts("ada").await, [1, 1, 0, 1, 0, 0, 0]);
     assert_eq!(text.counts("bo").await, [0, 0, 0, 0, 0, 0, 1]);
+}
+
+/// What is known to repeat an earlier text when it is submitted takes no validator's time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_known_duplicate_goes_to_no_validator() {
+    let text = Text::new().await;
+    let first = text.submit("ada", "one", &[fooling(1)]).await;
+    let own = text.submit("ada", "two", &[fooling(1)]).await;
+    let other = text.submit("bo", "one", &[fooling(1)]).await;
+    let id = |receipt: &dataperf::Receipt| example(&receipt.verdict.lines[0]);
+    assert_eq!(own.verdict.lines[0].details["duplicate"]["whose"], "own");
+    let queue = text.items("unjudged").await;
+    let queued: Vec<&str> = queue
+        .iter()
+        .map(|item| item["example"].as_s().unwrap().as_str())
+        .collect();
+    assert_eq!(queued, [id(&first)], "only the first waits");
+    for receipt in [&own, &other] {
+        let refused = text.judge("rosa", &id(receipt), "positive").await;
+        assert_eq!(
+            (status(&refused), code(&refused)),
+            (Ending::Rejected, "unknown_example")
+        );
+    }
+    for validator in &VALIDATORS[..3] {
+        text.judge(validator, &id(&first), "positive").await;
+    }
+    assert_eq!(text.counts("ada").await, [1, 1, 0, 1, 0, 0, 1]);
+    assert_eq!(text.counts("bo").await, [0, 0, 0, 0, 0, 0, 1]);
+}
+
+/// A decision writes a step of a score, which is no upload.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn histories_list_uploads_and_no_steps_of_scores() {
+    let text = Text::new().await;
+    let receipt = text.submit("ada", "one", &[fooling(1)]).await;
+    for validator in &VALIDATORS[..3] {
+        text.judge(validator, &example(&receipt.verdict.lines[0]), "positive")
+            .await;
+    }
+    let boards = |history: &Value| -> Vec<String> {
+        let lines = history.as_array().unwrap().iter();
+        lines
+            .map(|line| line["leaderboard"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let status = |more: &[&str]| {
+        let args = [&["status", BENCHMARK, "--submitter", "ada"], more].concat();
+        text.world.command(&args).json()
+    };
+    assert_eq!(boards(&status(&[])), ["submit"]);
+    assert_eq!(
+        boards(&status(&["--steps"])),
+        ["sentiment", "sentiment", "submit"]
+    );
+    let listed = text.world.command(&["submitter", "list", BENCHMARK]).json();
+    let of_ada = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["submitter"] == "ada")
+        .unwrap();
+    assert_eq!(
+        (&of_ada["n_submissions"], &of_ada["n_scored"]),
+        (&json!(1), &json!(0)),
+        "{of_ada}"
+    );
+    let reading = Reading::of(text.world).await;
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions?submitter=ada");
+    let history = |who| boards(&reading.ask(who, &path).json()["submissions"]);
+    assert_eq!(history(ADA), ["submit"]);
+    assert_eq!(
+        history(ANONYMOUS),
+        ["sentiment", "sentiment"],
+        "what may stand on a board"
+    );
 }
 
 /// Killed at each moment in turn, the last verdict still has its example decided, once, and the score written.

@@ -82,6 +82,9 @@ pub(crate) struct StatusArgs {
     /// How many of a submitter's submissions to show
     #[arg(long, short = 'n', default_value_t = 20)]
     newest: usize,
+    /// Show also the steps of this submitter's scores, which follow from what people decide, and are no uploads
+    #[arg(long, requires = "submitter")]
+    steps: bool,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -100,7 +103,7 @@ pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
         return one(&cloud, benchmark, id, format).await;
     }
     if let (Some(benchmark), Some(submitter)) = (&args.benchmark, &args.submitter) {
-        let entries = leaderboards.history(benchmark, submitter, args.newest).await?;
+        let entries = known::uploads(&cloud, benchmark, submitter, args.newest, args.steps).await?;
         if entries.is_empty() {
             known::check_submitter(&cloud, benchmark, submitter).await?;
         }

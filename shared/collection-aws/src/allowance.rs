@@ -66,7 +66,7 @@ pub struct Taking<'a> {
     pub limit: u64,
     /// Who makes it: the id of the invocation.
     pub worker: &'a str,
-    /// Until when nobody else is to make it.
+    /// When the lease expires: before that nobody else makes it.
     pub until: Timestamp,
 }
 

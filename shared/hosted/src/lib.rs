@@ -4,6 +4,7 @@
 
 pub mod deployment;
 
+use dataperf::ports::leaderboard::Board;
 use dataperf::{Benchmark, Descriptor};
 
 macro_rules! hosted {
@@ -19,6 +20,14 @@ dataperf_benchmarks::for_each_benchmark!(hosted);
 /// What is hosted under an id.
 pub fn hosted(id: &str) -> Option<&'static Descriptor> {
     HOSTED.iter().find(|hosted| hosted.id == id)
+}
+
+/// Whether a submission to `board` is a step of a score, which follows from what people decide, and no upload. Where uploads are of
+/// several kinds, each is received under its kind, and only steps under a leaderboard.
+pub fn is_step(board: &Board) -> bool {
+    let of_kinds = hosted(&board.benchmark).filter(|hosted| !hosted.kinds.is_empty());
+    let fixed = of_kinds.and_then(|hosted| hosted.fixed);
+    fixed.is_some_and(|fixed| fixed.leaderboards.contains(&board.leaderboard.as_str()))
 }
 
 #[cfg(test)]
@@ -39,6 +48,31 @@ mod tests {
             assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id}");
         }
         assert!(hosted("no-such-benchmark").is_none());
+    }
+
+    #[test]
+    fn steps_of_scores_are_told_from_uploads_by_their_board() {
+        let is_step = |benchmark: &str, leaderboard: &str| {
+            is_step(&Board {
+                benchmark: benchmark.into(),
+                leaderboard: leaderboard.into(),
+                round: "open".into(),
+            })
+        };
+        let mut n_steps = 0;
+        for hosted in HOSTED {
+            let boards = hosted.fixed.map_or(&[][..], |fixed| fixed.leaderboards);
+            for board in boards {
+                assert_eq!(is_step(hosted.id, board), !hosted.kinds.is_empty(), "{board}");
+                n_steps += usize::from(!hosted.kinds.is_empty());
+            }
+            // a key that names no kind and no leaderboard is an upload, which is rejected
+            for upload in hosted.kinds.iter().chain(&[dataperf::upload::UNNAMED]) {
+                assert!(!is_step(hosted.id, upload), "{upload}");
+            }
+        }
+        assert_eq!(n_steps, 6, "two boards of prompts, four of texts");
+        assert!(!is_step("speech-selection", "en-25") && !is_step("no-such-benchmark", "nli"));
     }
 
     #[test]

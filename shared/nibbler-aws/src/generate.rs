@@ -221,7 +221,7 @@ impl Generate {
                     *n_new += 1;
                     return Ok(outcome(line, set, false));
                 }
-                Ok(None) => {} // it was given back meanwhile: begin anew
+                Ok(None) => {} // it was given back meanwhile: start again
                 Err(fault) => {
                     // Ours, so it does not count. When this fails too, whoever ends the submission gives it back.
                     allowance.give_back(&taken_by, Some(request.set.as_str())).await?;

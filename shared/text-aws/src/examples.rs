@@ -140,7 +140,7 @@ impl Collection for Examples {
         parsed(reader, "asked")
     }
 
-    /// Of what fooled nobody most go to no validator.
+    /// What is known to repeat an earlier text goes to no validator, and neither does most of what fooled nobody.
     fn is_judged(example: &FiledExample) -> bool {
         example.n_raters > 0
     }

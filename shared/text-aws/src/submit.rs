@@ -11,10 +11,7 @@ use dataperf_collection_aws::{
     Case, Common, Judged, LineFunction, Notes, RESERVE, Reservation, Reserved, Reserving, Standings,
     count_submitted, duplicate, file, index, publish, read, settle_lines,
 };
-use dataperf_text::{
-    Answer, BENCHMARK, Example, ExampleId, Input, Line, Rules, Task, fooled, is_fooling,
-    is_validated_by_chance,
-};
+use dataperf_text::{Answer, BENCHMARK, Example, ExampleId, Input, Line, Rules, Task, fooled, is_fooling};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
 use lambda_runtime::Context;
@@ -277,7 +274,6 @@ fn example_of(
     said: BTreeMap<String, Answer>,
 ) -> FiledExample {
     let submission = case.submission;
-    let validation = &case.rules.configuration.configuration.validation;
     let models: BTreeMap<String, ModelSaid> = said
         .into_iter()
         .map(|(name, answer)| {
@@ -287,7 +283,6 @@ fn example_of(
         .collect();
     let n_fooled = models.values().filter(|said| said.fooled).count();
     let is_fooling = is_fooling(n_fooled, models.len());
-    let is_judged = is_fooling || is_validated_by_chance(&id, validation.share_of_others);
     FiledExample {
         id,
         submitter: submission.submitter.clone(),
@@ -297,7 +292,7 @@ fn example_of(
         round: case.round.clone(),
         said: example,
         duplicate: dataperf_text::Duplicate::default(),
-        n_raters: if is_judged { validation.most as u64 } else { 0 },
+        n_raters: 0, // until it is known whether it repeats another
         more: Asked {
             models,
             is_fooling,
@@ -316,12 +311,15 @@ async fn file_all(
     for some in answered.chunks(AT_ONCE) {
         try_join_all(some.iter().map(|(_, example)| index(table, example, ()))).await?;
     }
-    let from = case.rules.configuration.configuration.near_duplicate_from;
+    let configuration = &case.rules.configuration.configuration;
     let mut taken = Vec::with_capacity(answered.len());
     for some in chunks(answered) {
         let filed = some.into_iter().map(|(line, mut example)| async move {
             // as far as one knows: it is asked again when validators decide
-            example.duplicate = duplicate(table, &example, from, ()).await?;
+            example.duplicate = duplicate(table, &example, configuration.near_duplicate_from, ()).await?;
+            let (is_duplicate, is_fooling) = (example.duplicate.is_one(), example.more.is_fooling);
+            let validation = &configuration.validation;
+            example.n_raters = validation.n_validators(&example.id, is_duplicate, is_fooling) as u64;
             file(table, &example).await?;
             Ok::<_, WorkflowError>((line, Taken::Filed(Box::new(example))))
         });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::{Reason, quote};
 use dataperf_collection::consensus::is_majority;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,59 @@ impl Span {
             text: text.to_owned(),
         })
     }
+
+    /// The only place at which `context` has `text`. `at` is the place of the answer in a line.
+    ///
+    /// ```
+    /// use dataperf_text::Span;
+    /// assert_eq!(Span::only("großer Ärger", "Ärger", "").unwrap().start, 7);
+    /// let reason = Span::only("tick, tock, tick", "tick", "").unwrap_err();
+    /// assert!(reason.message.contains("0, 12"));
+    /// ```
+    ///
+    /// # Errors
+    /// A [`Reason`] where there is none, or where there are several: with the number of characters before each.
+    pub fn only(context: &str, text: &str, at: &str) -> Result<Self, Reason> {
+        let starts = starts(context, text);
+        match *starts {
+            [start] => Ok(Self {
+                start,
+                text: text.to_owned(),
+            }),
+            [] => {
+                let message = format!(
+                    "the context has no {}: copy words of the context, letter by letter",
+                    quote(text)
+                );
+                Err(Reason::new("not_in_context", at, message))
+            }
+            _ => {
+                let message = format!(
+                    "the context has {} at {} places: give one of them as `start`, {}",
+                    quote(text),
+                    starts.len(),
+                    listed(&starts)
+                );
+                Err(Reason::new("missing_start", at, message))
+            }
+        }
+    }
+}
+
+/// Places of an answer that are listed.
+const MAX_LISTED: usize = 20;
+
+/// The Unicode characters of `context` before each place at which it has `text`.
+fn starts(context: &str, text: &str) -> Vec<usize> {
+    let places = context.char_indices().enumerate();
+    let found = places.filter(|(_, (byte, _))| !text.is_empty() && context[*byte..].starts_with(text));
+    found.map(|(start, _)| start).collect()
+}
+
+fn listed(starts: &[usize]) -> String {
+    let first: Vec<String> = starts.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+    let more = if starts.len() > MAX_LISTED { ", …" } else { "" };
+    format!("{}{more}", first.join(", "))
 }
 
 impl Gold {

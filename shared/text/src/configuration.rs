@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::{ExampleId, is_validated_by_chance};
 use crate::task::Task;
 
 pub use public::{Parameters, PublicTask};
@@ -157,6 +158,22 @@ impl Default for Validation {
             share_of_others: 0.1,
             verdicts_a_day: 200,
         }
+    }
+}
+
+impl Validation {
+    /// How many validators judge an example at most: none where it is known to repeat an earlier text, since it never counts, and none
+    /// of most that fooled nobody.
+    ///
+    /// ```
+    /// use dataperf_text::{ExampleId, Validation};
+    /// let (validation, id) = (Validation::default(), ExampleId::of("a", 1));
+    /// assert_eq!(validation.n_validators(&id, false, true), 5);
+    /// assert_eq!(validation.n_validators(&id, true, true), 0);
+    /// ```
+    pub fn n_validators(&self, id: &ExampleId, is_duplicate: bool, is_fooling: bool) -> usize {
+        let is_chosen = is_fooling || is_validated_by_chance(id, self.share_of_others);
+        if is_chosen && !is_duplicate { self.most } else { 0 }
     }
 }
 

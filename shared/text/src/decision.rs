@@ -1,10 +1,11 @@
 //! What validators decide about an example.
 
+use dataperf::{Reason, Rejection, quote};
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Gold;
 use crate::configuration::Validation;
-use crate::lines::Said;
+use crate::lines::{Example, Found, Said};
 
 /// What is decided about an example, by its validators or by the organizer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,21 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// That the author of `example`, whose context is `context`, is wrong: `right` is right instead, or of a question nothing.
+    ///
+    /// # Errors
+    /// A [`Rejection`] where `right` can't be right about a text of the task, or is what the author says.
+    pub fn incorrect(
+        example: &Example,
+        context: Option<&str>,
+        right: Option<Gold>,
+    ) -> Result<Self, Rejection> {
+        match Found::Right(right).about(example, context, "")? {
+            Said::Correct => Err(Reason::new("as_the_author", "", as_the_author(example)).into()),
+            said => Ok(said.into()),
+        }
+    }
+
     /// The word in receipts and exports.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -30,6 +46,26 @@ impl Decision {
             Self::NoAgreement => "no_agreement",
         }
     }
+}
+
+/// Why a decision is refused that says what the author of `example` says.
+fn as_the_author(example: &Example) -> String {
+    let (task, said) = (example.task, quote(example.gold.as_str()));
+    if task.has_spans() {
+        return format!(
+            "the author's answer {said} counts as the same: give words that have less in common with it, or say that the author is right"
+        );
+    }
+    let others: Vec<&str> = task
+        .labels()
+        .iter()
+        .copied()
+        .filter(|label| *label != example.gold.as_str())
+        .collect();
+    format!(
+        "the author says {said}, too: choose another label, `{}`, or say that the author is right",
+        others.join("` or `")
+    )
 }
 
 impl From<Said> for Decision {
@@ -72,6 +108,7 @@ pub fn decide(verdicts: &[Said], validation: &Validation) -> Option<Decision> {
 mod tests {
     use super::*;
     use crate::answers::Span;
+    use crate::task::Task;
 
     fn wrong(label: &str) -> Said {
         Said::Incorrect(Some(Gold::Label(label.into())))
@@ -108,6 +145,51 @@ mod tests {
             of(&[flag("spam"), yes, flag("a name"), flag("?")]),
             Some(Decision::Flagged)
         );
+    }
+
+    fn example(task: Task, gold: Gold) -> Example {
+        Example {
+            task,
+            context_id: None,
+            text: "a text".into(),
+            gold,
+            why: String::new(),
+        }
+    }
+
+    fn refused(example: &Example, context: Option<&str>, right: Option<Gold>) -> String {
+        let rejection = Decision::incorrect(example, context, right).unwrap_err();
+        rejection.reasons()[0].message.clone()
+    }
+
+    #[test]
+    fn who_is_wrong_says_something_else_than_what_is_right() {
+        let label = |label: &str| Some(Gold::Label(label.into()));
+        let opinion = example(Task::Sentiment, Gold::Label("positive".into()));
+        assert_eq!(
+            Decision::incorrect(&opinion, None, label("neutral")).unwrap(),
+            Decision::Incorrect(label("neutral"))
+        );
+        assert!(refused(&opinion, None, label("positive")).contains("`neutral` or `negative`"));
+        assert!(refused(&opinion, None, None).contains("give a `label`"));
+        assert!(refused(&opinion, None, label("sad")).contains("`negative`"));
+
+        let (context, span) = ("The old road leads to the green mill.", |start, text: &str| {
+            Gold::Span(Span {
+                start,
+                text: text.into(),
+            })
+        });
+        let question = example(Task::Qa, span(26, "green mill"));
+        for right in [None, Some(span(4, "old road"))] {
+            assert_eq!(
+                Decision::incorrect(&question, Some(context), right.clone()).unwrap(),
+                Decision::Incorrect(right)
+            );
+        }
+        assert!(refused(&question, Some(context), Some(span(32, "mill"))).contains("counts as the same"));
+        assert!(refused(&question, Some(context), Some(span(5, "old road"))).contains("it stands at 4"));
+        assert!(refused(&question, Some(context), label("neutral")).contains("`answer`"));
     }
 
     #[test]

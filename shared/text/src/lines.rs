@@ -39,22 +39,29 @@ fn label(fields: &mut Fields<'_>, task: Option<Task>, reasons: &mut Reasons) -> 
     fields.parsed("label", "unknown_label", &expected, is_known, reasons)
 }
 
-/// A span, which has to stand in the context where the context is known.
+/// A span, which has to stand in the context where the context is known. `start` may be left out where the text stands there once.
 fn span(fields: &mut Fields<'_>, context: Option<&str>, reasons: &mut Reasons) -> Option<Gold> {
     let at = fields.at("answer");
     let mut answer = fields.within("answer", reasons)?;
-    let start = answer.count("start", reasons);
+    let is_placed = answer.has("start") || context.is_none();
+    let start = is_placed.then(|| answer.count("start", reasons));
     let text = answer.text("text", MAX_ANSWER_CHARS, reasons);
     answer.finish("`start` and `text`", reasons);
-    let span = Span {
-        start: start?,
-        text: text?,
+    let text = text?;
+    let found = match (start, context) {
+        (Some(start), _) => placed(start?, text, context, &at),
+        (None, context) => Span::only(context.unwrap_or_default(), &text, &at),
     };
-    if let Some(reason) = context.and_then(|context| misplaced(&span, context, &at)) {
-        reasons.add(reason);
-        return None;
+    found.map_err(|reason| reasons.add(reason)).ok().map(Gold::Span)
+}
+
+/// The span at `start`, which has to stand in the context where the context is known.
+fn placed(start: usize, text: String, context: Option<&str>, at: &str) -> Result<Span, Reason> {
+    let span = Span { start, text };
+    match context.and_then(|context| misplaced(&span, context, at)) {
+        Some(reason) => Err(reason),
+        None => Ok(span),
     }
-    Some(Gold::Span(span))
 }
 
 /// Why a span is none of the context.

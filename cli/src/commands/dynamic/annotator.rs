@@ -39,9 +39,9 @@ pub(crate) struct SubmitArgs {
     #[arg(long)]
     label: Option<String>,
     /// Of a question: the words of the context that answer it
-    #[arg(long, requires = "start")]
+    #[arg(long)]
     answer: Option<String>,
-    /// Of a question: how many characters of the context stand before the answer
+    /// Of a question: how many characters of the context stand before the answer; needed where it stands there more than once
     #[arg(long, requires = "answer")]
     start: Option<usize>,
     /// Why it should fool the models
@@ -64,8 +64,11 @@ impl SubmitArgs {
                 line[name] = json!(value);
             }
         }
-        if let (Some(answer), Some(start)) = (&self.answer, self.start) {
-            line["answer"] = json!({ "start": start, "text": answer });
+        if let Some(answer) = &self.answer {
+            line["answer"] = json!({ "text": answer });
+            if let Some(start) = self.start {
+                line["answer"]["start"] = json!(start);
+            }
         }
         Some(line)
     }
@@ -113,5 +116,30 @@ fn print_answers(receipt: &Receipt) {
             };
             println!("  {name}: {answer:?}, {is_fooled}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Written {
+        #[command(flatten)]
+        args: SubmitArgs,
+    }
+
+    #[test]
+    fn an_answer_needs_no_place_in_the_command() {
+        let question = "submit -s ada --task qa --context-id mill --text Where? --answer mill";
+        let line = |more: &str| {
+            let words = question.split(' ').chain(more.split_terminator(' '));
+            Written::try_parse_from(words).map(|written| written.args.line())
+        };
+        let answer = |more: &str| line(more).unwrap().unwrap()["answer"].clone();
+        assert_eq!(answer(""), json!({ "text": "mill" }));
+        assert_eq!(answer("--start 7"), json!({ "start": 7, "text": "mill" }));
     }
 }

@@ -1,12 +1,12 @@
 //! What an organizer decides of an example, whatever validators say of it.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::Withdrawal;
 use dataperf::workflow::Ports;
 use dataperf_collection_aws::{Kept, Occasion, Standings, decide, publish, read, rule};
-use dataperf_text::{BENCHMARK, Decision, ExampleId, Gold};
+use dataperf_text::{BENCHMARK, Decision, Example, ExampleId, Gold, Span};
 use dataperf_text_aws::Examples;
 use serde_json::json;
 
@@ -26,7 +26,8 @@ enum As {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  dataperf dynamic decide 0123456789abcdef0123456789abcdef correct --reason 'the context says so' --local\n\n\
+    after_help = "Examples:\n  dataperf dynamic decide 0123456789abcdef0123456789abcdef correct --reason 'the context says so' --local\n  \
+    dataperf dynamic decide 0123456789abcdef0123456789abcdef incorrect --label neutral --reason 'it says nothing of that' --local\n\n\
     For the organizer. It goes before what validators say, now and later; the author's score is worked out anew. If the command is cut \
     short, give it again."
 )]
@@ -35,14 +36,74 @@ pub(crate) struct DecideArgs {
     example: ExampleId,
     /// What is decided
     decision: As,
-    /// Of an incorrect one: the label that is right
-    #[arg(long)]
+    /// Of an incorrect one: the label that is right, another than the author's
+    #[arg(long, group = "right")]
     label: Option<String>,
+    /// Of an incorrect question: the words of the context that answer it
+    #[arg(long, group = "right")]
+    answer: Option<String>,
+    /// Of an answer: how many characters of the context stand before it; needed where it stands there more than once
+    #[arg(long, requires = "answer")]
+    start: Option<usize>,
+    /// Of an incorrect question: nothing in the context answers it
+    #[arg(long, group = "right")]
+    no_answer: bool,
     /// Why; it is kept beside the example
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
     cloud: CloudArgs,
+}
+
+impl DecideArgs {
+    fn says_what_is_right(&self) -> bool {
+        self.label.is_some() || self.answer.is_some() || self.no_answer
+    }
+
+    /// What is right in place of what the author says; of a question that its context does not answer nothing.
+    fn right(&self, context: Option<&str>) -> Result<Option<Gold>> {
+        if let Some(label) = &self.label {
+            return Ok(Some(Gold::Label(label.clone())));
+        }
+        let Some(text) = &self.answer else {
+            return Ok(None);
+        };
+        let span = match self.start {
+            Some(start) => Span {
+                start,
+                text: text.clone(),
+            },
+            None => {
+                Span::only(context.unwrap_or_default(), text, "").map_err(|reason| anyhow!(reason.message))?
+            }
+        };
+        Ok(Some(Gold::Span(span)))
+    }
+
+    /// What is decided of `example`, whose context is `context`.
+    fn decision(&self, example: &Example, context: Option<&str>) -> Result<Decision> {
+        match self.decision {
+            As::Correct => return Ok(Decision::Correct),
+            As::Flagged => return Ok(Decision::Flagged),
+            As::Incorrect => {}
+        }
+        let task = example.task;
+        if task.has_spans() && self.answer.is_none() && !self.no_answer {
+            bail!(
+                "say what is right: `--answer` with words of the context, or `--no-answer` where nothing answers the question"
+            );
+        }
+        if !task.has_spans() && self.label.is_none() {
+            let labels = task.labels().join("`, `");
+            bail!("say which label is right: `--label` with one of `{labels}`, another than the author's");
+        }
+        let right = self.right(context)?;
+        let decision = Decision::incorrect(example, context, right);
+        decision.map_err(|rejection| {
+            let messages = rejection.reasons().iter().map(|reason| reason.message.as_str());
+            anyhow!("{}", messages.collect::<Vec<_>>().join("; "))
+        })
+    }
 }
 
 pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
@@ -53,31 +114,15 @@ pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
         Withdrawal::MAX_REASON_CHARS
     );
     ensure!(
-        args.label.is_none() || args.decision == As::Incorrect,
-        "a label is only said of an incorrect example: leave `--label` out"
+        !args.says_what_is_right() || args.decision == As::Incorrect,
+        "what is right is only said of an incorrect example: leave `--label`, `--answer` and `--no-answer` out"
     );
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.clone().connect().await;
     let table = cloud.leaderboards();
     let Some(example) = read::<Examples>(&table, &args.example).await? else {
         bail!("there is no such example: check the id");
     };
-    let labels = example.said.task.labels();
-    if let Some(label) = args
-        .label
-        .as_ref()
-        .filter(|label| !labels.contains(&label.as_str()))
-    {
-        bail!(
-            "`{label}` is no label of `{}`: choose one of `{}`",
-            example.said.task,
-            labels.join("`, `")
-        );
-    }
-    let decision = match args.decision {
-        As::Correct => Decision::Correct,
-        As::Incorrect => Decision::Incorrect(args.label.map(Gold::Label)),
-        As::Flagged => Decision::Flagged,
-    };
+    let decision = args.decision(&example.said, example.more.context.as_deref())?;
     rule::<Examples>(&table, &args.example, &decision, now(), &args.reason).await?;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let round = challenge

@@ -25,6 +25,10 @@ impl Extension for Text {
         &DESCRIPTOR
     }
 
+    fn command(&self) -> &'static str {
+        "dynamic"
+    }
+
     fn layout(&self) -> &'static str {
         TEXT_LAYOUT
     }

@@ -86,7 +86,7 @@ async fn overview(
     leaderboards: &[String],
 ) -> Result<Value> {
     let table = cloud.leaderboards();
-    let history = table.history(benchmark, submitter, usize::MAX).await?;
+    let history = known::uploads(cloud, benchmark, submitter, usize::MAX, false).await?;
     let n = |ending: Option<Ending>| history.iter().filter(|entry| entry.ending == ending).count();
     let mut quotas = Vec::new();
     for leaderboard in leaderboards {
@@ -186,7 +186,7 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
     let table = cloud.leaderboards();
     let mut files: BTreeMap<Digest, Vec<Entry>> = BTreeMap::new();
     for submitter in known::submitters(&cloud, benchmark).await? {
-        let history = table.history(benchmark, &submitter, usize::MAX).await?;
+        let history = known::uploads(&cloud, benchmark, &submitter, usize::MAX, false).await?;
         let ids: Vec<SubmissionId> = history.iter().map(|entry| entry.id.clone()).collect();
         let receipts = table.receipts(benchmark, &ids).await?;
         for entry in history {

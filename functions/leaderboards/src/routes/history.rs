@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Entry, Submission};
 use dataperf::{SubmissionId, SubmitterName};
 use dataperf_aws::{Cursor, Page, Table, history_place};
+use dataperf_hosted::is_step;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -108,7 +110,13 @@ async fn visible(
     Ok(Page { lines, next: after })
 }
 
-/// A submitter's submissions, newest first: those with a score, and all of them for the submitter and the organizer. The last page may
+/// Whether a line is in the history that the caller is shown. Who sees somebody's uploads is not shown the steps of scores among them,
+/// which follow from what people decide; everybody else sees these alone.
+fn is_listed(entry: &Entry, caller: &Caller, challenge: Option<&Challenge>) -> bool {
+    caller.sees(entry, challenge) && !(caller.acts_for(&entry.submitter) && is_step(&entry.board))
+}
+
+/// A submitter's submissions, newest first: those with a score, and all uploads for the submitter and the organizer. The last page may
 /// have fewer lines than `limit`, even none.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions", operation_id = "history",
@@ -141,7 +149,7 @@ pub(super) async fn history(
     let table = app.table().await;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
     let page = visible(&table, &benchmark, submitter.as_str(), after, limit, |entry| {
-        caller.sees(entry, challenge.as_ref())
+        is_listed(entry, &caller, challenge.as_ref())
     })
     .await?;
     let whole = if caller.acts_for(submitter.as_str()) {
@@ -161,4 +169,51 @@ pub(super) async fn history(
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
     Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &flat))
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::ports::leaderboard::Board;
+    use dataperf::{Ending, Timestamp};
+    use dataperf_aws::Holder;
+
+    use super::*;
+
+    fn entry(benchmark: &str, leaderboard: &str, ending: Ending) -> Entry {
+        Entry {
+            id: SubmissionId::of("bucket", leaderboard, ""),
+            board: Board {
+                benchmark: benchmark.into(),
+                leaderboard: leaderboard.into(),
+                round: "open".into(),
+            },
+            submitter: "ada".into(),
+            received_at: Timestamp::from_unix_millis(1),
+            is_baseline: false,
+            withdrawn_at: None,
+            withdrawals: Vec::new(),
+            ending: Some(ending),
+            score: None,
+            climb: None,
+            dataset: None,
+        }
+    }
+
+    #[test]
+    fn steps_of_scores_are_not_among_the_uploads_of_who_sees_these() {
+        let step = entry("adversarial-text", "sentiment", Ending::Scored);
+        let file = entry("adversarial-text", "submit", Ending::Rejected);
+        let artifact = entry("speech-selection", "en-25", Ending::Scored);
+        let known = |name: &str| Caller::Known(Holder::Submitter(name.parse().expect("a name")));
+        for (caller, is_own) in [
+            (known("ada"), true),
+            (Caller::Known(Holder::Organizer), true),
+            (known("bo"), false),
+            (Caller::Anonymous, false),
+        ] {
+            assert_eq!(is_listed(&step, &caller, None), !is_own, "{caller:?}");
+            assert_eq!(is_listed(&file, &caller, None), is_own, "{caller:?}");
+            assert!(is_listed(&artifact, &caller, None), "{caller:?}");
+        }
+    }
 }

@@ -7,36 +7,68 @@ use whatlang::{Lang, detect, detect_script};
 
 /// Shorter texts are never refused for their language, only for their script.
 const MIN_LETTERS: usize = 25;
-/// Words that most sentences of a language have some of, and few of another's, without accents: these tell where a text is too
-/// short for its letters to tell, or has a word of another language in front.
-const FUNCTION_WORDS: [(Lang, &str); 8] = [
+/// Words that most sentences of a language have some of, and few of another's, without accents and apostrophes: these tell where a
+/// text is too short for its letters to tell, or has a word of another language in front. English has what it shares with the others too,
+/// so that an English sentence with `die`, `as` or `no` has as many English words.
+const FUNCTION_WORDS: [(Lang, &str); 9] = [
     (
         Lang::Eng,
-        "the and of with at from for on is his her by are into over their being while who under near",
+        "the and of with at from for on is his her by are into over their being while who under near you your yours this that \
+         these those they them she it its not but what which when where why how would could should there were been have having \
+         does did doing because than then about out up if be my our us can very just some any dont didnt doesnt isnt wasnt cant \
+         wont couldnt wouldnt shouldnt ive youre thats theres as do no me die den im em com dos con sin per met van like nothing \
+         never always only every after before too really such since between through against here again now",
     ),
     (
         Lang::Fra,
-        "le la les des du un une et dans avec sur au aux pour qui est sont ses sa ce cette sans sous elle il nue en de",
+        "le la les des du un une et dans avec sur au aux pour qui est sont ses sa ce cette sans sous elle il nue en de je ne tu \
+         nous vous ils elles pas jamais rien mais que se cest jai jetais quil quelle quils ca cela moi toi lui leur leurs mon mes \
+         tes notre votre nos vos cet ces ou donc etait etais avait avais suis sommes etes avons avez ont serait fait tres aussi \
+         bien quand parce comme toute tous chez apres peu dune nai netait pourquoi alors vraiment beaucoup trop hier",
     ),
     (
         Lang::Deu,
-        "der die das den dem des ein eine einen einer einem und im mit auf ist sind von zu zur zum fur nicht sich aus neben ganz uber unter wird",
+        "der die das den dem des ein eine einen einer einem und im mit auf ist sind von zu zur zum fur nicht sich aus neben ganz \
+         uber unter wird ich du sie es ihr wir mich dich uns mir dir ihn ihm ihnen mein meine meinen meiner dein deine sein seine \
+         ihre kein keine keinen nichts nie noch aber oder wenn weil dass wie waren hat habe haben hatte wurde wurden werden kann \
+         konnen konnte muss mussen soll sollte schon sehr auch nur hier dann doch bei beim nach vom vor mehr immer wieder heute \
+         gestern diese dieser dieses jeder alles etwas warum bist ohne durch gegen als",
     ),
     (
         Lang::Spa,
-        "el la los las un una de del en con por para que y su sus sobre es esta al sin entre como muy",
+        "el la los las una un de del en con por para que y su sus sobre es esta al sin entre como muy yo te se lo le nos les mi \
+         mis nuestro nuestra ella ellos ellas nosotros usted ustedes nada nunca pero porque si cuando donde quien cual fue fui \
+         soy eres somos estaba estoy estan habia tiene tengo tenia hacer hizo hicieron puede puedo quiero esto eso este ese esa \
+         estos todo todos toda mas tambien gusta bien ayer hoy siempre aunque hasta desde cada otra otro algo",
     ),
     (
         Lang::Ita,
-        "il lo la gli le un una di del della con per che e nel nella sul sulla su da al alla sono sotto senza molto",
+        "il lo la gli le un di del della con per che e nel nella sul sulla su da al alla sono sotto senza molto io tu lui lei noi \
+         voi loro mi ti si ne una uno dei delle degli dello nelle nei negli dal dalla dalle alle agli hai abbiamo avete hanno \
+         erano siamo siete stato stata stati fatto sia anche perche quando cosa quello quella quelli questo questa questi \
+         queste mio mie tuo tua suo sua nostro nostra piu niente nulla nessuno tutto tutti tutta ancora gia sempre cosi bene se \
+         ogni dopo quindi pero piace ieri oggi ce",
     ),
     (
         Lang::Por,
-        "o os as um uma de do da dos das em no na nos com por para que e seu sua sobre ao sem esta muito",
+        "o os as um uma de do da dos das em no na nos com por para que e seu sua sobre ao sem esta muito eu voce voces ele ela \
+         eles elas te se lhe lhes meu minha meus minhas nosso nossa seus suas isso isto aquilo esse essa este nao nunca nada mas \
+         porque quando onde quem qual foi fui sou somos estava estou estao tem tinha tenho havia fizeram fazer pode posso \
+         quero gostei gosto mais tambem pelo pela pelos pelas num numa dele dela deste desta nesse nessa neste nesta entre depois \
+         ainda tudo todo todos toda algo sempre bem entao mesmo foram ontem hoje",
     ),
     (
         Lang::Nld,
-        "de het een en van op met voor zijn haar naar uit bij aan die dat niet onder naast wordt",
+        "de het een en van op met voor zijn haar naar uit bij aan die dat niet onder naast wordt ik jij je hij zij ze wij jullie \
+         mij mijn jou jouw ons onze deze dit geen nooit niets maar ook nog wel als omdat waarom wie waar waren heb hebt heeft \
+         hebben hadden kan kon kunnen moet moeten zal zou zouden worden werd te tegen zonder veel heel echt helemaal gewoon \
+         daar hier toch alleen iets alles iemand gisteren vandaag altijd vond vind meer",
+    ),
+    (
+        Lang::Swe,
+        "och att det som ett jag du mig sig honom henne oss mina ditt sitt sina varit vara har hade ar inte aldrig ingen \
+         inget eller nar eftersom av fran utan efter mycket ocksa bara mer nagon nagot nagra alla allt detta denna dessa en de \
+         dar idag igar alls faktiskt kanske skulle kan vill blev blir maste tycker alltid varfor vad hur",
     ),
     (
         Lang::Pol,
@@ -69,11 +101,13 @@ pub fn foreign(text: &str, languages: &[String]) -> Option<String> {
     let (own, others): (Vec<_>, Vec<_>) = function_words(&seen)
         .into_iter()
         .partition(|(lang, _)| allowed.contains(lang));
-    let most = |counts: &[(Lang, usize)]| counts.iter().map(|&(_, n)| n).max().unwrap_or_default();
-    let n_own = most(&own);
+    let n_own = own.iter().map(|&(_, n)| n).max().unwrap_or_default();
+    // a language without a list has no words that another one's could be compared with
+    let has_lists = allowed.iter().all(|lang| own.iter().any(|(of, _)| of == lang));
     // of languages with equally many the first in the list is named
     if let Some((lang, n)) = others.iter().rev().max_by_key(|(_, n)| *n)
-        && *n >= MIN_FUNCTION_WORDS.max(n_own)
+        && has_lists
+        && *n >= MIN_FUNCTION_WORDS.max(n_own + 1)
     {
         return Some(format!("in {}", lang.eng_name()));
     }
@@ -195,6 +229,192 @@ mod tests {
             ("حصان مستلق في الكاتشب", "in Arabic script"),
         ] {
             assert_eq!(of(prompt).as_deref(), Some(language), "{prompt}");
+        }
+    }
+
+    /// What people say in everyday sentences, by languages.
+    const SENTENCES: [(&str, &str, &[&str]); 7] = [
+        (
+            "fra",
+            "in French",
+            &[
+                "Je ne dirais pas que c'est un échec total, mon cher ami.",
+                "On ne m'a jamais dit pourquoi il était parti.",
+                "J'ai vraiment beaucoup aimé ce film, même si la fin est nulle.",
+                "Vous n'avez rien compris à ce que je vous ai dit.",
+                "Nous étions tous très contents de notre voyage.",
+                "C'est bien la pire chose qui me soit arrivée.",
+                "Tu penses que ça va marcher ?",
+                "Elle m'a dit qu'elle ne viendrait plus.",
+            ],
+        ),
+        (
+            "deu",
+            "in German",
+            &[
+                "Ich würde nicht sagen, dass es ein Misserfolg war.",
+                "Das hat mir gestern überhaupt nicht gefallen.",
+                "Wir haben uns sehr über deinen Besuch gefreut.",
+                "Er hat mir nie gesagt, warum er gegangen ist.",
+                "Kannst du mir bitte mal mit dem Koffer helfen?",
+                "Das Essen war kalt und die Bedienung noch schlechter.",
+                "Mein Bruder wohnt in einem sehr kleinen Haus.",
+            ],
+        ),
+        (
+            "spa",
+            "in Spanish",
+            &[
+                "No me gustó nada lo que hicieron ayer, la verdad.",
+                "Yo creo que este libro es bastante bueno.",
+                "Nunca he visto una película tan mala como esa.",
+                "No sé por qué todos hablan bien de ella.",
+                "Mi hermano tiene un perro muy grande.",
+                "Estoy cansado, pero tengo que trabajar hoy.",
+                "¿Dónde está mi dinero? No lo encuentro.",
+                "Ellos no quieren hablar con nosotros.",
+            ],
+        ),
+        (
+            "ita",
+            "in Italian",
+            &[
+                "Non mi è piaciuto per niente quello che hanno fatto ieri.",
+                "Io credo che questo libro sia molto bello.",
+                "Non ho mai visto un film così brutto in tutta la mia vita.",
+                "Mio fratello ha un cane molto grande.",
+                "Perché non mi hai detto che eri qui?",
+                "La cena era fredda e il servizio era ancora peggio.",
+                "Se vuoi, possiamo andare al mare con loro.",
+            ],
+        ),
+        (
+            "por",
+            "in Portuguese",
+            &[
+                "Não gostei nada do que eles fizeram ontem.",
+                "Eu acho que você não entendeu o que eu disse.",
+                "O filme foi muito melhor do que eu esperava.",
+                "Nunca mais volto a este restaurante com a minha família.",
+                "Ela não tem medo de nada nem de ninguém.",
+                "Isso não é o que eu queria dizer.",
+                "Meu irmão mora em uma casa muito pequena.",
+            ],
+        ),
+        (
+            "nld",
+            "in Dutch",
+            &[
+                "Ik vind deze film helemaal niet leuk, eerlijk gezegd.",
+                "Dat heb ik nooit gezegd tegen mijn moeder.",
+                "Hij wil niet dat wij met hem meegaan.",
+                "We hebben gisteren heel lekker gegeten bij oma.",
+                "Waarom zou iemand zoiets doen?",
+                "Het eten was koud en de bediening was nog slechter.",
+                "Je moet dat echt een keer proberen.",
+            ],
+        ),
+        (
+            "swe",
+            "in Swedish",
+            &[
+                "Jag tycker inte alls om den här filmen faktiskt.",
+                "Det var det bästa som har hänt mig på länge.",
+                "Vi var på stranden och badade eftersom det var varmt.",
+                "Hon sa att hon aldrig skulle komma tillbaka.",
+                "Varför har du inte ringt till mig?",
+                "Maten var kall och servicen var ännu sämre, det är sant.",
+                "Jag vet inte vad jag ska säga till honom.",
+            ],
+        ),
+    ];
+
+    #[test]
+    fn everyday_sentences_in_other_languages_are_told() {
+        for (_, language, sentences) in SENTENCES {
+            for sentence in sentences {
+                assert_eq!(of(sentence).as_deref(), Some(language), "{sentence}");
+            }
+        }
+    }
+
+    #[test]
+    fn everyday_sentences_are_let_through_where_their_language_is_allowed() {
+        for (code, _, sentences) in SENTENCES {
+            for allowed in [vec![code.to_owned()], vec!["eng".to_owned(), code.to_owned()]] {
+                for sentence in sentences {
+                    assert_eq!(foreign(sentence, &allowed), None, "{sentence}");
+                }
+            }
+        }
+        let danish = "Det er en film som jeg ikke har set, og det er alle glade for.";
+        assert_eq!(
+            foreign(danish, &["dan".to_owned()]),
+            None,
+            "a language without a list"
+        );
+    }
+
+    #[test]
+    fn english_sentences_with_names_and_words_of_elsewhere_are_let_through() {
+        for sentence in [
+            "I had the best coffee of my life at the café in São Paulo.",
+            "Die Hard was great, no matter what my father says.",
+            "No comment, son: do or die.",
+            "As I said, do no harm.",
+            "I'm gonna die in my den, no doubt.",
+            "Do as I say, no one likes 'em.",
+            "It has a certain je ne sais quoi that I can't describe.",
+            "C'est la vie, as they say in France.",
+            "Mi casa es su casa, she said, but the house was not hers.",
+            "Hasta la vista, baby, is the only line I remember.",
+            "Me and my son saw La La Land in Las Vegas.",
+            "Los Angeles and Las Vegas are nothing like El Paso.",
+            "Ludwig van Beethoven met nobody in the city that day.",
+            "Charles de Gaulle and Simone de Beauvoir never met.",
+            "The Museo del Prado in Madrid is over two hundred years old.",
+            "The chef de cuisine made a crème brûlée for us.",
+            "Leonardo da Vinci painted the Mona Lisa.",
+            "Cristiano Ronaldo dos Santos Aveiro is his full name.",
+            "No pain, no gain.",
+            "I would not call it a failure.",
+            "This film is anything but bad.",
+            "Who would have thought that an en suite bathroom could be so small?",
+            "The war was over, or so we were told.",
+            "My dear mon ami, you are wrong about Paris.",
+            "He was a bit of an enfant terrible in his youth.",
+            "The du Pont family and the von Trapp family were rich.",
+            "Don't tell me no one saw it coming.",
+            "Was it a hit or a miss? Hard to say.",
+            "I hate this place with all my heart.",
+            "Nobody does it better than Björk and Sigur Rós.",
+            "She ordered pasta al dente and tiramisu at Da Mario.",
+            "El Niño brought rain to Peru and Chile.",
+            "The Dutch painter Jan van der Meer was a master of light.",
+            "Angela Merkel and Ursula von der Leyen were at the table.",
+            "Our son is in the den, and he can hear us.",
+            "Per my last email, do as you are told, or else.",
+            "A man can dream, so let him be.",
+            "I met a con man in a sin bin on the way to the United Nations.",
+            "Per favore, he said, and that was all the Italian he knew.",
+            "Bon appétit, she said as the steak was served.",
+            "An hour in the gym and I'm as good as new.",
+            "Auf Wiedersehen, he said, and left for good.",
+            "The Guggenheim in Bilbao is over the top, but I love it.",
+            "Is this a joke or am I going mad?",
+            "Some men are all talk and no action.",
+            "Les Misérables is the best musical that I have ever seen.",
+            "La Cosa Nostra is what they call it in Sicily.",
+            "The AC/DC show was loud as hell.",
+            "Meh.",
+            "Not bad at all!",
+            "You get what you pay for.",
+            "The El Camino de Santiago is a long way to walk.",
+            "Casa de Papel is overrated, son.",
+            "Never in my life did I eat so well.",
+            "De gustibus non est disputandum, as my teacher liked to say.",
+        ] {
+            assert_eq!(of(sentence), None, "{sentence}");
         }
     }
 

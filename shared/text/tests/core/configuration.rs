@@ -1,6 +1,8 @@
 //! What an organizer may decide: everything that is wrong is said at once.
 
-use dataperf_text::{Configuration, Contexts, Parameters, Target, Task, Validation};
+use dataperf_text::{
+    Configuration, Contexts, ExampleId, Parameters, Target, Task, Validation, is_validated_by_chance,
+};
 
 use crate::{DOCUMENT, configuration};
 
@@ -165,4 +167,23 @@ fn contexts_have_an_id_each_and_a_wrong_file_is_refused_line_by_line() {
             "unknown_key"
         ]
     );
+}
+
+#[test]
+fn what_repeats_an_earlier_text_goes_to_no_validator() {
+    let validation = Validation {
+        most: 7,
+        share_of_others: 0.5,
+        ..Validation::default()
+    };
+    let ids: Vec<ExampleId> = (1..=40).map(|line| ExampleId::of("a", line)).collect();
+    let n_drawn = ids.iter().filter(|id| is_validated_by_chance(id, 0.5)).count();
+    assert!(n_drawn > 0 && n_drawn < ids.len(), "{n_drawn}");
+    for id in &ids {
+        let by_chance = if is_validated_by_chance(id, 0.5) { 7 } else { 0 };
+        assert_eq!(validation.n_validators(id, false, true), 7);
+        assert_eq!(validation.n_validators(id, false, false), by_chance);
+        assert_eq!(validation.n_validators(id, true, true), 0);
+        assert_eq!(validation.n_validators(id, true, false), 0);
+    }
 }

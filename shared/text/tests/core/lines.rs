@@ -146,6 +146,43 @@ fn a_span_stands_in_its_context_letter_by_letter() {
     assert_eq!(of("\"1821\""), is("wrong_type", "/answer"));
 }
 
+/// `road`'s context is `Der Ärger begann 1821. The old road leads to the green mill.`
+#[test]
+fn a_span_that_stands_there_once_needs_no_place() {
+    let line = |answer: &str| {
+        format!(r#"{{"task":"qa","context_id":"road","text":"When did it begin?","answer":{answer}}}"#)
+    };
+    let gold = |answer: &str| example(&line(answer)).gold;
+    let span = |start, text: &str| {
+        Gold::Span(Span {
+            start,
+            text: text.into(),
+        })
+    };
+    assert_eq!(
+        gold(r#"{"text":"1821"}"#),
+        span(17, "1821"),
+        "`Ä` is one character"
+    );
+    assert_eq!(gold(r#"{"text":"Ärger"}"#), span(4, "Ärger"));
+    assert_eq!(gold(r#"{"text":"ad","start":33}"#), span(33, "ad"));
+    let is = |code: &str| [(code.to_owned(), "line 1 /answer".to_owned())];
+    assert_eq!(refused::<Example>(&line(r#"{"text":"ad"}"#)), is("missing_start"));
+    assert_eq!(
+        refused::<Example>(&line(r#"{"text":"1822"}"#)),
+        is("not_in_context")
+    );
+    let unknown =
+        r#"{"task":"qa","context_id":"street","text":"When did it begin?","answer":{"text":"1821"}}"#;
+    assert_eq!(refused::<Example>(unknown)[0].0, "unknown_context");
+    // a verdict's context is not known when the line is read
+    let verdict = r#"{"example":"0123456789abcdef0123456789abcdef","answer":{"text":"1821"}}"#;
+    assert_eq!(
+        refused::<Verdict>(verdict),
+        [("missing_key".to_owned(), "line 1 /answer/start".to_owned())]
+    );
+}
+
 #[test]
 fn what_is_denied_or_in_another_language_is_refused_task_by_task() {
     let of = |task: &str, label: &str, text: &str| {
