@@ -70,6 +70,22 @@ async fn no_port_is_left_unguarded() {
         let endpoint = format!("http://127.0.0.1:{port}");
         let answer = forged.send(&endpoint).await;
         assert_ne!(answer.status, 200, "a forged signature at {endpoint}: {answer:?}");
+        // another user of the machine, who may name the port but knows no secret
+        for request in [
+            Request::new("GET", "/2018-06-01/runtime/invocation/next"),
+            Request::new(
+                "GET",
+                "/0123456789abcdef0123456789abcdef/2018-06-01/runtime/invocation/next",
+            ),
+            Request::new("POST", "/2018-06-01/runtime/init/error").body("{}"),
+        ] {
+            let answer = tokio::time::timeout(PATIENCE, request.send(&endpoint)).await;
+            let answer = answer.expect("an answer");
+            assert!(
+                answer.status >= 400,
+                "without the secret at {endpoint}: {answer:?}"
+            );
+        }
         for request in [
             Request::new("GET", "/"),
             Request::new("GET", "/2018-06-01/runtime/invocation/next"),

@@ -287,7 +287,7 @@ fn environment(
         .to_string();
     let dir = dir.display().to_string();
     let lambda = [
-        ("AWS_LAMBDA_RUNTIME_API", api.address.to_string()),
+        ("AWS_LAMBDA_RUNTIME_API", api.url.clone()),
         ("AWS_LAMBDA_FUNCTION_NAME", spec.name.clone()),
         ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),
         ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", spec.memory_mb.to_string()),

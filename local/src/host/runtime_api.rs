@@ -1,8 +1,9 @@
 //! The Lambda Runtime API, as one process of a function sees it.
 //!
-//! Every process has an address of its own, so the API always knows who asks.
+//! Every process has an address of its own, so the API always knows who asks. The address ends with a secret, because all users of the machine
+//! reach its ports, and who asks for work is given requests with the tokens in them.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::{Admission, Hosts};
 use crate::database::locked;
+use crate::ids;
 use crate::queue::FunctionError;
 use crate::serve::serve;
 
@@ -54,7 +56,8 @@ struct Shared {
 /// The API of one process; it ends when dropped.
 #[derive(Debug)]
 pub(crate) struct RuntimeApi {
-    pub(crate) address: SocketAddr,
+    /// Where the process finds it, with the secret.
+    pub(crate) url: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
 }
@@ -74,11 +77,13 @@ impl RuntimeApi {
             is_traced,
             ..Shared::default()
         });
-        let service = hyper_util::service::TowerToHyperService::new(router(Arc::clone(&shared)));
+        let secret = ids::fresh();
+        let api = Router::new().nest(&format!("/{secret}"), router(Arc::clone(&shared)));
+        let service = hyper_util::service::TowerToHyperService::new(api);
         let admission = Admission::programs(Hosts::new(address, &[]));
         let server = tokio::spawn(serve(listener, admission, service, CancellationToken::new()));
         Ok(Self {
-            address,
+            url: format!("http://{address}/{secret}"),
             shared,
             server,
         })
