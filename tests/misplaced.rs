@@ -70,6 +70,14 @@ async fn every_misplaced_file_is_told_the_nearest_key_once() {
             "speech-selection/en-25/ada/mé 100%+?.json",
         ),
         ("a/../en-25/./ada/my.json", "speech-selection/en-25/ada/my.json"),
+        (
+            "adversarial-text/sumbit/ada/x.jsonl",
+            "adversarial-text/submit/ada/x.jsonl",
+        ),
+        (
+            "adversarial-text/ada/x.jsonl",
+            "adversarial-text/KIND/ada/x.jsonl",
+        ),
         ("_/misplaced/my.json", "BENCHMARK/LEADERBOARD/misplaced/my.json"),
         ("_/my.json", "BENCHMARK/LEADERBOARD/SUBMITTER/my.json"),
         (

@@ -333,6 +333,17 @@ async fn submitters_are_listed_with_what_is_left_of_their_limits() {
             .code,
         0
     );
+    let alike = world.command(&["submitter", "add", "c1d", BENCHMARK, "-l", "en-25"]);
+    assert!(
+        alike.code == 1 && alike.stderr.contains("looks like `cid`"),
+        "{alike:?}"
+    );
+    assert_eq!(world.command(&["token", "create", "--submitter", "cid"]).code, 0);
+    let alike = world.command(&["token", "create", "--submitter", "c1d"]);
+    assert!(
+        alike.code == 1 && alike.stderr.contains("looks like `cid`"),
+        "{alike:?}"
+    );
     for n in 0..2 {
         world.put(&key("ada", n), good(n)).await;
     }

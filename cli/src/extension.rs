@@ -25,6 +25,9 @@ pub(crate) trait Extension: Sync {
     /// What it says of itself.
     fn descriptor(&self) -> &'static Descriptor;
 
+    /// The command line's command for what is its own.
+    fn command(&self) -> &'static str;
+
     /// What its importer expects, for `--help`.
     fn layout(&self) -> &'static str;
 

@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 use anyhow::{Result, anyhow, bail};
 use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
-use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
+use dataperf::ports::leaderboard::{Entry, Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf::upload::UNNAMED;
 use dataperf::{Descriptor, SubmissionId, SubmitterName, offer, similar};
 use dataperf_aws::{folders, versions};
+use dataperf_hosted::is_step;
 
 use crate::cloud::Cloud;
 use crate::in_force::Boards;
 use crate::registry::descriptor;
+
+/// Lines of a history that are read at once.
+const PAGE: usize = 200;
 
 /// What there is of one benchmark in a cloud.
 pub(crate) struct Known {
@@ -104,6 +108,58 @@ pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSe
         found.insert(entry.submitter);
     }
     found.retain(|name| name.parse::<SubmitterName>().is_ok());
+    Ok(found)
+}
+
+/// Refuses a name that people may take for that of somebody who submits already.
+///
+/// # Errors
+/// With that name; when the table or a bucket does not answer.
+pub(crate) async fn check_looks(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<()> {
+    let known = submitters(cloud, benchmark).await?;
+    let alike = known
+        .iter()
+        .find(|other| other.parse().is_ok_and(|other| name.looks_like(&other)));
+    match alike {
+        Some(other) => Err(looks_alike(name.as_str(), other)),
+        None => Ok(()),
+    }
+}
+
+/// Why a name is refused that looks like another one.
+pub(crate) fn looks_alike(name: &str, other: &str) -> anyhow::Error {
+    anyhow!(
+        "`{name}` looks like `{other}`, who is known already: boards are read by people, so take a name that differs in more"
+    )
+}
+
+/// A submitter's newest `n` uploads, newest first, with steps of scores in between if `with_steps`.
+///
+/// # Errors
+/// When the table does not answer.
+pub(crate) async fn uploads(
+    cloud: &Cloud,
+    benchmark: &str,
+    submitter: &str,
+    n: usize,
+    with_steps: bool,
+) -> Result<Vec<Entry>> {
+    let table = cloud.leaderboards();
+    if with_steps || descriptor(benchmark)?.kinds.is_empty() {
+        return Ok(table.history(benchmark, submitter, n).await?);
+    }
+    let (mut found, mut after) = (Vec::new(), None);
+    while found.len() < n {
+        let page = table
+            .history_page(benchmark, submitter, after.as_ref(), PAGE)
+            .await?;
+        found.extend(page.lines.into_iter().filter(|entry| !is_step(&entry.board)));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    found.truncate(n);
     Ok(found)
 }
 

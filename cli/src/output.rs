@@ -62,6 +62,11 @@ pub(crate) enum Format {
 /// Characters of a line that somebody else has chosen, such as a file's name.
 const MAX_SHOWN_CHARS: usize = 120;
 
+/// A number and what there are so many of.
+pub(crate) fn n_of(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// Text that somebody else has chosen, as one line: what a terminal would obey, or show in another order, is a replacement character.
 pub(crate) fn line_of(text: &str) -> String {
     let mut line: String = text.chars().take(MAX_SHOWN_CHARS).map(visible).collect();

@@ -18,6 +18,21 @@ pub(crate) fn extension(id: &str) -> Option<&'static dyn Extension> {
     extensions.find(|extension| extension.descriptor().id == id)
 }
 
+/// Refuses the id of what collects lines, of which no artifact is validated or scored.
+///
+/// # Errors
+/// With the command that has what there is for it.
+pub(crate) fn takes_artifacts(id: &str) -> Result<()> {
+    if let Some(extension) = extension(id) {
+        let command = extension.command();
+        bail!(
+            "`{id}` collects what people write, a JSON object on each line, and holds it against the rules when it is uploaded: \
+             `dataperf {command} --help` has the commands for that"
+        );
+    }
+    Ok(())
+}
+
 /// Something to do with a benchmark that is known by its id only when the program runs.
 pub(crate) trait Action {
     /// What comes of it.
@@ -35,6 +50,7 @@ macro_rules! dispatch {
                     return action.run::<$benchmark>().await;
                 }
             )*
+            takes_artifacts(id)?;
             bail!("there is no benchmark `{id}`: {}", offer(id, dataperf_benchmarks::IDS))
         }
 

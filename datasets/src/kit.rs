@@ -208,10 +208,21 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         score::<B>(examples, first, &file),
         id = B::ID
     ));
+    let uploaded = if B::ONLY_PROGRAMS {
+        "my-program.wasm"
+    } else {
+        &file
+    };
     lines.push(format!(
-        "## Upload\n\n```sh\ndataperf submit {} --leaderboard {first} --submitter YOU {file}\n```",
+        "## Upload\n\n```sh\ndataperf submit {} --leaderboard {first} --submitter YOU {uploaded}\n```",
         B::ID
     ));
+    if B::ONLY_PROGRAMS {
+        lines.push(format!(
+            "\nThe program is uploaded, and `{file}` is what one writes: the board rejects it. `dataperf closed run my-program.wasm --leaderboard {first} \
+             --dataset .` runs a program here."
+        ));
+    }
     let mut text = lines.join("\n");
     text.push('\n');
     text

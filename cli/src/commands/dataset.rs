@@ -26,7 +26,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::Done;
-use crate::output::{Format, align_right, print_json, table};
+use crate::output::{Format, align_right, n_of, print_json, table};
 use crate::progress::{self, PhaseBars};
 use crate::registry::{Action, descriptor, extension, with_benchmark};
 use crate::rows::{RowFormat, print_tabled};
@@ -276,8 +276,9 @@ async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&json!({ "dataset": digest, "out": out, "files": files }))?,
         Format::Text => println!(
-            "{} files for participants are in `{}`",
-            files.len(),
+            "{} for participants {} in `{}`",
+            n_of(files.len(), "file", "files"),
+            if files.len() == 1 { "is" } else { "are" },
             out.display()
         ),
     }

@@ -287,7 +287,11 @@ impl Shown {
         Some(ranks.0)
     }
 
+    /// What is said of a row; of one of another data set, with which the others are not compared, nothing.
     fn line(&self, ranked: &Ranked) -> Option<&Line> {
+        if ranked.is_of_other_dataset {
+            return None;
+        }
         self.comparison.as_ref()?.line(&ranked.entry)
     }
 }

@@ -11,7 +11,6 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
 use dataperf::frozen::{FrozenError, MANIFEST};
 use dataperf::{Benchmark, Digest, Ending, Verdict, offer};
-use dataperf_benchmarks::IDS;
 use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::json;
 
@@ -34,7 +33,7 @@ const MAX_HASHED_BYTES: u64 = 256 << 20;
 )]
 pub(crate) struct ArtifactArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     /// The leaderboard, such as `en-25`; `dataperf dataset show` lists those of a data set
     #[arg(long, short)]

@@ -20,7 +20,7 @@ use super::status::print_whole;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::progress;
-use crate::registry::with_benchmark;
+use crate::registry::{takes_artifacts, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 const POLL: Duration = Duration::from_millis(250);
@@ -34,7 +34,7 @@ const MAX_READ_BYTES: u64 = 32 << 20;
 )]
 pub(crate) struct SubmitArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     /// The leaderboard, such as `en-25`
     #[arg(long, short)]
@@ -63,6 +63,7 @@ pub(crate) struct Submitted {
 }
 
 pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
+    takes_artifacts(&args.benchmark)?;
     let cloud = args.cloud.connect().await;
     let submitted = upload(
         &cloud,

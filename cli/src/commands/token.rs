@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
+use crate::known::looks_alike;
 use crate::output::{Format, print_json, table};
 use crate::rows::{RowFormat, print_rows};
 
@@ -89,6 +90,9 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     };
     let token = random_token()?;
     let table = args.cloud.connect().await.leaderboards();
+    if let Holder::Submitter(name) = &holder {
+        check_looks(&table, name).await?;
+    }
     let issued_at = now();
     let expires_at = days_after(issued_at, args.expires);
     table.issue(&token, &holder, issued_at, expires_at).await?;
@@ -104,6 +108,18 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
             eprintln!(
                 "issued as {id}, valid until {expires_at}; it is not shown again. Send it as `Authorization: Bearer TOKEN`"
             );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a name that people may take for that of another token.
+async fn check_looks(table: &Table, name: &SubmitterName) -> Result<()> {
+    for issued in table.tokens().await? {
+        if let Holder::Submitter(other) = &issued.holder
+            && name.looks_like(other)
+        {
+            return Err(looks_alike(name.as_str(), other.as_str()));
         }
     }
     Ok(())

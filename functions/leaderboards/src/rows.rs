@@ -160,8 +160,9 @@ impl Row {
         }
     }
 
-    /// The same row with what comparing it says.
+    /// The same row with what comparing it says: nothing where the board is scored with another data set by now.
     pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
+        let line = line.filter(|_| !self.is_of_other_dataset);
         Self {
             comparison: line.into(),
             ..self

@@ -113,6 +113,9 @@ pub(crate) fn revision_item(key: Key, revision: &Revision) -> Item {
     for (name, score) in scores {
         item.extend(score.map(|score| (name.to_owned(), number(score))));
     }
+    if let Some(dataset) = revision.dataset_before {
+        item.insert("dataset_before".into(), text(dataset.to_string()));
+    }
     if revision.is_baseline {
         item.insert(BASELINE.into(), count(1));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dataperf::dataset::DatasetError;
 use dataperf::in_force::InForce;
-use dataperf::misplaced::{Note, Place as Board, is_misplaced};
+use dataperf::misplaced::{Note, Place as Board, is_misplaced, is_of_no_kind};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::rescoring::Request;
@@ -52,11 +52,24 @@ impl<'a> Notes<'a> {
         self.hosted.iter().map(|hosted| hosted.id)
     }
 
+    /// Whether no function is told of an upload, or nobody of its receipt.
+    fn is_misplaced(&self, key: &str) -> bool {
+        let of_no_kind = |hosted: &Descriptor| {
+            let below = key
+                .strip_prefix(hosted.id)
+                .is_some_and(|rest| rest.starts_with('/'));
+            below && is_of_no_kind(key, hosted.kinds)
+        };
+        is_misplaced(key, self.ids()) || self.hosted.iter().any(of_no_kind)
+    }
+
     async fn boards(&self) -> Result<&[Board], PortError> {
         let read = || async {
             let mut all = Vec::new();
             for hosted in self.hosted {
+                let has_kinds = !hosted.kinds.is_empty();
                 let leaderboards = match hosted.fixed {
+                    _ if has_kinds => hosted.kinds.iter().map(ToString::to_string).collect(),
                     Some(fixed) => fixed.leaderboards.iter().map(ToString::to_string).collect(),
                     None => match InForce::read(&self.datasets, hosted.id).await {
                         Ok(in_force) => in_force.boards().keys().cloned().collect(),
@@ -68,6 +81,7 @@ impl<'a> Notes<'a> {
                 all.push(Board {
                     benchmark: hosted.id.to_owned(),
                     leaderboards,
+                    has_kinds,
                 });
             }
             Ok(all)
@@ -95,7 +109,7 @@ impl<'a> Notes<'a> {
         for upload in uploads {
             let is_request = self.ids().any(|id| Request::is_one(id, upload));
             let is_due = upload.received_at >= since || is_in_parts(upload);
-            if is_due && !is_request && is_misplaced(&upload.key, self.ids()) {
+            if is_due && !is_request && self.is_misplaced(&upload.key) {
                 let kept = newest.entry(&upload.key).or_insert(upload);
                 if upload.received_at > kept.received_at {
                     *kept = upload;

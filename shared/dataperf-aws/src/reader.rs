@@ -190,6 +190,7 @@ pub(crate) fn revision(item: &Item) -> Result<Revision, PortError> {
         received_at: reader.parsed("received_at")?,
         is_baseline: reader.is_baseline(),
         before: reader.number("score_before")?,
+        dataset_before: reader.maybe("dataset_before")?,
         ending: reader
             .ending()?
             .ok_or_else(|| reader.malformed("`status` is not an ending".into()))?,

@@ -7,6 +7,7 @@
 
 use std::time::SystemTime;
 
+use dataperf::misplaced::is_of_no_kind;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::programs::Output;
@@ -172,6 +173,7 @@ impl Sweep<'_> {
             let is_due = upload.received_at >= state.checked_until && upload.received_at <= newest;
             (is_due || is_in_parts(upload))
                 && !upload.is_folder_marker()
+                && !is_of_no_kind(&upload.key, hosted.kinds)
                 && !Request::is_one(benchmark, upload)
                 && Output::of(benchmark, upload).is_none()
         });

@@ -300,7 +300,7 @@ pub(crate) fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Repl
     }
     (!is_clustered && n < MIN_ITEMS).then(|| {
         format!(
-            "a class of the eval set has {n} items, and intervals hold what they promise from {MIN_ITEMS} on"
+            "a class of the eval set has fewer than {MIN_ITEMS} items, from which on intervals hold what they promise"
         )
     })
 }

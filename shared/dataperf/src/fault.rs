@@ -44,7 +44,9 @@ impl Cause {
         match self {
             Self::Organizer => "the challenge's data set or its configuration can't be used at the moment",
             Self::Unavailable => "storage or table did not answer, in all tries",
-            Self::Provider => "the service that makes the images did not answer as it should, in all tries",
+            Self::Provider => {
+                "a service that is asked for images or for a model's answers did not answer as it should, in all tries"
+            }
             Self::TimeLimit => "the evaluation took longer than the platform allows, in all tries",
             Self::Crashed => "the evaluator was ended before it was done, in all tries",
             Self::Defect => "the evaluator met a defect of its own",

@@ -327,6 +327,7 @@ impl Finish<'_> {
                 received_at: row.entry.received_at,
                 is_baseline: row.entry.is_baseline,
                 before: row.entry.score,
+                dataset_before: row.entry.dataset,
                 ending: verdict.status,
                 after: verdict.score,
             },

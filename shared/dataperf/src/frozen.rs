@@ -369,7 +369,7 @@ impl Matrix {
     pub fn new(manifest: &Manifest, path: &str, name: &str, bytes: &Bytes) -> Result<Self, FrozenError> {
         let tensor = manifest.tensor(path, name, Dtype::F32, 2)?;
         Self::from_rows(slice(tensor, path, bytes)?, tensor.n_rows(), tensor.shape[1])
-            .ok_or_else(|| FrozenError::damaged(path, "its bytes are no matrix"))
+            .ok_or_else(|| FrozenError::damaged(path, "it has not as many bytes as its shape says"))
     }
 
     /// A matrix of `bytes`, little-endian and row-major. `None` when there are not `n_rows` x `n_cols` numbers.

@@ -21,8 +21,10 @@ const KEPT_BYTES: usize = 900;
 pub struct Place {
     /// The benchmark's id.
     pub benchmark: String,
-    /// Its leaderboards; none where they are not known.
+    /// Its leaderboards, none where they are not known; or the kinds of its artifacts.
     pub leaderboards: Vec<String>,
+    /// Whether keys have a kind of artifact where others have the leaderboard.
+    pub has_kinds: bool,
 }
 
 /// The note on one misplaced file.
@@ -39,7 +41,7 @@ pub struct Note {
     pub received_at: Timestamp,
     /// Always `misplaced_upload`.
     pub code: String,
-    /// Where the file should go. What the key does not tell is in capitals: `BENCHMARK`, `LEADERBOARD`, `SUBMITTER`, `FILE`.
+    /// Where the file should go. What the key does not tell is in capitals: `BENCHMARK`, `LEADERBOARD` or `KIND`, `SUBMITTER`, `FILE`.
     pub nearest: String,
     /// The same for people.
     pub message: String,
@@ -121,11 +123,25 @@ pub fn is_misplaced<'a>(key: &str, benchmarks: impl IntoIterator<Item = &'a str>
     !key.ends_with('/') && (hosting(key, benchmarks).is_none() || key.split('/').count() < 4)
 }
 
+/// Whether a key that is below a benchmark with kinds of artifacts has none of them in its second part. No function is told of such an upload.
+///
+/// ```
+/// use dataperf::misplaced::is_of_no_kind;
+/// assert!(is_of_no_kind("text/sumbit/ada/my.jsonl", &["submit"]) && is_of_no_kind("text/my.jsonl", &["submit"]));
+/// assert!(!is_of_no_kind("text/submit/ada/my.jsonl", &["submit"]) && !is_of_no_kind("vision/open/ada/my.json", &[]));
+/// ```
+pub fn is_of_no_kind(key: &str, kinds: &[&str]) -> bool {
+    let second = key.split('/').nth(1).unwrap_or_default();
+    // below `_` is the platform's own
+    !kinds.is_empty() && !key.ends_with('/') && second != UNNAMED && !kinds.contains(&second)
+}
+
 /// The key of the usual form that is nearest to `key`.
 ///
 /// ```
 /// use dataperf::misplaced::{Place, nearest_key};
-/// let place = Place { benchmark: "speech-selection".into(), leaderboards: vec!["en-25".into(), "pt-25".into()] };
+/// let leaderboards = vec!["en-25".into(), "pt-25".into()];
+/// let place = Place { benchmark: "speech-selection".into(), leaderboards, has_kinds: false };
 /// let nearest = |key| nearest_key(key, std::slice::from_ref(&place));
 /// assert_eq!(nearest("my.json"), "BENCHMARK/LEADERBOARD/SUBMITTER/my.json");
 /// assert_eq!(nearest("en-25/ada/my.json"), "speech-selection/en-25/ada/my.json");
@@ -145,7 +161,12 @@ pub fn nearest_key(key: &str, places: &[Place]) -> String {
         .filter(|other| place.is_none_or(|place| place == *other))
         .flat_map(|place| place.leaderboards.iter().map(String::as_str))
         .collect();
-    let (leaderboard, names) = leaderboard_of(names, &known);
+    let unnamed = if place.is_some_and(|place| place.has_kinds) {
+        "KIND"
+    } else {
+        "LEADERBOARD"
+    };
+    let (leaderboard, names) = leaderboard_of(names, &known, unnamed);
     let (submitter, names) = match names {
         [] => ("SUBMITTER".to_owned(), names),
         [name, rest @ ..] if name.parse::<SubmitterName>().is_ok() => ((*name).to_owned(), rest),
@@ -200,8 +221,8 @@ fn benchmark_of<'a, 'n>(names: &'n [&'n str], places: &'a [Place]) -> (Option<&'
 }
 
 /// The leaderboard that is meant, and the names that follow it.
-fn leaderboard_of<'n>(names: &'n [&'n str], known: &[&str]) -> (String, &'n [&'n str]) {
-    let unnamed = || "LEADERBOARD".to_owned();
+fn leaderboard_of<'n>(names: &'n [&'n str], known: &[&str], unnamed: &str) -> (String, &'n [&'n str]) {
+    let unnamed = || unnamed.to_owned();
     let Some((first, rest)) = names.split_first() else {
         return (unnamed(), names);
     };
@@ -231,12 +252,14 @@ mod tests {
         let place = |benchmark: &str, leaderboards: &[&str]| Place {
             benchmark: benchmark.into(),
             leaderboards: leaderboards.iter().map(ToString::to_string).collect(),
+            has_kinds: leaderboards.contains(&"submit"),
         };
         vec![
             place("speech-selection", &["en-25", "en-60", "pt-25"]),
             place("vision-selection", &["open"]),
             place("vision-debugging", &["open"]),
             place("curation", &[]),
+            place("adversarial-text", &["submit", "verdict"]),
         ]
     }
 
@@ -275,6 +298,22 @@ mod tests {
             ("uploads/en-25/ada/my.json", "speech-selection/en-25/ada/my.json"),
             ("open/ada/my.zip", "BENCHMARK/open/ada/my.zip"),
             ("curation/mine/ada/my.zip", "curation/mine/ada/my.zip"),
+            (
+                "adversarial-text/sumbit/ada/x.jsonl",
+                "adversarial-text/submit/ada/x.jsonl",
+            ),
+            (
+                "adversarial-text/ada/x.jsonl",
+                "adversarial-text/KIND/ada/x.jsonl",
+            ),
+            (
+                "adversarial-text/submit/x.jsonl",
+                "adversarial-text/submit/SUBMITTER/x.jsonl",
+            ),
+            (
+                "adversarial-text/x.jsonl",
+                "adversarial-text/KIND/SUBMITTER/x.jsonl",
+            ),
             ("en-25/\u{202e}ada/my.json", "speech-selection/en-25/ada/my.json"),
             ("en-25/ада/my.json", "speech-selection/en-25/SUBMITTER/my.json"),
             ("../../my.json", "BENCHMARK/LEADERBOARD/SUBMITTER/my.json"),

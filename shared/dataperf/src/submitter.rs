@@ -45,6 +45,31 @@ impl SubmitterName {
         &self.0
     }
 
+    /// Whether people may take it for another name: the two differ in separators, or in letters and digits that look alike in many typefaces
+    /// (`l`, `1` and `i`, `o` and `0`, `rn` and `m`, `vv` and `w`) alone. Who gives access to people refuses such a second name.
+    ///
+    /// ```
+    /// use dataperf::SubmitterName;
+    /// let looks_like = |one: &str, other: &str| one.parse::<SubmitterName>().unwrap().looks_like(&other.parse().unwrap());
+    /// assert!(looks_like("ada-1", "ada_1") && looks_like("l0", "lo") && looks_like("corn", "com"));
+    /// assert!(!looks_like("ada", "ada") && !looks_like("ada-1", "ada-2"));
+    /// ```
+    pub fn looks_like(&self, other: &Self) -> bool {
+        self != other && self.looks() == other.looks()
+    }
+
+    /// The name with one letter for all that look alike.
+    fn looks(&self) -> String {
+        let letters = self.0.chars().filter(char::is_ascii_alphanumeric);
+        let alike = letters.map(|letter| match letter {
+            '1' | 'i' => 'l',
+            '0' => 'o',
+            other => other,
+        });
+        let alike: String = alike.collect();
+        alike.replace("rn", "m").replace("vv", "w")
+    }
+
     /// Whether it is a name of baselines, which is the organizer's.
     pub fn is_baseline(&self) -> bool {
         self.0.starts_with(BASELINE_PREFIX)

@@ -28,6 +28,10 @@ impl Extension for Nibbler {
         &DESCRIPTOR
     }
 
+    fn command(&self) -> &'static str {
+        "nibbler"
+    }
+
     fn layout(&self) -> &'static str {
         NIBBLER_LAYOUT
     }

@@ -1,6 +1,6 @@
 //! Who stood where before a run and stands where after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use dataperf::Ending;
@@ -9,7 +9,7 @@ use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, 
 use dataperf::ports::maintenance::{Order, Revision, Run};
 use serde_json::{Value, json};
 
-use crate::output::{align_right, score, table};
+use crate::output::{align_right, n_of, score, table};
 use crate::rows::{RowFormat, print_tabled};
 
 /// One row of the table: a submitter's place before and now.
@@ -27,7 +27,17 @@ pub(super) fn print(
     n: usize,
     format: RowFormat,
 ) -> Result<()> {
-    let before = ranked(board, revisions, order, |revision| revision.before);
+    let mut before = ranked(board, revisions, order, |revision| revision.before);
+    let datasets: BTreeSet<_> = revisions
+        .iter()
+        .filter_map(|revision| revision.dataset_before)
+        .collect();
+    if datasets.len() > 1 {
+        // scores of several data sets have no ranks among each other
+        for ranked in &mut before {
+            ranked.is_of_other_dataset = true;
+        }
+    }
     let after = ranked(board, revisions, order, |revision| revision.after);
     let rows = rows(&before, &after, order.ranking);
     let changed = revisions
@@ -52,10 +62,10 @@ pub(super) fn print(
         format,
         || {
             print_places(&rows, n);
-            println!(
-                "{} submissions were scored again: {changed} have another score, {rejected} are rejected now",
-                revisions.len()
-            );
+            let scored = n_of(revisions.len(), "submission was", "submissions were");
+            let changed = n_of(changed, "has", "have");
+            let rejected = n_of(rejected, "is", "are");
+            println!("{scored} scored again: {changed} another score, {rejected} rejected now");
             Ok(())
         },
     )

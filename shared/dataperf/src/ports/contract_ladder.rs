@@ -272,6 +272,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                         received_at: row.entry.received_at,
                         is_baseline: false,
                         before: row.entry.score,
+                        dataset_before: row.entry.dataset,
                         ending: verdict.status,
                         after: score,
                     },

@@ -4,11 +4,11 @@ use async_trait::async_trait;
 
 use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
-use crate::Timestamp;
 use crate::descriptor::Descriptor;
 use crate::submission::Entry;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt, Verdict};
+use crate::{Digest, Timestamp};
 
 pub use crate::board::{Order, Ranking};
 
@@ -58,6 +58,8 @@ pub struct Revision {
     pub is_baseline: bool,
     /// The score before, if it had one.
     pub before: Option<f64>,
+    /// The data set of that score; none where none is known.
+    pub dataset_before: Option<Digest>,
     /// How it ended now.
     pub ending: Ending,
     /// The score now, if it has one.
@@ -251,6 +253,10 @@ impl Revision {
                 .receipt
                 .as_ref()
                 .and_then(|receipt| receipt.verdict.score),
+            dataset_before: submission
+                .receipt
+                .as_ref()
+                .and_then(|receipt| receipt.verdict.dataset),
             ending: receipt.verdict.status,
             after: receipt.verdict.score,
         }

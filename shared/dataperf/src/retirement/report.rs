@@ -349,6 +349,7 @@ mod tests {
                 received_at: Timestamp::from_unix_millis(0),
                 is_baseline: name.starts_with("baseline"),
                 before: Some(before),
+                dataset_before: Some(Digest::of(b"old")),
                 ending: after.map_or(Ending::Rejected, |_| Ending::Scored),
                 after,
             },
