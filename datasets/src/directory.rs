@@ -101,6 +101,7 @@ impl Bucket for DirectoryBucket {
         Ok(Got::Object(Object {
             bytes: mapped(&file, n_bytes).map_err(|error| failed(&path, error))?,
             stored_at: None,
+            tag: None,
         }))
     }
 

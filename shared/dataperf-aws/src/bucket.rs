@@ -305,13 +305,20 @@ impl Bucket for S3Bucket {
         if n_bytes > max_bytes {
             return Ok(Got::TooLarge { n_bytes });
         }
+        let tag = output.e_tag().map(str::to_owned);
         let bytes = if n_bytes > 2 * PART_BYTES {
             drop(output.body);
             self.in_parts(key, version, n_bytes).await?
         } else {
             Some(self.body(key, output.body).await?)
         };
-        Ok(bytes.map_or(Got::Missing, |bytes| Got::Object(Object { bytes, stored_at })))
+        Ok(bytes.map_or(Got::Missing, |bytes| {
+            Got::Object(Object {
+                bytes,
+                stored_at,
+                tag,
+            })
+        }))
     }
 
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
@@ -347,6 +354,14 @@ impl Bucket for S3Bucket {
         let sent = self.put_request(key, bytes).send().await;
         sent.map(drop)
             .map_err(|error| port_error(self.what("writing", key), error))
+    }
+
+    async fn put_over(&self, key: &str, bytes: Bytes, read: &Object) -> Result<bool, PortError> {
+        let Some(tag) = &read.tag else {
+            self.put(key, bytes).await?;
+            return Ok(true);
+        };
+        self.put_if(key, bytes, Some(tag)).await
     }
 
     async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {

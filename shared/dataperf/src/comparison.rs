@@ -385,7 +385,10 @@ mod tests {
         for smallest in [1, MIN_ITEMS - 1] {
             let found = compared(&[1.0, 0.0], smallest, 0.5, 1);
             let why = found.summary.why_none.unwrap_or_default();
-            assert!(why.contains(&format!("has {smallest} items")), "{why}");
+            assert!(
+                why.contains("has fewer than 20 items"),
+                "how many is not told: {why}"
+            );
             assert!(
                 found
                     .lines

@@ -48,10 +48,13 @@ pub async fn write_receipt(
     if results.put_if_absent(&key, json.clone()).await? {
         return Ok(());
     }
-    if let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?
+    while let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?
         && serde_json::from_slice(&object.bytes).is_ok_and(|stored| is_superseded(&stored, receipt))
     {
-        results.put(&key, json).await?;
+        // what somebody else has stored meanwhile may be this receipt
+        if results.put_over(&key, json.clone(), &object).await? {
+            break;
+        }
     }
     Ok(())
 }

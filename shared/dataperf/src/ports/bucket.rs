@@ -15,6 +15,8 @@ pub struct Object {
     pub bytes: Bytes,
     /// When this version was stored, where the store knows.
     pub stored_at: Option<Timestamp>,
+    /// The entity tag, where the store has them.
+    pub tag: Option<String>,
 }
 
 /// What a bounded read found.
@@ -63,6 +65,16 @@ pub trait Bucket: Send + Sync {
     /// # Errors
     /// [`PortError`].
     async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError>;
+
+    /// Stores an object in the place of one that was read. A store with entity tags does so only if that one is still there: of several at
+    /// once exactly one stores. Says whether this call has stored it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn put_over(&self, key: &str, bytes: Bytes, _read: &Object) -> Result<bool, PortError> {
+        self.put(key, bytes).await?;
+        Ok(true)
+    }
 }
 
 #[async_trait]
@@ -85,5 +97,9 @@ impl<B: Bucket + ?Sized> Bucket for &B {
 
     async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         (**self).put_if_absent(key, bytes).await
+    }
+
+    async fn put_over(&self, key: &str, bytes: Bytes, read: &Object) -> Result<bool, PortError> {
+        (**self).put_over(key, bytes, read).await
     }
 }

@@ -68,6 +68,19 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
         panic!("the object is there")
     };
     assert_eq!(object.bytes, b"one"[..], "the first write stands");
+    assert!(
+        bucket
+            .put_over(&fresh, Bytes::from_static(b"three"), &object)
+            .await?
+    );
+    if object.tag.is_some() {
+        let late = bucket.put_over(&fresh, Bytes::from_static(b"four"), &object);
+        assert!(!late.await?, "another one is there by now");
+    }
+    let Got::Object(object) = bucket.get(&fresh, None, 100).await? else {
+        panic!("the object is there")
+    };
+    assert_eq!(object.bytes, b"three"[..]);
 
     let empty = format!("{prefix}/empty");
     bucket.put(&empty, Bytes::new()).await?;

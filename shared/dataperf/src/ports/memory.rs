@@ -40,6 +40,7 @@ impl Bucket for MemoryBucket {
             Some(bytes) => Got::Object(Object {
                 bytes,
                 stored_at: None,
+                tag: None,
             }),
         })
     }
