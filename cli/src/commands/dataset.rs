@@ -276,9 +276,12 @@ async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&json!({ "dataset": digest, "out": out, "files": files }))?,
         Format::Text => println!(
-            "{} for participants {} in `{}`",
-            n_of(files.len(), "file", "files"),
-            if files.len() == 1 { "is" } else { "are" },
+            "{} in `{}`",
+            n_of(
+                files.len(),
+                "file for participants is",
+                "files for participants are"
+            ),
             out.display()
         ),
     }

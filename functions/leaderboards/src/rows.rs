@@ -424,7 +424,18 @@ mod tests {
         let mut standing = Standing::default();
         let rows = entries.each_ref().map(|entry| standing.row(entry, Some(one)));
         assert_eq!(rows.each_ref().map(|row| row.rank), [None, Some(1), Some(2)]);
-        assert_eq!(rows.map(|row| row.is_of_other_dataset), [true, false, false]);
+        assert_eq!(
+            rows.each_ref().map(|row| row.is_of_other_dataset),
+            [true, false, false]
+        );
+        let line = ComparedLine {
+            ranks: Some((1, 2)),
+            interval: Some((0.3, 0.7)),
+            n_submissions: 1,
+            is_above_baselines: None,
+        };
+        let intervals = rows.map(|row| row.compared(Some(&line)).comparison.interval);
+        assert_eq!(intervals, [None, Some([0.3, 0.7]), Some([0.3, 0.7])]);
         let mut best = None;
         let points = entries.map(|entry| {
             Point::of(&entry, Direction::HigherIsBetter, Some(one), &mut best).expect("a score")

@@ -27,17 +27,7 @@ pub(super) fn print(
     n: usize,
     format: RowFormat,
 ) -> Result<()> {
-    let mut before = ranked(board, revisions, order, |revision| revision.before);
-    let datasets: BTreeSet<_> = revisions
-        .iter()
-        .filter_map(|revision| revision.dataset_before)
-        .collect();
-    if datasets.len() > 1 {
-        // scores of several data sets have no ranks among each other
-        for ranked in &mut before {
-            ranked.is_of_other_dataset = true;
-        }
-    }
+    let before = before(board, revisions, order);
     let after = ranked(board, revisions, order, |revision| revision.after);
     let rows = rows(&before, &after, order.ranking);
     let changed = revisions
@@ -129,6 +119,19 @@ fn document(row: &Row) -> Value {
     json!({ "submitter": row.submitter, "before": place(row.before), "after": place(row.after) })
 }
 
+/// The board before the run. Scores of several data sets have no ranks among each other.
+fn before(board: &Board, revisions: &[Revision], order: Order) -> Vec<Ranked> {
+    let datasets: BTreeSet<_> = revisions
+        .iter()
+        .filter_map(|revision| revision.dataset_before)
+        .collect();
+    let mut before = ranked(board, revisions, order, |revision| revision.before);
+    for ranked in &mut before {
+        ranked.is_of_other_dataset = datasets.len() > 1;
+    }
+    before
+}
+
 /// The board as it follows from the scores that `of` gives.
 fn ranked(
     board: &Board,
@@ -183,4 +186,42 @@ fn rows<'a>(before: &'a [Ranked], after: &'a [Ranked], ranking: Ranking) -> Vec<
     let gone = before.iter().filter(|ranked| !stand.contains_key(key(ranked)));
     now.chain(gone.map(|ranked| row(ranked, Some(ranked), None)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::{Digest, Direction, SubmissionId, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn scores_of_two_data_sets_had_no_ranks_among_each_other() {
+        let board = Board {
+            benchmark: "selection".into(),
+            leaderboard: "digits-50".into(),
+            round: "open".into(),
+        };
+        let revision = |submitter: &str, before: f64, dataset: &[u8]| Revision {
+            id: SubmissionId::of("bucket", submitter, ""),
+            submitter: submitter.into(),
+            received_at: Timestamp::from_unix_millis(1),
+            is_baseline: false,
+            before: Some(before),
+            dataset_before: Some(Digest::of(dataset)),
+            ending: Ending::Scored,
+            after: Some(0.5),
+        };
+        let order = Order {
+            direction: Direction::HigherIsBetter,
+            ranking: Ranking::Best,
+        };
+        let ranks = |revisions: &[Revision]| -> Vec<Option<usize>> {
+            let before = before(&board, revisions, order);
+            before.iter().map(Ranked::shown_rank).collect()
+        };
+        let of_old = [revision("ada", 0.8, b"old"), revision("bo", 0.7, b"old")];
+        assert_eq!(ranks(&of_old), [Some(1), Some(2)]);
+        let of_both = [revision("ada", 0.8, b"old"), revision("bo", 0.7, b"new")];
+        assert_eq!(ranks(&of_both), [None, None]);
+    }
 }
