@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::flush::Flush;
+use crate::sent_again::SentAgain;
 
 const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
 
@@ -43,6 +44,7 @@ const READS: [&str; 11] = [
 pub(crate) struct Engine {
     database: Database,
     flush: Arc<Flush>,
+    sent_again: Arc<SentAgain>,
 }
 
 impl Engine {
@@ -58,7 +60,11 @@ impl Engine {
             .and_then(|()| database.disable_bulk_loading());
         settings.map_err(io::Error::other)?;
         let flush = Arc::new(Flush::of(path)?);
-        Ok(Self { database, flush })
+        Ok(Self {
+            database,
+            flush,
+            sent_again: Arc::default(),
+        })
     }
 
     /// Does `operation` on a thread that may block, for writes wait for the disk and for each other.
@@ -86,7 +92,12 @@ impl Engine {
 impl Engine {
     /// Does an operation, and waits until what it wrote is on the disk.
     fn run(&self, operation: &str, body: &[u8]) -> Option<dynoxide::Result<String>> {
-        let done = run(&self.database, operation, body)?;
+        let done = match operation {
+            "TransactWriteItems" => self.sent_again.or_do(body, |body| {
+                call(body, |request| self.database.transact_write_items(request))
+            }),
+            _ => run(&self.database, operation, body)?,
+        };
         if done.is_ok()
             && !READS.contains(&operation)
             && let Err(error) = self.flush.wait()
@@ -110,7 +121,6 @@ fn run(database: &Database, operation: &str, body: &[u8]) -> Option<dynoxide::Re
         "BatchGetItem" => call(body, |request| database.batch_get_item(request)),
         "BatchWriteItem" => call(body, |request| database.batch_write_item(request)),
         "TransactGetItems" => call(body, |request| database.transact_get_items(request)),
-        "TransactWriteItems" => call(body, |request| database.transact_write_items(request)),
         "ExecuteStatement" => call(body, |request| database.execute_statement(request)),
         "ExecuteTransaction" => call(body, |request| database.execute_transaction(request)),
         "BatchExecuteStatement" => call(body, |request| database.batch_execute_statement(request)),

@@ -55,6 +55,7 @@ mod queue;
 mod s3;
 mod schedule;
 mod secrets;
+mod sent_again;
 mod serve;
 mod sqlite_file;
 mod status;
