@@ -301,10 +301,20 @@ pub fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
         other => format!("<f{}", other.size()),
     };
     let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    let dictionary = format!(
-        "{{'descr': '{kind}', 'fortran_order': False, 'shape': ({}), }}",
-        extents.join(", ")
-    );
+    header_of(&format!("'{kind}'"), &extents.join(", "))
+}
+
+/// The header of `n_rows` records, each of the named fields of these types, such as `<i8` for a 64-bit whole number.
+pub(crate) fn header_of_records(fields: &[(String, String)], n_rows: usize) -> Vec<u8> {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, kind)| format!("('{name}', '{kind}')"))
+        .collect();
+    header_of(&format!("[{}]", fields.join(", ")), &format!("{n_rows},"))
+}
+
+fn header_of(descr: &str, shape: &str) -> Vec<u8> {
+    let dictionary = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({shape}), }}");
     let mut header = MAGIC.to_vec();
     header.extend([1, 0]);
     let n_whole = (header.len() + 2 + dictionary.len() + 1).next_multiple_of(ALIGNMENT);

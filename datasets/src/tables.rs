@@ -18,11 +18,13 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::import::ImportError;
 use crate::labelled::RowsAt;
-use crate::npy::header;
+use crate::npy::{header, header_of_records};
 use crate::writer::DatasetWriter;
 
 /// The numbers of a row group of Parquet: 16 MB of 32-bit floats.
 const GROUP_NUMBERS: usize = 4 << 20;
+/// Texts of more characters are no fields of `NumPy`'s records, where each takes as much room as the longest.
+const MOST_CHARS: usize = 64;
 /// The column of a row's numbers.
 const FEATURES: &str = "features";
 
@@ -34,7 +36,69 @@ pub struct KitTable {
     /// What is said of each row, such as ids and labels.
     pub columns: Vec<(String, Values)>,
     /// The rows' numbers, where they have some.
-    pub rows: Option<RowsAt>,
+    pub rows: Option<KitRows>,
+}
+
+/// Where the numbers of a table's rows are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KitRows {
+    /// In a file of the data set.
+    At(RowsAt),
+    /// `(n_rows, n_features)`, read from a file that has another form.
+    Read(Array2<f64>, Dtype),
+}
+
+impl From<RowsAt> for KitRows {
+    fn from(rows: RowsAt) -> Self {
+        Self::At(rows)
+    }
+}
+
+impl KitRows {
+    fn shape(&self, manifest: &Manifest) -> Result<(usize, usize), FrozenError> {
+        match self {
+            Self::At(rows) => rows.shape(manifest),
+            Self::Read(numbers, _) => Ok(numbers.dim()),
+        }
+    }
+
+    /// The file of the data set that has the numbers as `NumPy` reads them.
+    fn npy_of_dataset(&self) -> Option<&str> {
+        match self {
+            Self::At(rows) => rows.file.strip_suffix(".npy"),
+            Self::Read(..) => None,
+        }
+    }
+
+    fn element(&self, manifest: &Manifest) -> Result<Element, FrozenError> {
+        match self {
+            Self::At(rows) => Element::of(rows, manifest),
+            Self::Read(_, Dtype::U8) => Ok(Element::Byte),
+            Self::Read(_, Dtype::F32) => Ok(Element::Narrow),
+            Self::Read(..) => Ok(Element::Wide),
+        }
+    }
+
+    /// All rows, some at a time, to something that can fail.
+    fn each_block(
+        &self,
+        from: &Path,
+        manifest: &Manifest,
+        mut each: impl FnMut(usize, Array2<f64>) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::At(rows) => {
+                let mut failed = Ok(());
+                rows.each_block(from, manifest, &mut |first, block| {
+                    if failed.is_ok() {
+                        failed = each(first, block);
+                    }
+                })?;
+                failed
+            }
+            Self::Read(numbers, _) => each(0, numbers.clone()),
+        }
+    }
 }
 
 /// A column's values, `(n_rows,)`.
@@ -95,6 +159,12 @@ impl Values {
             Self::MaybeFlag(_) => Physical::BOOLEAN,
         }
     }
+}
+
+/// The characters of the longest text; `NumPy` has no empty fields.
+fn widest(texts: &[String]) -> usize {
+    let n_chars = texts.iter().map(|text| text.chars().count());
+    n_chars.max().unwrap_or_default().max(1)
 }
 
 /// A value as text, empty where there is none.
@@ -203,7 +273,7 @@ impl KitTable {
                     .any(|(_, values)| values.len() != n_rows_there)
                 {
                     let why = format!("it has {n_rows_there} rows, and its table has {n_rows}");
-                    return Err(FrozenError::damaged(&rows.file, why).into());
+                    return Err(FrozenError::damaged(&self.name, why).into());
                 }
                 Some(n_features)
             }
@@ -211,12 +281,15 @@ impl KitTable {
         };
         let mut paths = Vec::new();
         let rows = self.rows.as_ref();
-        if let Some(stem) = rows.and_then(|rows| rows.file.strip_suffix(".npy")) {
+        if let Some(stem) = rows.and_then(KitRows::npy_of_dataset) {
             paths.extend([format!("{stem}.npy"), format!("{stem}.csv")]);
         } else {
             if let Some(rows) = rows {
                 let path = format!("data/{}.npy", self.name);
                 paths.push(writer.document(&path, |file| npy(rows, from, manifest, file))?);
+            } else if let Some(fields) = self.fields() {
+                let path = format!("data/{}.npy", self.name);
+                paths.push(writer.document(&path, |file| self.records(&fields, n_rows, file))?);
             }
             let path = format!("data/{}.csv", self.name);
             paths.push(writer.document(&path, |file| self.csv(n_rows, file))?);
@@ -231,6 +304,52 @@ impl KitTable {
             columns: self.columns.iter().map(|(name, _)| name.clone()).collect(),
             paths,
         })
+    }
+
+    /// The columns as the fields of `NumPy`'s records, where each has a value in every row and none is a long text.
+    fn fields(&self) -> Option<Vec<(String, String)>> {
+        let field = |(name, values): &(String, Values)| {
+            let kind = match values {
+                Values::Whole(_) => "<i8".to_owned(),
+                Values::Real(_) => "<f8".to_owned(),
+                Values::Text(texts) => {
+                    let width = widest(texts);
+                    (width <= MOST_CHARS).then(|| format!("<U{width}"))?
+                }
+                Values::MaybeText(_)
+                | Values::MaybeWhole(_)
+                | Values::MaybeReal(_)
+                | Values::MaybeFlag(_) => {
+                    return None;
+                }
+            };
+            Some((name.clone(), kind))
+        };
+        self.columns.iter().map(field).collect()
+    }
+
+    /// The columns as `NumPy`'s records: `numpy.load` gives an array whose fields have the columns' names.
+    fn records(&self, fields: &[(String, String)], n_rows: usize, file: &File) -> Result<(), WriteError> {
+        let mut file = BufWriter::new(file);
+        file.write_all(&header_of_records(fields, n_rows))?;
+        for row in 0..n_rows {
+            for (_, values) in &self.columns {
+                match values {
+                    Values::Whole(values) => file.write_all(&values[row].to_le_bytes())?,
+                    Values::Real(values) => file.write_all(&values[row].to_le_bytes())?,
+                    Values::Text(texts) => {
+                        let chars = texts[row].chars().map(u32::from);
+                        let filled = chars.chain(std::iter::repeat(0)).take(widest(texts));
+                        for char in filled {
+                            file.write_all(&char.to_le_bytes())?;
+                        }
+                    }
+                    _ => {} // `fields` gives none
+                }
+            }
+        }
+        file.flush()?;
+        Ok(())
     }
 
     fn csv(&self, n_rows: usize, file: &File) -> Result<(), WriteError> {
@@ -253,7 +372,7 @@ impl KitTable {
         let element = self
             .rows
             .as_ref()
-            .map(|rows| Element::of(rows, manifest))
+            .map(|rows| rows.element(manifest))
             .transpose()?;
         let mut parquet =
             SerializedFileWriter::new(BufWriter::new(file), self.schema(element)?, properties())?;
@@ -272,7 +391,7 @@ impl KitTable {
             None => group(0..n_rows, &[])?,
             Some(rows) => {
                 let (mut first, mut held) = (0, Vec::new());
-                each_block(rows, from, manifest, |begin, block| {
+                rows.each_block(from, manifest, |begin, block| {
                     let end = begin + block.nrows();
                     held.extend(block);
                     if held.len() >= GROUP_NUMBERS || end == n_rows {
@@ -357,29 +476,13 @@ impl Element {
     }
 }
 
-/// All rows, some at a time, to something that can fail.
-fn each_block(
-    rows: &RowsAt,
-    from: &Path,
-    manifest: &Manifest,
-    mut each: impl FnMut(usize, Array2<f64>) -> Result<(), WriteError>,
-) -> Result<(), WriteError> {
-    let mut failed = Ok(());
-    rows.each_block(from, manifest, &mut |first, block| {
-        if failed.is_ok() {
-            failed = each(first, block);
-        }
-    })?;
-    failed
-}
-
 /// The numbers as `NumPy` reads them, in the precision that they have.
-fn npy(rows: &RowsAt, from: &Path, manifest: &Manifest, file: &File) -> Result<(), WriteError> {
-    let element = Element::of(rows, manifest)?;
+fn npy(rows: &KitRows, from: &Path, manifest: &Manifest, file: &File) -> Result<(), WriteError> {
+    let element = rows.element(manifest)?;
     let (n_rows, n_features) = rows.shape(manifest)?;
     let mut file = BufWriter::with_capacity(1 << 20, file);
     file.write_all(&header(element.dtype(), &[n_rows, n_features]))?;
-    each_block(rows, from, manifest, |_, block| {
+    rows.each_block(from, manifest, |_, block| {
         for &number in &block {
             match element {
                 Element::Byte => file.write_all(&[number as u8])?,

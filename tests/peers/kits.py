@@ -17,6 +17,17 @@ import numpy as np
 import pandas as pd
 
 PATIENCE_SECONDS = 600
+# A round of Adversarial Text whose models are services, so that it has no model files. Its contexts have quotes, commas and other letters.
+TEXTS = {
+    "tasks": {task: {"targets": ["far"]} for task in ("nli", "qa", "sentiment", "hate-speech")},
+    "targets": {"far": {"kind": "http", "url": "https://models.example/answer"}},
+}
+CONTEXTS = [
+    {"id": "barn-7", "task": "nli", "text": 'The "red" barn, which is old, stands by the road. A horse named Zoë sleeps in it.'},
+    {"id": "mill-2", "task": "qa", "text": "The mill stands by the green river. A road leads to the mill."},
+]
+# What the starter makes a file for, where that is no leaderboard: images are asked for first, and pairs are made of them.
+KINDS = {"adversarial-nibbler": ["generate"]}
 
 
 def run(*command: object, cwd: Path) -> str:
@@ -58,7 +69,7 @@ class Kit:
         program = (self.directory / "starter.py").read_text(encoding="utf-8")
         others = imported(program) - set(sys.stdlib_module_names) - {"numpy"}
         assert not others, f"{self.benchmark}: the starter needs {others}"
-        for board in self.boards():
+        for board in KINDS.get(self.benchmark) or self.boards():
             of_board = self.directory / "of-board.py"
             of_board.write_text(re.sub(r"(?m)^LEADERBOARD = .*", f"LEADERBOARD = {board!r}", program), encoding="utf-8")
             self.validate(board, written(run(sys.executable, "-W", "error", of_board.name, cwd=self.directory)))
@@ -86,7 +97,14 @@ class Kit:
             parquet, csv = pd.read_parquet(paths[".parquet"]), pd.read_csv(paths[".csv"], dtype=str, keep_default_na=False)
             assert len(parquet) == len(csv) == int(n_rows), (self.benchmark, name)
             if ".npy" in paths:
-                features = np.load(paths[".npy"])
+                features = np.load(paths[".npy"], allow_pickle=False)
+            if ".npy" in paths and features.dtype.names:  # records of the columns, since rows have no numbers beside them
+                assert list(features.dtype.names) == list(csv.columns), (self.benchmark, name)
+                for column in csv.columns:
+                    given = features[column]
+                    other = csv[column].to_numpy().astype(given.dtype)
+                    assert given.shape == (int(n_rows),) and (given == other).all(), (self.benchmark, name, column)
+            elif ".npy" in paths:
                 assert features.shape == (int(n_rows), int(width)), (self.benchmark, name)
                 of_parquet = np.stack(parquet["features"].to_numpy())
                 assert of_parquet.dtype == features.dtype or features.dtype == np.uint8, (of_parquet.dtype, features.dtype)
@@ -101,24 +119,36 @@ class Kit:
         return len(tables)
 
 
+def sources(root: Path, scratch: Path) -> list[tuple[str, Path]]:
+    """The benchmarks, each with what its data set is imported from."""
+    texts = scratch / "texts"
+    texts.mkdir()
+    (texts / "configuration.yaml").write_text(json.dumps(TEXTS), encoding="utf-8")
+    (texts / "contexts.jsonl").write_text("".join(json.dumps(context, ensure_ascii=False) + "\n" for context in CONTEXTS), encoding="utf-8")
+    scored = sorted(path.parent for path in (root / "demo").glob("*/expected_scores.json"))
+    nibbler = root / "demo" / "adversarial-nibbler"
+    return [(path.name, path) for path in [*scored, nibbler]] + [("adversarial-text", texts)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--bin", type=Path, required=True)
     args = parser.parse_args()
     dataperf = args.bin.absolute() / "dataperf"
-    for benchmark in sorted(path.parent.name for path in (args.root / "demo").glob("*/expected_scores.json")):
-        with tempfile.TemporaryDirectory() as scratch:
-            frozen, out = Path(scratch) / "frozen", Path(scratch) / "kit"
-            run(dataperf, "dataset", "import", benchmark, "--from", args.root / "demo" / benchmark, "--out", frozen, cwd=args.root)
-            run(dataperf, "dataset", "show", frozen, "--public", out, cwd=args.root)
-            shutil.rmtree(frozen)  # a participant has the kit alone
-            kit = Kit(dataperf, out, benchmark)
-            for example in sorted((out / "examples").iterdir()):
-                kit.validate(example.stem, example)
-            kit.starter()
-            kit.notebook()
-            print(f"{benchmark}: starter, notebook, {kit.data()} tables, {len(kit.boards())} leaderboards", flush=True)
+    with tempfile.TemporaryDirectory() as layouts:
+        for benchmark, source in sources(args.root, Path(layouts)):
+            with tempfile.TemporaryDirectory() as scratch:
+                frozen, out = Path(scratch) / "frozen", Path(scratch) / "kit"
+                run(dataperf, "dataset", "import", benchmark, "--from", source, "--out", frozen, cwd=args.root)
+                run(dataperf, "dataset", "show", frozen, "--public", out, cwd=args.root)
+                shutil.rmtree(frozen)  # a participant has the kit alone
+                kit = Kit(dataperf, out, benchmark)
+                for example in sorted((out / "examples").iterdir()):
+                    kit.validate(example.stem, example)
+                kit.starter()
+                kit.notebook()
+                print(f"{benchmark}: starter, notebook, {kit.data()} tables, {len(kit.boards())} leaderboards", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    AdversarialTextModels, INPUTS_FILE, ITEM_NUMBERS, ITEMS, MAX_INPUTS, NONE, Parameters, round_file,
+    AdversarialTextModels, INPUTS_FILE, ITEM_NUMBERS, ITEMS, MAX_INPUTS, NONE, Parameters, practice_file,
+    round_file,
 };
 
 /// The document about a contest.
@@ -95,7 +96,12 @@ impl Import for AdversarialTextModels {
         for round in &rounds {
             let of_round = trial.items().iter().filter(|item| item.round == *round);
             match of_round.map(numbers).collect::<Result<Vec<_>, _>>() {
-                Ok(rows) => tables.push((round_file(round), rows)),
+                Ok(rows) => {
+                    if document.part == Split::Dev {
+                        tables.push((practice_file(round), rows.clone()));
+                    }
+                    tables.push((round_file(round), rows));
+                }
                 Err(why) => problems.push(format!("the round {}: {why}", quote(round))),
             }
         }

@@ -51,7 +51,7 @@ impl Import for SpeechSelection {
                     ("id".to_owned(), Values::Text(ids)),
                     ("label".to_owned(), Values::Text(labels)),
                 ],
-                rows: Some(rows),
+                rows: Some(rows.into()),
             });
         }
         Ok(tables)

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use dataperf::frozen::Manifest;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
-use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_rows};
-use dataperf_datasets::{Import, Silent, import};
+use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_images, read_rows};
+use dataperf_datasets::{Import, Silent, export_kit, import};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -33,6 +33,36 @@ fn the_demos_numerals_are_a_contest() {
         public.collect::<Vec<_>>(),
         ["public/label_book.zip", "public/start.zip"]
     );
+}
+
+/// The images of the start set are in the kit as levels of grey, in the order of their names and labels.
+#[test]
+fn images_of_the_kit_are_a_table_of_their_levels() {
+    let folder = tempfile::tempdir().unwrap();
+    let [out, kit] = ["frozen", "kit"].map(|name| folder.path().join(name));
+    write_contest(folder.path()).unwrap();
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let manifest = Manifest::parse(&fs::read(out.join("manifest.json")).unwrap(), "curation").unwrap();
+    let files = export_kit::<Curation>(&out, &manifest, &[], &kit).unwrap();
+    let data: Vec<&String> = files.iter().filter(|path| path.starts_with("data/")).collect();
+    let endings = ["csv", "npy", "parquet"];
+    let expected = ["label_book", "start"].map(|name| endings.map(|ending| format!("data/{name}.{ending}")));
+    assert_eq!(data, expected.iter().flatten().collect::<Vec<_>>());
+
+    let classes = manifest.parameters::<Parameters>().unwrap().scoring.classes;
+    let zip = fs::read(kit.join("public/start.zip")).unwrap();
+    let images = read_images(&zip, &classes, 32, 32).unwrap();
+    let npy = fs::read(kit.join("data/start.npy")).unwrap();
+    let shape = format!(
+        "'|u1', 'fortran_order': False, 'shape': ({}, 1024)",
+        images.names.len()
+    );
+    assert!(String::from_utf8_lossy(&npy[..128]).contains(&shape));
+    assert_eq!(npy[128..], images.pixels);
+    let csv = fs::read_to_string(kit.join("data/start.csv")).unwrap();
+    let row = |(name, class): (&String, &usize)| format!("{name},{}", classes[*class]);
+    let rows: Vec<String> = images.names.iter().zip(&images.classes).map(row).collect();
+    assert_eq!(csv.lines().skip(1).collect::<Vec<_>>(), rows);
 }
 
 /// The numbers that pandas has stored, to the bit: as 64-bit floats, in the order of the file, and without the index.

@@ -42,7 +42,7 @@ fn images(
     Ok(KitTable {
         name,
         columns,
-        rows: Some(rows),
+        rows: Some(rows.into()),
     })
 }
 

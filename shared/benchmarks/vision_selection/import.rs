@@ -49,7 +49,7 @@ impl Import for VisionSelection {
         Ok(vec![KitTable {
             name: "pool".to_owned(),
             columns: vec![("id".to_owned(), Values::Text(ids))],
-            rows: Some(rows),
+            rows: Some(rows.into()),
         }])
     }
 

@@ -27,10 +27,65 @@ use super::{
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{DatasetWriter, Planned};
-use dataperf_datasets::{Import, ImportError, KitTable, Progress};
+use dataperf_datasets::{Import, ImportError, KitRows, KitTable, Progress, Values};
+use ndarray::Array2;
 
 const KEYS: &[&str] = &["images", "start", "label_book"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];
+
+/// A set that participants may have in the form of an artifact, as a table: rows as they are, images by their levels of grey. `None`
+/// where the data set has none.
+fn table(
+    directory: &Path,
+    manifest: &Manifest,
+    path: &str,
+    name: &str,
+) -> Result<Option<KitTable>, FrozenError> {
+    let parameters: Parameters = manifest.parameters()?;
+    let file = match parameters.examples {
+        ExampleKind::Images { .. } => format!("{path}.zip"),
+        ExampleKind::Table { .. } => format!("{path}.csv"),
+    };
+    if !manifest.files.contains_key(&file) {
+        return Ok(None);
+    }
+    let unreadable = |why: String| FrozenError::damaged(&file, why);
+    let first = |rejection: &Rejection| {
+        let reason = rejection.reasons().first();
+        unreadable(reason.map_or_else(String::new, |reason| reason.message.clone()))
+    };
+    let bytes = fs::read(directory.join(&file)).map_err(|error| unreadable(error.to_string()))?;
+    let classes = &parameters.scoring.classes;
+    let (columns, numbers, n_features, dtype) = match parameters.examples {
+        ExampleKind::Images { height, width } => {
+            let read = read_images(&bytes, classes, height, width).map_err(|rejection| first(&rejection))?;
+            let labels = read.classes.iter().map(|&class| classes[class].clone()).collect();
+            let columns = vec![
+                ("name", Values::Text(read.names)),
+                ("label", Values::Text(labels)),
+            ];
+            let levels = read.pixels.into_iter().map(f64::from).collect();
+            (columns, levels, height * width, Dtype::U8)
+        }
+        ExampleKind::Table { n_features } => {
+            let rows = read_rows(&bytes).map_err(|rejection| first(&rejection))?;
+            let (labels, numbers): (Vec<String>, Vec<Vec<f64>>) = rows.into_iter().unzip();
+            let columns = vec![("label", Values::Text(labels))];
+            (columns, numbers.concat(), n_features, Dtype::F64)
+        }
+    };
+    let n_rows = columns[0].1.len();
+    let numbers = Array2::from_shape_vec((n_rows, n_features), numbers);
+    let numbers = numbers.map_err(|error| unreadable(error.to_string()))?;
+    Ok(Some(KitTable {
+        name: name.to_owned(),
+        columns: columns
+            .into_iter()
+            .map(|(column, values)| (column.to_owned(), values))
+            .collect(),
+        rows: Some(KitRows::Read(numbers, dtype)),
+    }))
+}
 
 impl Import for Curation {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the eval set, of images in zips of `CLASS/name.png` or of rows, \
@@ -41,7 +96,12 @@ impl Import for Curation {
     const STARTER: &'static str = include_str!("../curation/kit/starter.py");
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
-        participants_tables(directory, manifest, &[])
+        let mut tables = Vec::new();
+        for (path, name) in [(START, "start"), (LABEL_BOOK, "label_book")] {
+            tables.extend(table(directory, manifest, path, name)?);
+        }
+        tables.extend(participants_tables(directory, manifest, &[])?);
+        Ok(tables)
     }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {

@@ -237,7 +237,7 @@ fn participants_tables(
                 columns: columns
                     .map(|(column, values)| (column, Values::Text(values)))
                     .collect(),
-                rows: Some(RowsAt::of(features_file(table), FEATURES)),
+                rows: Some(RowsAt::of(features_file(table), FEATURES).into()),
             })
         })
         .collect()
