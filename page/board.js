@@ -4,7 +4,7 @@ import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
 import { brackets } from "./brackets.js";
-import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, ranks, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud } from "./dom.js";
+import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, ranks, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide } from "./dom.js";
 import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
@@ -19,8 +19,17 @@ const COLUMNS = [
   { label: "Received", first: -1, of: ({ received_at: at }) => at, wide: true },
 ];
 
+/** The numbers of a row that a column shows; null where it lacks one. */
+function ends(row, names) {
+  const found = names.map((name) => row.metrics?.[name]);
+  return found.every((number) => number !== undefined) ? found : null;
+}
+
 /** The table with its search, its sorting and its further pages. */
 function standings(benchmark, parts, query, page, who) {
+  // what the benchmark shows beside the score: a number, or the two ends of a range, by which rows are sorted from the first one on
+  const numbers = page.columns.map(({ title, metrics }) => ({ label: capital(title), first: -1, look: "n", of: (row) => ends(row, metrics) }));
+  const columns = [...COLUMNS.slice(0, 3), ...numbers.map((column) => ({ ...column, of: (row) => column.of(row)?.[0] ?? -1 })), ...COLUMNS.slice(3)];
   let rows = page.rows;
   let next = page.next;
   let sorted = { column: COLUMNS[0], direction: 1 };
@@ -31,7 +40,8 @@ function standings(benchmark, parts, query, page, who) {
 
   const unranked = (row) => h("span", { class: "tag" }, row.is_of_other_dataset ? "earlier data set" : "baseline");
   const tries = (n) => (n > 1 ? h("span", { class: "tries" }, ` ${plain(n)} tries`) : null);
-  const line = (row, range, intervals, lanes) =>
+  const range = (ends) => (ends ? [...new Set(ends.map(plain))].join(" to ") : "–");
+  const line = (row, spreads, intervals, lanes) =>
     h(
       "tr",
       { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: [row.submitter === who?.submitter ? "mine" : "", row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : ""].join(" ").trim() || null },
@@ -42,12 +52,13 @@ function standings(benchmark, parts, query, page, who) {
         { class: "scored" },
         h("a", { class: "n", href: href(benchmark.id, "submission", row.submission), "aria-label": `${score(row.score, page.digits)}, the submission of ${row.submitter}` }, score(row.score, page.digits)),
         row.interval ? whisker(row.interval, row.score, intervals, page.digits) : null,
-        row.spread ? [strip(row.spread, row.score, range), h("span", { class: "std n" }, `± ${row.spread.std.toFixed(3)}`)] : null,
+        row.spread ? [strip(row.spread, row.score, spreads), h("span", { class: "std n" }, `± ${row.spread.std.toFixed(3)}`)] : null,
       ),
+      numbers.map(({ of }) => h("td", { class: "n" }, range(of(row)))),
       h("td", { class: "wide-only" }, when(row.received_at)),
     );
 
-  const apart = h("tr", { class: "apart" }, h("th", { colspan: COLUMNS.length, scope: "colgroup" }, "Scored with another data set: not compared with the others, and without a rank until scored again"));
+  const apart = h("tr", { class: "apart" }, h("th", { colspan: columns.length, scope: "colgroup" }, "Scored with another data set: not compared with the others, and without a rank until scored again"));
 
   const draw = () => {
     const { column, direction } = sorted;
@@ -57,21 +68,21 @@ function standings(benchmark, parts, query, page, who) {
     // scores of two data sets stand apart, however the table is sorted
     const current = shown.filter((row) => !row.is_of_other_dataset);
     const earlier = shown.filter((row) => row.is_of_other_dataset);
-    const range = scale(rows);
+    const spreads = scale(rows);
     const intervals = intervalScale(rows);
     // groups of neighbours are seen in the order of ranks only
     const joined = column === COLUMNS[0] && direction === 1 ? brackets(current) : new Map();
-    const drawn = (row) => line(row, range, intervals, joined.get(row.submission));
+    const drawn = (row) => line(row, spreads, intervals, joined.get(row.submission));
     body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
-    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: COLUMNS.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
+    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
     const partly = next && column !== COLUMNS[0] ? `; sorted are the first ${plain(rows.length)} by rank` : "";
     count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next)) + partly;
     more.hidden = !next;
   };
 
-  const heads = COLUMNS.map((column) => {
+  const heads = columns.map((column) => {
     const button = h("button", { type: "button" }, column.label, h("span", { class: "arrow", "aria-hidden": "true" }));
-    const head = h("th", { scope: "col", class: column.wide ? "wide-only" : null }, button);
+    const head = h("th", { scope: "col", class: column.wide ? "wide-only" : column.look }, button);
     button.addEventListener("click", () => {
       sorted = sorted.column === column ? { column, direction: -sorted.direction } : { column, direction: column.first };
       mark();
@@ -81,7 +92,7 @@ function standings(benchmark, parts, query, page, who) {
     return head;
   });
   const mark = () => {
-    COLUMNS.forEach((column, idx) => {
+    columns.forEach((column, idx) => {
       if (sorted.column === column) heads[idx].setAttribute("aria-sort", sorted.direction > 0 ? "ascending" : "descending");
       else heads[idx].removeAttribute("aria-sort");
     });
@@ -100,9 +111,10 @@ function standings(benchmark, parts, query, page, who) {
     wanted = search.value.trim().toLowerCase();
     draw();
   });
+  const table = h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body);
   mark();
   draw();
-  return [h("div", { class: "bar" }, search, count), h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body), more];
+  return [h("div", { class: "bar" }, search, count), numbers.length > 0 ? wide("Standings", table) : table, more];
 }
 
 /** How the board of a final data set differs from the public one. */

@@ -64,6 +64,72 @@ async fn three_equal_verdicts_decide() {
     assert_eq!(metrics["vmer_low"].as_f64(), Some(0.25));
 }
 
+/// Pending, validated and refused examples stand apart on the board itself, with the validated error rate and its interval: in the command
+/// line, in the API and in both as CSV.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_board_shows_what_each_annotators_score_is_made_of() {
+    let text = Text::with(
+        |_| (),
+        |rules| rules["validation"]["share_of_others"] = json!(0.0),
+    )
+    .await;
+    let receipt = text
+        .submit("ada", "one", &[fooling(1), fooling(2), fooling(3), honest(4)])
+        .await;
+    let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
+    for (id, label) in [(&ids[0], "positive"), (&ids[1], "negative")] {
+        for validator in &VALIDATORS[..3] {
+            let receipt = text.judge(validator, id, label).await;
+            assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+        }
+    }
+    let expected = json!({ "n_submitted": 4.0, "n_pending": 1.0, "n_validated": 1.0, "n_refused": 1.0, "vmer_low": 0.25,
+                           "vmer_high": 0.5, "vmer_low_from": 0.045587260809700575, "vmer_high_to": 0.8499610108478506 });
+    let assert_metrics = |found: &serde_json::Value| {
+        for (name, value) in expected.as_object().unwrap() {
+            let (found, value) = (found[name].as_f64().unwrap(), value.as_f64().unwrap());
+            assert!((found - value).abs() < 1e-12, "{name}: {found}, not {value}");
+        }
+        assert_eq!(
+            found.as_object().unwrap().len(),
+            expected.as_object().unwrap().len()
+        );
+    };
+    let board = ["leaderboard", BENCHMARK, "sentiment"];
+    let documents = text.world.command(&board).json();
+    assert_metrics(&documents[0]["places"][0]["metrics"]);
+    let columns = crate::tables::csv(&text.world, &board);
+    assert_eq!(
+        (columns.column("n_pending"), columns.column("vmer_low")),
+        (vec!["1.0"], vec!["0.25"])
+    );
+
+    let reading = Reading::of(text.world).await;
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/sentiment");
+    let page = reading.ask(ANONYMOUS, &path).json();
+    assert_metrics(&page["rows"][0]["metrics"]);
+    let named: Vec<&serde_json::Value> = page["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|column| column["metrics"].as_array().unwrap())
+        .collect();
+    assert_eq!(named.len(), expected.as_object().unwrap().len(), "{page:#}");
+    let csv = reading.ask(ANONYMOUS, &format!("{path}?format=csv")).text();
+    let (header, row) = csv.split_once("\r\n").or_else(|| csv.split_once('\n')).unwrap();
+    assert!(
+        header.ends_with(
+            ",n_submitted,n_pending,n_validated,n_refused,vmer_low,vmer_high,vmer_low_from,vmer_high_to"
+        ),
+        "{header}"
+    );
+    assert_eq!(
+        header.split(',').count(),
+        row.trim_end().split(',').count(),
+        "{csv}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_judges_twice_or_what_is_its_own_or_was_not_shown() {
     let text = Text::with(

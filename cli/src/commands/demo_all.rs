@@ -242,6 +242,8 @@ async fn print_outcomes_json(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use dataperf::ports::leaderboard::{Board, Entry, Ranked};
     use dataperf::{SubmissionId, Timestamp};
 
@@ -277,6 +279,8 @@ mod tests {
             digits: None,
             comparison: None,
             report: None,
+            columns: &[],
+            numbers: BTreeMap::new(),
         })
     }
 

@@ -6,7 +6,7 @@ mod retirement;
 mod words;
 mod worth;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use dataperf::dataset::DatasetError;
 use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
-use dataperf::{Descriptor, Digest};
-use dataperf_aws::BoardPlace;
+use dataperf::{Column, Descriptor, Digest, SubmissionId};
+use dataperf_aws::{BoardPlace, Table};
 use dataperf_datasets::{Values, write_csv};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ use crate::known::Known;
 use crate::output::{align_right, print_json, table};
 use crate::registry::descriptor;
 use crate::rows::RowFormat;
-use words::{in_words, interval_in_words, place, ranks_in_words, shaken, shown_score};
+use words::{in_words, interval_in_words, number, place, ranks_in_words, shaken, shown_score};
 pub(crate) use worth::{Worth, fields, worth_soon, worths};
 
 /// More rows than any board has.
@@ -252,7 +252,19 @@ pub(crate) fn columns(boards: &[Shown]) -> Vec<(String, Values)> {
             whole(&|shown, ranked| i64::try_from(shown.public_rank(ranked)?).ok()),
         ),
     ];
-    columns.map(|(name, values)| (name.to_owned(), values)).into()
+    let mut columns: Vec<(String, Values)> = columns.map(|(name, values)| (name.to_owned(), values)).into();
+    let names = boards
+        .iter()
+        .flat_map(|shown| shown.columns)
+        .flat_map(|column| column.metrics);
+    let mut names: Vec<&str> = names.copied().collect();
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(*name)); // boards of one benchmark have the same
+    columns.extend(names.into_iter().map(|name| {
+        let number = |shown: &Shown, ranked: &Ranked| shown.numbers_of(ranked)?.get(name).copied();
+        (name.to_owned(), real(&number))
+    }));
+    columns
 }
 
 /// A board with its first rows, and the data set that it is scored with.
@@ -267,6 +279,10 @@ pub(crate) struct Shown {
     pub(crate) comparison: Option<Comparison>,
     /// How the board of a final data set differs from the public one.
     pub(crate) report: Option<FinalReport>,
+    /// The board's columns beside the score.
+    pub(crate) columns: &'static [Column],
+    /// Their numbers, by the submission that stands in the row.
+    pub(crate) numbers: BTreeMap<SubmissionId, BTreeMap<String, f64>>,
 }
 
 impl Shown {
@@ -285,6 +301,11 @@ impl Shown {
     fn public_rank(&self, ranked: &Ranked) -> Option<usize> {
         let ranks = self.report.as_ref()?.ranks.get(&ranked.entry.id)?;
         Some(ranks.0)
+    }
+
+    /// The numbers of the board's columns in a row.
+    fn numbers_of(&self, ranked: &Ranked) -> Option<&BTreeMap<String, f64>> {
+        self.numbers.get(&ranked.entry.id)
     }
 
     /// What is said of a row; of one of another data set, with which the others are not compared, nothing.
@@ -351,6 +372,7 @@ async fn boards_of(
             None => None,
         };
         let top = with_shared_ranks(top.into_iter().map(|row| row.entry), dataset);
+        let numbers = numbers(&leaderboards, hosted, &top).await?;
         let digits = said
             .get(&board.leaderboard)
             .and_then(|said| said.leaderboard.digits);
@@ -361,9 +383,29 @@ async fn boards_of(
             digits,
             comparison,
             report,
+            columns: hosted.columns,
+            numbers,
         });
     }
     Ok(boards)
+}
+
+/// The numbers of the board's columns, which are in the receipts of what stands there.
+async fn numbers(
+    leaderboards: &Table,
+    hosted: &Descriptor,
+    top: &[Ranked],
+) -> Result<BTreeMap<SubmissionId, BTreeMap<String, f64>>> {
+    if hosted.columns.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let ids: Vec<SubmissionId> = top.iter().map(|ranked| ranked.entry.id.clone()).collect();
+    let receipts = leaderboards.receipts(hosted.id, &ids).await?;
+    let numbers = receipts.into_iter().map(|(id, receipt)| {
+        let numbers = Column::numbers(hosted.columns, &receipt.verdict.metrics);
+        (id, numbers)
+    });
+    Ok(numbers.collect())
 }
 
 /// What the data sets in force say of their boards; nothing where one can't be used, since scores are shown all the same.
@@ -391,7 +433,7 @@ pub(crate) fn document(shown: &Shown) -> Value {
                     "interval": shown.line(ranked).and_then(|line| line.interval),
                     "n_submissions": shown.line(ranked).map(|line| line.n_submissions),
                     "is_above_baselines": shown.line(ranked).and_then(|line| line.is_above_baselines),
-                    "public_rank": shown.public_rank(ranked) })
+                    "public_rank": shown.public_rank(ranked), "metrics": shown.numbers_of(ranked) })
         })
         .collect();
     let comparison = shown.comparison.as_ref().map(|comparison| {
@@ -413,6 +455,7 @@ pub(crate) fn print(shown: &Shown) {
         dataset,
         top,
         digits,
+        columns,
         ..
     } = shown;
     let mark = if board.is_final() {
@@ -447,6 +490,14 @@ pub(crate) fn print(shown: &Shown) {
     ];
     heads.retain(|head| board.is_final() || *head != "public");
     heads.retain(|head| is_compared || !["95 %", "tries"].contains(head));
+    let before_submitter = heads
+        .iter()
+        .position(|head| *head == "submitter")
+        .unwrap_or_default();
+    heads.splice(
+        before_submitter + 1..before_submitter + 1,
+        columns.iter().map(|column| column.title),
+    );
     let mut table = table(&heads);
     for ranked in top {
         let entry = &ranked.entry;
@@ -456,7 +507,13 @@ pub(crate) fn print(shown: &Shown) {
         let interval = interval.map(|interval| interval_in_words(interval, *digits));
         let tries = line.map(|line| line.n_submissions.to_string());
         let score = entry.score.map(|score| shown_score(score, *digits));
-        let cells = [
+        let numbers = shown.numbers_of(ranked);
+        let of_columns = columns.iter().map(|column| {
+            let cell = numbers.map(|numbers| column.cell(numbers)).unwrap_or_default();
+            let words: Vec<String> = cell.into_iter().map(number).collect();
+            words.join(" to ")
+        });
+        let before = [
             Some(place(ranked)),
             board.is_final().then(|| {
                 shown
@@ -468,14 +525,18 @@ pub(crate) fn print(shown: &Shown) {
             Some(score.unwrap_or_default()),
             is_compared.then(|| interval.unwrap_or_default()),
             Some(entry.submitter.clone()),
+        ];
+        let after = [
             is_compared.then(|| tries.unwrap_or_default()),
             Some(entry.received_at.to_string()),
             Some(entry.id.to_string()),
         ];
-        table.add_row(cells.into_iter().flatten());
+        let cells = before.into_iter().flatten().chain(of_columns);
+        table.add_row(cells.chain(after.into_iter().flatten()));
     }
     for (column, head) in heads.iter().enumerate() {
-        if ["rank", "public", "score", "tries"].contains(head) {
+        let is_of_numbers = columns.iter().any(|column| column.title == *head);
+        if is_of_numbers || ["rank", "public", "score", "tries"].contains(head) {
             align_right(&mut table, column);
         }
     }

@@ -1,5 +1,7 @@
 //! The lines of boards, histories and series, as the answers have them.
 
+use std::collections::BTreeMap;
+
 use dataperf::comparison::Line as ComparedLine;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
@@ -41,6 +43,9 @@ pub(crate) struct Row {
     /// On the board of a final data set: the submission's rank on the public one, among those that have a rank on both.
     #[schema(minimum = 1)]
     public_rank: Option<u64>,
+    /// The numbers of the board's `columns`, by their names; absent on boards without any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) metrics: BTreeMap<String, f64>,
     /// With `include=spread`, where the benchmark has seeds or trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spread: Option<Spread>,
@@ -74,7 +79,7 @@ impl From<Option<&ComparedLine>> for RowComparison {
     }
 }
 
-/// A row as CSV has it.
+/// A row as CSV has it, before the numbers of the board's columns.
 #[derive(Serialize)]
 pub(crate) struct FlatRow<'a> {
     rank: Option<u64>,
@@ -201,6 +206,7 @@ impl Standing {
             is_of_other_dataset,
             comparison: RowComparison::default(),
             public_rank: None,
+            metrics: BTreeMap::new(),
             spread: None,
         }
     }

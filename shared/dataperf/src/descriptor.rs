@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::benchmark::{Benchmark, Leaderboard};
 use crate::board::Ranking;
+use crate::column::Column;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
 use crate::scorecard::{Form, Metric};
@@ -39,6 +40,8 @@ pub struct Descriptor {
     pub kinds: &'static [&'static str],
     /// What an item is called in the table that its participants submit and its validators judge, where there are such.
     pub collects: Option<&'static str>,
+    /// What its boards show of each row beside the score.
+    pub columns: &'static [Column],
     /// The leaderboards of a data set.
     pub leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
     /// Whether participants may have the file of a data set with this path.
@@ -95,6 +98,7 @@ impl Descriptor {
             only_programs: B::ONLY_PROGRAMS,
             kinds: &[],
             collects: None,
+            columns: &[],
             leaderboards: B::leaderboards,
             is_public: B::is_public,
             evaluations: evaluations::<B>,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use dataperf::benchmark::PUBLIC;
 use dataperf::challenge::Ranking;
 use dataperf::scorecard::Metric;
-use dataperf::{Descriptor, Direction, Feedback, Fixed};
+use dataperf::{Column, Descriptor, Direction, Feedback, Fixed};
 use dataperf_collection::LineItem;
 
 use crate::configuration::Parameters;
@@ -43,6 +43,34 @@ pub const METRICS: &[Metric] = &[
     Metric::value("well_being", "well-being", Feedback::Score),
 ];
 
+/// What an annotator's row shows beside the score, which is the number of validated examples that fool the models.
+const COLUMNS: &[Column] = &[
+    Column {
+        title: "examples",
+        metrics: &["n_submitted"],
+    },
+    Column {
+        title: "pending",
+        metrics: &["n_pending"],
+    },
+    Column {
+        title: "validated",
+        metrics: &["n_validated"],
+    },
+    Column {
+        title: "refused",
+        metrics: &["n_refused"],
+    },
+    Column {
+        title: "error rate",
+        metrics: &["vmer_low", "vmer_high"],
+    },
+    Column {
+        title: "95 % of the rate",
+        metrics: &["vmer_low_from", "vmer_high_to"],
+    },
+];
+
 /// What Adversarial Text says of itself. It collects texts and scores people, so it is no [`Benchmark`](dataperf::Benchmark). Its boards are
 /// those of the tasks that its data set offers.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -59,6 +87,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     only_programs: false,
     kinds: &["submit", "verdict"],
     collects: Some("example"),
+    columns: COLUMNS,
     leaderboards: |manifest| Ok(manifest.parameters::<Parameters>()?.leaderboards),
     is_public: |path| path.starts_with(PUBLIC),
     evaluations: |manifest| {
@@ -144,6 +173,10 @@ mod tests {
         assert_eq!(DESCRIPTOR.kinds, Kind::ALL.map(Kind::as_str));
         let boards = DESCRIPTOR.fixed.map(|fixed| fixed.leaderboards.to_vec());
         assert_eq!(boards, Some(Task::ALL.map(Task::as_str).to_vec()));
+        for name in COLUMNS.iter().flat_map(|column| column.metrics) {
+            let metric = METRICS.iter().find(|metric| metric.path == *name);
+            assert_eq!(metric.map(|metric| metric.level), Some(Feedback::Score), "{name}");
+        }
         for kind in Kind::ALL {
             let key = format!("{BENCHMARK}/{kind}/ada/x.jsonl");
             assert_eq!(DESCRIPTOR.function_of(&key), format!("{BENCHMARK}-{kind}"));

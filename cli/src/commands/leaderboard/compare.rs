@@ -24,7 +24,8 @@ use crate::rows::{RowFormat, print_tabled};
     after_help = "Example: dataperf leaderboard compare 0123456789abcdef0123456789abcdef fedcba9876543210fedcba9876543210 --local\n\n\
     Both were scored under the same 1,000 draws of the hidden eval set, so that what makes the one eval set harder than another cancels \
     in the difference: its interval is often much narrower than those of the two scores. It needs no repeats of the evaluation. \
-    What the functions have kept for it is the organizer's alone; on the page, boards show rank intervals instead (docs/integrity.md)."
+    What the functions have kept for it is the organizer's alone; the page shows rank intervals, and the differences of the first 50 rows \
+    when their round has closed (docs/integrity.md)."
 )]
 pub(crate) struct CompareArgs {
     /// The first submission's id

@@ -88,6 +88,15 @@ pub(super) fn place(ranked: &Ranked) -> String {
     }
 }
 
+/// A number of a column: whole as it is, others with four digits.
+pub(super) fn number(value: f64) -> String {
+    if value.fract() == 0.0 {
+        value.to_string()
+    } else {
+        score(value)
+    }
+}
+
 pub(super) fn shown_score(value: f64, digits: Option<u8>) -> String {
     digits.map_or_else(
         || score(value),

@@ -8,7 +8,7 @@ use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::{Descriptor, Feedback, Receipt, SubmissionId};
+use dataperf::{Column, Descriptor, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -53,10 +53,28 @@ struct BoardPage {
     comparison: Option<BoardComparison>,
     /// On the board of a final data set, whose round has `.final` behind it: how it differs from the public one; `null` elsewhere.
     finish: Option<Finish>,
+    /// What is shown of each row beside the score.
+    columns: Vec<ShownColumn>,
     /// The lines, best first; behind them those that were scored with another data set, which have no rank.
     rows: Vec<Row>,
     /// The cursor of the next page; `null` at the end.
     next: Option<String>,
+}
+
+/// A column of a board.
+#[derive(Serialize, ToSchema)]
+struct ShownColumn {
+    /// What people call it.
+    title: &'static str,
+    /// The number of a row's `metrics` that it shows, or the two ends of a range.
+    metrics: &'static [&'static str],
+}
+
+impl From<&Column> for ShownColumn {
+    fn from(column: &Column) -> Self {
+        let Column { title, metrics } = *column;
+        Self { title, metrics }
+    }
 }
 
 /// Where in a board a page begins, beside the key: in which part, by which data set, and what the rows before come to.
@@ -221,7 +239,23 @@ pub(super) async fn board(
             row.spread = spreads.remove(&row.submission);
         }
     }
-    let flat: Vec<_> = rows.iter().map(Row::flat).collect();
+    if !facts.columns.is_empty() {
+        let mut numbers = numbers(&app, facts, &lines).await?;
+        for row in &mut rows {
+            row.metrics = numbers.remove(&row.submission).unwrap_or_default();
+        }
+    }
+    let names: Vec<&str> = facts
+        .columns
+        .iter()
+        .flat_map(|column| column.metrics)
+        .copied()
+        .collect();
+    let numbers = |row: &Row| -> Vec<Option<f64>> {
+        names.iter().map(|name| row.metrics.get(*name).copied()).collect()
+    };
+    let flat: Vec<_> = rows.iter().map(|row| (row.flat(), numbers(row))).collect();
+    let header: Vec<&str> = Row::HEADER.into_iter().chain(names.iter().copied()).collect();
     let next = next.map(|mut place| {
         let at = std::mem::take(&mut place.at);
         let so_far = OnBoard { place, standing };
@@ -247,10 +281,11 @@ pub(super) async fn board(
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
+        columns: facts.columns.iter().map(ShownColumn::from).collect(),
         rows: rows.clone(),
         next,
     };
-    Ok(wishes.list(&caller, query.format, &document, &Row::HEADER, &flat))
+    Ok(wishes.list(&caller, query.format, &document, &header, &flat))
 }
 
 /// Where a board's participants' kit is.
@@ -295,6 +330,21 @@ pub(super) async fn must_exist(
         facts.id, facts.id
     );
     Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
+}
+
+/// The numbers of the board's columns, by the submission that stands in the row. They are shown at every level.
+async fn numbers(
+    app: &App,
+    facts: &Descriptor,
+    rows: &[BoardRow],
+) -> Result<BTreeMap<String, BTreeMap<String, f64>>, Problem> {
+    let ids: Vec<SubmissionId> = rows.iter().map(|row| row.entry.id.clone()).collect();
+    let receipts = app.table().await.receipts(facts.id, &ids).await?;
+    let numbers = |(id, receipt): (SubmissionId, Receipt)| {
+        let numbers = Column::numbers(facts.columns, &receipt.verdict.metrics);
+        (id.to_string(), numbers)
+    };
+    Ok(receipts.into_iter().map(numbers).collect())
 }
 
 /// How the scores of some rows spread, by id: of those of which the caller sees that. Rows that do not say it themselves are

@@ -32,6 +32,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     only_programs: false,
     kinds: &[],
     collects: None,
+    columns: &[],
     leaderboards: |_| Ok(Vec::new()),
     is_public: |_| false,
     evaluations: |_| Ok(BTreeMap::new()),
