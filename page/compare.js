@@ -2,7 +2,7 @@
 
 import { ask, content, standing } from "./api.js";
 import { texts } from "./archive.js";
-import { capital, command, crumbs, h, href, part, pill, plain, score, some, titled, wide, words } from "./dom.js";
+import { capital, command, crumbs, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -65,22 +65,37 @@ function isOver(benchmark, one) {
   return !isOpen && one.withheld.length === 0;
 }
 
-function differences(one, other, figures, digits) {
-  const [first, second] = figures;
-  const lines = first.trials.flatMap((trial) => {
+/** The mean differences over what both have of seeds, trials or markets; empty where the evaluation has no repeats. */
+const repeated = ([first, second]) =>
+  first.trials.flatMap((trial) => {
     const same = second.trials.find(({ of, over }) => of === trial.of && over === trial.over);
     const found = same && paired(trial, same);
     return found ? [{ name: part(trial.of) || "score", over: trial.over, ...found }] : [];
   });
-  const heading = h("h2", { id: "paired" }, "Paired difference");
-  if (lines.length === 0) return h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, heading, h("p", {}, "Scores of this board are of one run, without seeds or trials to pair. Whether the two are told apart on this eval set is what their ranks with 95 % say, above; the organizer has the paired interval by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares"));
-  const line = ({ name, n, mean, low, high }) => h("tr", {}, h("th", { scope: "row" }, capital(name)), h("td", { class: "n" }, score(mean, digits)), h("td", { class: "n" }, `${score(low, digits)} to ${score(high, digits)}`), h("td", { class: "n" }, plain(n)));
-  return h(
-    "section",
-    { class: "panel wide-panel", "aria-labelledby": "paired" },
-    heading,
-    h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`),
-    wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["Part", "Mean difference", "95 %", "Pairs"].map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, lines.map(line)))),
+
+/** How far both are apart under the draws of the eval set, as it is published when their round has closed: on its board, and on that of its final data set. A problem stands where there is no answer. */
+function published(benchmark, at, one, other) {
+  const round = benchmark.challenge?.rounds.find(({ id }) => id === one.round);
+  const boards = round ? [["The round's data", round.id], ...(round.has_final ? [["Its final data", `${round.id}.final`]] : [])] : [];
+  return Promise.all(boards.map(async ([name, id]) => ({ name, ...(await ask([...at, "difference"], { from: other.submission, round: id }).catch(({ message }) => ({ why_none: message }))) })));
+}
+
+function differences(one, other, lines, drawn, digits) {
+  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, h("h2", { id: "paired" }, "Paired difference"), nodes);
+  const numbers = (columns, rows) => wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, columns.map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "n" }, cell)))))));
+  const range = ([low, high]) => `${score(low, digits)} to ${score(high, digits)}`;
+  const shown = drawn.filter(({ interval }) => interval);
+  if (lines.length > 0) {
+    const rows = lines.map(({ name, n, mean, low, high }) => [capital(name), score(mean, digits), range([low, high]), plain(n)]);
+    return panel(h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`), numbers(["Part", "Mean difference", "95 %", "Pairs"], rows));
+  }
+  if (shown.length === 0) return panel(drawn[0] ? h("p", {}, prose(`${capital(drawn[0].why_none)}.`)) : null, h("p", {}, "Scores of this board are of one run, without seeds or trials to pair. Whether the two are told apart on this eval set is what their ranks with 95 % say, above; the organizer has the paired interval by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares"));
+  const better = (id) => (id === null ? "neither" : id === one.submission ? one.submitter : other.submitter);
+  const [first] = shown;
+  const rows = shown.map(({ name, difference, interval, surely_better }) => [name, score(difference, digits), range(interval), better(surely_better)]);
+  return panel(
+    h("p", {}, `${one.submitter} less ${other.submitter} is ${score(first.difference, digits)}, and with 95 % confidence ${range(first.interval)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
+    numbers(["Scored with", "Difference", "95 %", "Surely better"], rows),
   );
 }
 
@@ -108,6 +123,8 @@ export async function compare(benchmarkId, ids) {
     isShown ? Promise.all(parts.map((of) => ask([...of, "figures"]))) : null,
     Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? content([...parts[idx], "artifact"]).then(texts, () => undefined) : undefined))),
   ]);
+  const lines = figures ? repeated(figures) : [];
+  const drawn = figures && lines.length === 0 ? await published(benchmark, parts[0], one, other) : [];
   const range = (interval, write) => (interval ? interval.map(write).join(" to ") : "–");
   const facts = [
     ["Submitter", (of) => h("a", { href: href(benchmarkId, "submission", of.submission) }, of.submitter)],
@@ -128,7 +145,7 @@ export async function compare(benchmarkId, ids) {
       crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [one.leaderboard, href(benchmarkId, "board", one.leaderboard, one.round)], ["Comparison"]),
       h("h1", {}, `${one.submitter} and ${other.submitter}`),
       h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
-      figures ? [differences(one, other, figures, digits), tables(figures, digits)] : null,
+      figures ? [differences(one, other, lines, drawn, digits), tables(figures, digits)] : null,
       files(one, other, artifacts),
     ],
   };

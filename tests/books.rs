@@ -77,7 +77,8 @@ impl World {
                 if key.starts_with("_/misplaced/") {
                     continue; // nobody's submission
                 }
-                if key.contains("/_/_replicates/") || key.contains("/_/_ranks/") {
+                let compared = ["/_/_replicates/", "/_/_ranks/", "/_/_pairs/"];
+                if compared.iter().any(|folder| key.contains(folder)) {
                     continue; // what boards are compared by
                 }
                 let object = s3.get_object().bucket("results").key(key);

@@ -1,12 +1,18 @@
 //! What a rank is worth: a board is compared after its scores, whatever breaks on the way, and everybody reads the result.
 
+use dataperf::Digest;
+use dataperf::pairs::Pairs;
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::Board;
 use dataperf_local::{Config, Moment};
 use serde_json::{Value, json};
 
+use crate::challenges::publish;
+use crate::finals::finish;
 use crate::layout::{Layout, TARGETS};
 use crate::nothing_lost::{key, one_process_a_run};
 use crate::project::BENCHMARK;
-use crate::read_api::{ADA, ANONYMOUS, ORGANIZER, Reading};
+use crate::read_api::{ADA, ANONYMOUS, Answer, BO, ORGANIZER, Reading};
 use crate::world::{CARETAKER, World, board, with_caretaker};
 
 pub(crate) const BOARD: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25";
@@ -314,4 +320,204 @@ async fn rows_of_different_data_sets_are_not_compared() {
         );
     }
     assert_eq!(interval(row(&board, "cy")), (1, 1));
+}
+
+/// A round of all boards with a final data set.
+fn spring(closes: &str, last: Digest) -> Value {
+    json!([{ "id": "spring", "opens": "2026-01-01T00:00:00Z", "closes": closes, "final": last }])
+}
+
+/// The key of a board's paired differences, and whether there are any.
+async fn pairs_of(world: &World, board: &Board) -> (String, bool) {
+    let key = Pairs::key(board);
+    let got = world.bucket("results").get(&key, None, 1 << 20).await.unwrap();
+    (key, matches!(got, Got::Object(_)))
+}
+
+fn difference(reading: &Reading, who: &str, one: &str, other: &str, more: &str) -> Answer {
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{one}/difference?from={other}{more}");
+    reading.ask(who, &path)
+}
+
+fn refusal(answer: &Answer) -> (u16, String) {
+    (answer.status, answer.json()["code"].as_str().unwrap().to_owned())
+}
+
+/// The read API's difference is what the organizer's command says, with its interval moved outward to two digits of its width.
+#[allow(clippy::float_cmp, reason = "the same numbers")]
+fn is_that_of_the_organizer(reading: &Reading, one: &str, other: &str) {
+    let found = difference(reading, ANONYMOUS, one, other, "");
+    assert_eq!(found.status, 200, "{found:?}");
+    let found = found.json();
+    let ran = reading.world.command(&["leaderboard", "compare", one, other]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let exact = ran.json();
+    assert_eq!(found["difference"], exact["difference"], "{found}");
+    let ends = |of: &Value| [0, 1].map(|end| of["interval"][end].as_f64().unwrap());
+    let ([low, high], [inner, outer]) = (ends(&found), ends(&exact));
+    if inner == outer {
+        assert_eq!((low, high), (inner, outer), "they answer alike: {found}");
+    } else {
+        let unit = 10_f64.powf((outer - inner).log10().floor() - 1.0) * 1.001;
+        assert!(low <= inner && inner - low <= unit, "{found} {exact}");
+        assert!(outer <= high && high - outer <= unit, "{found} {exact}");
+        assert!(
+            low < inner || outer < high,
+            "the digits of the draws are not shown: {found}"
+        );
+    }
+    let better = exact["surely_better"].as_u64();
+    let better = better.map_or(Value::Null, |better| json!(if better == 1 { one } else { other }));
+    assert_eq!(found["surely_better"], better, "{found}");
+    // what only the draws and the items tell is not there
+    for name in [
+        "share_first_better",
+        "n_items_first_better",
+        "n_items_second_better",
+    ] {
+        assert!(
+            exact[name].is_number() && found.get(name).is_none(),
+            "{name}: {found}"
+        );
+    }
+
+    let turned = difference(reading, ANONYMOUS, other, one, "").json();
+    let [turned_low, turned_high] = ends(&turned);
+    let of = |of: &Value| of["difference"].as_f64().unwrap();
+    assert_eq!(of(&turned), -of(&found), "{turned}");
+    assert!(
+        turned_low + high == 0.0 && turned_high + low == 0.0,
+        "{turned} {found}"
+    );
+    assert_eq!(turned["surely_better"], found["surely_better"]);
+}
+
+/// How far two submissions are apart is the organizer's while the round is open, and everybody's, rounded, when it has closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
+async fn paired_differences_are_shown_after_the_close_and_not_before() {
+    const LATE: &str = "2999-01-01T00:00:00.000Z";
+    let reading = reading(one_process_a_run).await;
+    let world = &reading.world;
+    let mut layout = Layout::new(16);
+    layout.repeat_eval(6);
+    let out = world.scratch().join("last");
+    layout.import(world.scratch(), &out).unwrap();
+    let ran = world.command(&["dataset", "publish", "--stage", out.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let last = crate::organizer::digest(&out);
+    let ran = publish(world, &spring(LATE, last));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut ids = Vec::new();
+    for (n, submitter) in ["ada", "bo", "cy", "dan"].into_iter().enumerate() {
+        let sent = world.put(&key(submitter, n), submission(n.min(2))).await; // Dan has Cy's file
+        ids.push(sent.id().to_string());
+    }
+    world.settle().await;
+    let [ada, bo, cy, dan] = [0, 1, 2, 3].map(|n| ids[n].as_str());
+    let public = crate::finals::board("spring");
+    let boards = [public.clone(), public.of_final()];
+    let due = async || world.leaderboards().boards_to_compare(BENCHMARK).await.unwrap();
+
+    // while it is open
+    compare(world).await;
+    finish(world).await;
+    assert_eq!(due().await, []);
+    for board in &boards {
+        let (key, is_there) = pairs_of(world, board).await;
+        assert!(!is_there, "`{key}` is written while the round is open");
+    }
+    for who in [ANONYMOUS, ADA, BO, ORGANIZER] {
+        for round in ["", "&round=spring", "&round=spring.final"] {
+            let answer = difference(&reading, who, ada, bo, round);
+            assert_eq!(refusal(&answer), (409, "not_closed".to_owned()), "{who}");
+            assert!(answer.text().contains(LATE), "it says when: {answer:?}");
+        }
+    }
+
+    // after the close the caretaker has what has no score any more compared
+    assert_eq!(publish(world, &spring("2026-01-02T00:00:00Z", last)).code, 0);
+    let answer = difference(&reading, ANONYMOUS, ada, bo, "");
+    assert_eq!(refusal(&answer), (404, "not_compared".to_owned()));
+    let (faults, mut n_killed) = (world.cloud.faults(), 0);
+    for moment in Moment::of_writes() {
+        finish(world).await;
+        assert!(due().await.contains(&public), "it is due: {moment:?}");
+        faults.kill_at(BENCHMARK, moment);
+        let event = json!({"source": "aws.events", "task": "compare"});
+        world.cloud.invoke(CARETAKER, &event).await.unwrap();
+        world.settle().await;
+        let is_over = faults.kill_no_more(BENCHMARK);
+        compare(world).await;
+        let (key, is_there) = pairs_of(world, &public).await;
+        assert!(is_there, "`{key}` is missing after {moment:?}");
+        if is_over {
+            break; // it had ended before its turn came
+        }
+        n_killed += 1;
+        let delete = world.clients.s3.delete_object().bucket("results").key(key);
+        delete.send().await.unwrap();
+    }
+    assert!(n_killed >= 6, "three writes: {n_killed}");
+    finish(world).await;
+    assert_eq!(due().await, [], "it is compared once");
+    for (one, other) in [(ada, bo), (ada, cy), (bo, cy), (cy, dan)] {
+        is_that_of_the_organizer(&reading, one, other);
+    }
+    let of_final = difference(&reading, ANONYMOUS, ada, cy, "&round=spring.final");
+    assert_eq!(of_final.status, 200, "{of_final:?}");
+    let of_final = of_final.json();
+    assert_eq!(
+        (&of_final["dataset"], &of_final["round"]),
+        (&json!(last.to_string()), &json!("spring.final"))
+    );
+    let of_board = reading
+        .ask(ANONYMOUS, &format!("{BOARD}?round=spring.final"))
+        .json();
+    let score = |submitter| row(&of_board, submitter)["score"].as_f64().unwrap();
+    assert_eq!(of_final["difference"].as_f64(), Some(score("ada") - score("cy")));
+    assert!(of_final["interval"].is_array(), "{of_final}");
+
+    // another round that uses the data is open: what was written is not shown
+    let mut again = spring("2026-01-02T00:00:00Z", last);
+    let summer = json!({ "id": "summer", "opens": "2026-02-01T00:00:00Z", "closes": LATE });
+    again.as_array_mut().unwrap().push(summer);
+    assert_eq!(publish(world, &again).code, 0);
+    let answer = difference(&reading, ORGANIZER, ada, bo, "");
+    assert_eq!(refusal(&answer), (409, "not_closed".to_owned()), "{answer:?}");
+    assert_eq!(publish(world, &spring("2026-01-02T00:00:00Z", last)).code, 0);
+
+    // what can't be asked for
+    let mut posted = Vec::new();
+    for n in 4..6 {
+        let sent = world.put(&key(["ed", "fay"][n - 4], n), submission(n)).await;
+        posted.push(sent.id().to_string());
+    }
+    world.settle().await;
+    compare(world).await;
+    finish(world).await;
+    let post = Board {
+        round: "spring.post".into(),
+        ..public.clone()
+    };
+    assert!(!pairs_of(world, &post).await.1);
+    for (one, other, more, expected) in [
+        (ada, ada, "", (400, "bad_request")),
+        (ada, "none", "", (400, "bad_request")),
+        (ada, bo, "&round=open", (400, "bad_request")),
+        (ada, &*"0".repeat(32), "", (404, "unknown_submission")),
+        (ada, &*posted[0], "", (409, "different_boards")),
+        (&*posted[0], &*posted[1], "", (409, "never_shown")),
+    ] {
+        let found = refusal(&difference(&reading, ANONYMOUS, one, other, more));
+        assert_eq!((found.0, found.1.as_str()), expected, "{one} {other}{more}");
+    }
+    let ran = world.command(&["withdraw", BENCHMARK, bo]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let answer = difference(&reading, ANONYMOUS, ada, bo, "");
+    assert_eq!(refusal(&answer), (401, "token_needed".to_owned()));
+    compare(world).await;
+    let answer = difference(&reading, ORGANIZER, ada, bo, "");
+    assert_eq!(refusal(&answer), (404, "not_among_the_first".to_owned()));
+    is_that_of_the_organizer(&reading, ada, cy);
 }

@@ -14,7 +14,7 @@ fn round(closes: &str, board: &str) -> Value {
 }
 
 /// Every address that has rows, points, submissions or what is made of them.
-fn ways(of_bo: &str) -> Vec<String> {
+fn ways(of_bo: &str, of_ada: &str) -> Vec<String> {
     let of = format!("/api/v1/benchmarks/{BENCHMARK}");
     let board = format!("{of}/leaderboards/en-25");
     let mut ways = vec!["/api/v1/benchmarks".to_owned(), of.clone()];
@@ -28,6 +28,7 @@ fn ways(of_bo: &str) -> Vec<String> {
     for rest in ["", "/receipt", "/artifact"] {
         ways.push(format!("{of}/submissions/{of_bo}{rest}"));
     }
+    ways.push(format!("{of}/submissions/{of_ada}/difference?from={of_bo}"));
     ways
 }
 
@@ -55,7 +56,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let secrets = [score.as_str(), secret.submission.as_str()];
 
     for who in [ANONYMOUS, ADA] {
-        for path in ways(secret.submission.as_str()) {
+        for path in ways(secret.submission.as_str(), own.submission.as_str()) {
             let answer = reading.ask(who, &path);
             let text = String::from_utf8(answer.body.clone()).unwrap();
             for secret in secrets {

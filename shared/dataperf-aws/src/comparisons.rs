@@ -3,6 +3,9 @@
 //! A board is compared at most once in an [`interval`]. A change leaves a mark in the table. The function that leaves the mark of a small
 //! board waits for the end of the interval, takes the mark away and compares. Marks that remain, such as those of a function that was
 //! killed, the caretaker hands to the benchmark's function within a minute.
+//!
+//! A board that is compared after its round has closed also has the [paired differences](Pairs) of its first rows written. A round that
+//! closes gets no new score, so that whoever finishes rounds leaves a mark where they are missing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,12 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows};
+use dataperf::challenge::{Challenge, ChallengeError};
+use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows, Summary};
+use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, Ranked};
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Ranked};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
-use dataperf::{Direction, SubmissionId};
+use dataperf::{Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +62,34 @@ pub struct CompareRequest {
     pub leaderboard: String,
     /// The round.
     pub round: String,
+}
+
+/// Where boards are, and what is written beside them.
+pub(crate) struct Stores<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) results: &'a S3Bucket,
+    pub(crate) datasets: &'a S3Bucket,
+}
+
+/// A board's rows with what they are compared by.
+struct Found {
+    rows: Vec<Ranked>,
+    replicates: BTreeMap<SubmissionId, Arc<Replicates>>,
+    n_submissions: BTreeMap<String, u64>,
+    direction: Direction,
+    dataset: Option<Digest>,
+}
+
+impl Found {
+    fn rows(&self) -> Rows<'_> {
+        Rows {
+            rows: &self.rows,
+            replicates: &self.replicates,
+            n_submissions: &self.n_submissions,
+            direction: self.direction,
+            dataset: self.dataset,
+        }
+    }
 }
 
 /// What compares boards, with the replicates that it has read before.
@@ -118,17 +151,13 @@ impl Comparer {
         board: &Board,
         submission: Option<&SubmissionId>,
         direction: Direction,
-        table: &Table,
-        results: &S3Bucket,
+        stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        match self
-            .now_or_later(board, submission, direction, table, results)
-            .await
-        {
+        match self.now_or_later(board, submission, direction, stores).await {
             Ok(()) => Ok(()),
             Err(error) => {
                 tracing::warn!(board = ?board, %error, "not compared now: it is marked to be compared");
-                table.mark_to_compare(board).await.map(drop)
+                stores.table.mark_to_compare(board).await.map(drop)
             }
         }
     }
@@ -138,20 +167,19 @@ impl Comparer {
         board: &Board,
         submission: Option<&SubmissionId>,
         direction: Direction,
-        table: &Table,
-        results: &S3Bucket,
+        stores: &Stores<'_>,
     ) -> Result<(), PortError> {
         // on a busy board most find a mark, whose writer compares their rows as well
-        if !table.mark_to_compare(board).await? {
+        if !stores.table.mark_to_compare(board).await? {
             return Ok(());
         }
-        if let Some(rest) = rest_of_interval(board, results).await? {
+        if let Some(rest) = rest_of_interval(board, stores.results).await? {
             if rest > interval(0) {
                 return Ok(());
             }
             tokio::time::sleep(rest).await;
         }
-        self.compare(board, submission, direction, table, results).await
+        self.compare(board, submission, direction, stores).await
     }
 
     /// Compares a board and takes its mark away.
@@ -163,12 +191,11 @@ impl Comparer {
         board: &Board,
         submission: Option<&SubmissionId>,
         direction: Direction,
-        table: &Table,
-        results: &S3Bucket,
+        stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        let compared = self.compared(board, submission, direction, table, results).await;
+        let compared = self.compared(board, submission, direction, stores).await;
         if compared.is_err() {
-            table.mark_to_compare(board).await?;
+            stores.table.mark_to_compare(board).await?;
         }
         compared
     }
@@ -178,36 +205,33 @@ impl Comparer {
         board: &Board,
         submission: Option<&SubmissionId>,
         direction: Direction,
-        table: &Table,
-        results: &S3Bucket,
+        stores: &Stores<'_>,
     ) -> Result<(), PortError> {
+        let Stores { table, results, .. } = stores;
         // before the rows are read: a later change leaves another mark, and a change that found this mark is in the index by then
         table.delete_item(due_key(board)).await?;
         tokio::time::sleep(INDEX_LAG).await;
         let key = Comparison::key(board);
         for _ in 0..TRIES {
             let before = results.get_beginning(&key, FIRST_BYTES as u64).await?;
-            let comparison = self
-                .comparison(board, submission, direction, table, results)
-                .await?;
-            let bytes = Bytes::from(comparison.to_bytes()?);
+            let at = now();
+            let found = self.found(board, submission, direction, stores).await?;
+            let bytes = Bytes::from(Comparison::of(&found.rows(), at).to_bytes()?);
             let tag = before.map(|before| before.tag);
             if results.put_if(&key, bytes, tag.as_deref()).await? {
-                return Ok(());
+                return self.write_pairs(board, found, at, stores).await;
             }
         }
         table.mark_to_compare(board).await.map(drop)
     }
 
-    async fn comparison(
+    async fn found(
         &self,
         board: &Board,
         submission: Option<&SubmissionId>,
         direction: Direction,
-        table: &Table,
-        results: &S3Bucket,
-    ) -> Result<Comparison, PortError> {
-        let at = now();
+        Stores { table, results, .. }: &Stores<'_>,
+    ) -> Result<Found, PortError> {
         let (mut rows, mut n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
         let is_listed = |rows: &[Ranked]| {
             let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
@@ -220,14 +244,50 @@ impl Comparer {
         }
         let replicates = self.replicates(board, &rows, results).await?;
         let newest = rows.iter().max_by_key(|row| row.entry.received_at);
-        let rows = Rows {
-            rows: &rows,
-            replicates: &replicates,
-            n_submissions: &n_submissions,
+        let dataset = newest.and_then(|newest| newest.entry.dataset);
+        Ok(Found {
+            rows,
+            replicates,
+            n_submissions,
             direction,
-            dataset: newest.and_then(|newest| newest.entry.dataset),
+            dataset,
+        })
+    }
+
+    /// Writes the paired differences of the first rows of a board that was compared `at` a time, where they may be shown by then.
+    async fn write_pairs(
+        &self,
+        board: &Board,
+        mut found: Found,
+        at: Timestamp,
+        Stores {
+            table,
+            results,
+            datasets,
+        }: &Stores<'_>,
+    ) -> Result<(), PortError> {
+        if board.round == OPEN_ROUND || board.is_post_round() {
+            return Ok(()); // no close shows them
+        }
+        let challenge = match Challenge::current(*datasets, *table, &board.benchmark).await {
+            Err(ChallengeError::Port(error)) => return Err(error),
+            Err(error) => {
+                // whoever finishes rounds fails by it as well, and leaves a mark once it is mended
+                tracing::warn!(board = ?board, %error, "no paired differences are written");
+                return Ok(());
+            }
+            Ok(challenge) => challenge,
         };
-        Ok(Comparison::of(&rows, at))
+        let from = Pairs::shown_from(challenge.as_ref(), board, found.dataset);
+        if from.is_none_or(|from| from > at) {
+            return Ok(());
+        }
+        found.rows.retain(|row| row.entry.dataset == found.dataset);
+        found.rows.truncate(PAIRED_ROWS);
+        // of a large board only the heads were read
+        found.replicates = self.replicates(board, &found.rows, results).await?;
+        let bytes = Bytes::from(Pairs::of(&found.rows(), at).to_bytes()?);
+        results.put(&Pairs::key(board), bytes).await
     }
 
     /// What is kept of each row: of a small board whole, of a large one without the evidence.
@@ -313,19 +373,51 @@ async fn read(
     )
 }
 
+/// Marks a board of a round that has closed where its paired differences may be shown and are missing, or are older than its comparison.
+///
+/// # Errors
+/// [`PortError`].
+pub(crate) async fn mark_without_pairs(
+    board: &Board,
+    challenge: &Challenge,
+    table: &Table,
+    results: &S3Bucket,
+) -> Result<(), PortError> {
+    let summary = summary(board, results).await?;
+    let dataset = summary.as_ref().and_then(|summary| summary.dataset);
+    let from = Pairs::shown_from(Some(challenge), board, dataset);
+    if from.is_none_or(|from| from > now()) {
+        return Ok(());
+    }
+    let pairs = Pairs::read(results, board).await?;
+    let is_there = pairs
+        .zip(summary)
+        .is_some_and(|(pairs, summary)| pairs.compared_at == summary.compared_at);
+    if !is_there {
+        table.mark_to_compare(board).await?;
+    }
+    Ok(())
+}
+
 /// How long a board is not to be compared yet; `None` when it may be.
 async fn rest_of_interval(board: &Board, results: &S3Bucket) -> Result<Option<Duration>, PortError> {
-    let before = results
-        .get_beginning(&Comparison::key(board), FIRST_BYTES as u64)
-        .await?;
-    let Some(before) = before.and_then(|before| Comparison::from_bytes(&before.bytes).ok()) else {
+    let Some(before) = summary(board, results).await? else {
         return Ok(None);
     };
     let passed = now()
         .unix_millis()
-        .saturating_sub(before.summary.compared_at.unix_millis());
+        .saturating_sub(before.compared_at.unix_millis());
     let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
-    Ok(interval(before.summary.n_rows)
+    Ok(interval(before.n_rows)
         .checked_sub(passed)
         .filter(|rest| !rest.is_zero()))
+}
+
+/// What the comparison says of a board; `None` where it has not been compared, or in another form.
+async fn summary(board: &Board, results: &S3Bucket) -> Result<Option<Summary>, PortError> {
+    let before = results
+        .get_beginning(&Comparison::key(board), FIRST_BYTES as u64)
+        .await?;
+    let read = before.and_then(|before| Comparison::from_bytes(&before.bytes).ok());
+    Ok(read.map(|comparison| comparison.summary))
 }

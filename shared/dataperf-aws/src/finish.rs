@@ -14,6 +14,7 @@ use dataperf::retirement::{Retired, Retirement};
 use dataperf::workflow::WorkflowError;
 use lambda_runtime::Context;
 
+use crate::comparisons::mark_without_pairs;
 use crate::resources::Resources;
 use crate::runtime::now;
 use crate::{S3Bucket, Table};
@@ -118,16 +119,37 @@ pub(crate) async fn finish<E: Evaluator>(
                 goes_on: &goes_on,
             };
             let (n_released, all_released) = release.run().await?;
-            let is_finished = finished.is_complete || !round.has_work();
             finished = Finished {
                 n_released,
-                is_complete: is_finished && all_released,
+                is_complete: all_released && (finished.is_complete || !round.has_work()),
                 ..finished
             };
+            mark_to_pair(&board, round, &finished, &challenge, &table, &results).await?;
         }
         all.push((board, finished));
     }
     Ok(all)
+}
+
+/// Marks the boards of a round that is finished where their paired differences are missing. What has changed just now is compared anyway.
+async fn mark_to_pair(
+    board: &Board,
+    round: &Round,
+    finished: &Finished,
+    challenge: &Challenge,
+    table: &Table,
+    results: &S3Bucket,
+) -> Result<(), WorkflowError> {
+    if !finished.is_complete {
+        return Ok(());
+    }
+    if finished.n_lifted + finished.n_rescored == 0 {
+        mark_without_pairs(board, challenge, table, results).await?;
+    }
+    if finished.n_scored == 0 && round.final_dataset.is_some() {
+        mark_without_pairs(&board.of_final(), challenge, table, results).await?;
+    }
+    Ok(())
 }
 
 /// Notes that the data set of an open round is retired from now on, where it has been asked as often as the policy says.

@@ -23,7 +23,7 @@ use lambda_runtime::Context;
 use serde_json::Value;
 use tracing::{Instrument, info_span};
 
-use crate::comparisons::Comparer;
+use crate::comparisons::{Comparer, Stores};
 use crate::fault::Fault;
 use crate::rescore::{go_on, rescore};
 use crate::resources::Resources;
@@ -237,10 +237,13 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             self.resources.leaderboards().await,
             self.resources.results().await,
         );
+        let stores = Stores {
+            table: &table,
+            results: &results,
+            datasets: &self.resources.datasets().await,
+        };
         let span = info_span!("compare", benchmark = B::ID);
-        let compared = self
-            .comparer
-            .after(board, submission, B::DIRECTION, &table, &results);
+        let compared = self.comparer.after(board, submission, B::DIRECTION, &stores);
         Ok(compared.instrument(span).await?)
     }
 

@@ -24,7 +24,8 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
 /// Why a board has no intervals whose scores the Ladder releases.
-const RELEASED: &str = "the round's Ladder releases scores: they have intervals when it has closed";
+pub(crate) const RELEASED: &str =
+    "the round's Ladder releases scores: they have intervals when it has closed";
 /// Rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// Up to so many rows the items are counted on which two differ.
@@ -129,14 +130,8 @@ impl Comparison {
     /// Compares the rows of a board. Rows of another data set are left out; rows without replicates of the same draws may stand
     /// anywhere, and have no interval.
     pub fn of(rows: &Rows<'_>, at: Timestamp) -> Self {
-        let of_board: Vec<&Ranked> = rows
-            .rows
-            .iter()
-            .filter(|row| row.entry.dataset == rows.dataset)
-            .take(MAX_ROWS)
-            .collect();
-        // what the Ladder has released is not compared: an interval would tell more than the score does
-        let is_released = of_board.iter().any(|row| row.entry.climb.is_some());
+        let of_board = rows.of_board();
+        let is_released = rows.is_released();
         let found = of_board
             .iter()
             .map(|row| rows.found(row).filter(|_| !is_released));
@@ -220,7 +215,7 @@ impl Comparison {
 
 /// An interval with its ends moved outward to two digits of its width: the digits after them say nothing about the submission, and
 /// would be equations for hidden labels.
-fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
+pub(crate) fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
     let width = high - low;
     if width <= 0.0 {
         return (low, high);
@@ -230,10 +225,21 @@ fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
     ((low * unit).floor() / unit, (high * unit).ceil() / unit)
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// Those that are scored with the board's data set, best first.
+    pub(crate) fn of_board(&self) -> Vec<&'a Ranked> {
+        let of_dataset = self.rows.iter().filter(|row| row.entry.dataset == self.dataset);
+        of_dataset.take(MAX_ROWS).collect()
+    }
+
+    /// Whether their scores are what a Ladder has released. Those are not compared: an interval would tell more than the score does.
+    pub(crate) fn is_released(&self) -> bool {
+        self.of_board().iter().any(|row| row.entry.climb.is_some())
+    }
+
     /// What is kept of a row, if it is of the row's score.
     #[allow(clippy::float_cmp, reason = "the score is kept as it was computed")]
-    fn found(&self, row: &Ranked) -> Option<&Arc<Replicates>> {
+    pub(crate) fn found(&self, row: &Ranked) -> Option<&'a Arc<Replicates>> {
         let found = self.replicates.get(&row.entry.id)?;
         let is_of_row =
             row.entry.score == Some(found.header.score) && row.entry.dataset == Some(found.header.dataset);

@@ -38,8 +38,14 @@ impl Paired {
     ///
     /// # Errors
     /// With the reason where they were scored with different data sets or under different draws, so that no draw is of both.
-    pub fn of(first: Replicates, second: Replicates, direction: Direction) -> Result<Self, String> {
-        let [one, other] = [&first, &second].map(|replicates| &replicates.header);
+    pub fn of(
+        first: impl Into<Arc<Replicates>>,
+        second: impl Into<Arc<Replicates>>,
+        direction: Direction,
+    ) -> Result<Self, String> {
+        let pair = [first.into(), second.into()];
+        let [first, second] = [&pair[0], &pair[1]];
+        let [one, other] = [&first.header, &second.header];
         if one.dataset != other.dataset {
             return Err(format!(
                 "the first was scored with {}, the second with {}: have the board scored again with one data set",
@@ -70,7 +76,6 @@ impl Paired {
             is_clustered: one.is_clustered,
             why_none: one.missing.clone().or_else(|| other.missing.clone()),
         };
-        let pair = [Arc::new(first), Arc::new(second)];
         let compared: Vec<&Arc<Replicates>> = pair.iter().collect();
         let found: Vec<Option<&Arc<Replicates>>> = pair.iter().map(Some).collect();
         paired.why_none = paired.why_none.or_else(|| why_none(&found, &compared));
@@ -86,7 +91,7 @@ impl Paired {
         let better = sign * self.difference;
         let deviations = first.deviations.iter().zip(&second.deviations);
         let deviations: Vec<f32> = deviations.map(|(one, other)| one - other).collect();
-        self.interval = percentile_interval(better, &deviations).map(|(low, high)| {
+        self.interval = both_ways(better, &deviations).map(|(low, high)| {
             if sign < 0.0 {
                 (0.0 - high, 0.0 - low)
             } else {
@@ -115,6 +120,15 @@ impl Paired {
         let is_sure = !sure_orders(&entries, &degrees).is_empty();
         self.surely_better = is_sure.then_some(if places[0] == 0 { 1 } else { 2 });
     }
+}
+
+/// The interval of a difference and that of the difference turned round, the outer of each end: the places of the percentiles among the
+/// draws differ by one, and which submission is named first says nothing of the two.
+fn both_ways(difference: f64, deviations: &[f32]) -> Option<(f64, f64)> {
+    let turned: Vec<f32> = deviations.iter().map(|deviation| -deviation).collect();
+    let (low, high) = percentile_interval(difference, deviations)?;
+    let (turned_low, turned_high) = percentile_interval(0.0 - difference, &turned)?;
+    Some((low.min(0.0 - turned_high), high.max(0.0 - turned_low)))
 }
 
 #[cfg(test)]
@@ -166,6 +180,7 @@ mod tests {
 
         let swapped = Paired::of(other, one, Direction::HigherIsBetter).unwrap();
         assert_eq!(swapped.difference, -paired.difference);
+        assert_eq!(swapped.interval, Some((-high, -low)));
         assert_eq!(
             (swapped.share_first_better, swapped.surely_better),
             (Some(0.0), Some(2))

@@ -77,7 +77,7 @@ impl From<Feedback> for Level {
 }
 
 /// What is its submitter's and the organizer's.
-const WITHOUT_SCORE: &str =
+pub(super) const WITHOUT_SCORE: &str =
     "a submission without a score, or on a board that is hidden until its round closes,";
 
 /// What only the submitter and the organizer see.
@@ -158,14 +158,19 @@ impl From<&Reason> for ReasonDocument {
 
 /// The submission that a path names.
 pub(super) async fn found(app: &App, benchmark: &str, id: &str) -> Result<Submission, Problem> {
+    found_at(app, benchmark, id, "submission").await
+}
+
+/// The submission that a request names, `at` a part of it.
+pub(super) async fn found_at(app: &App, benchmark: &str, id: &str, at: &str) -> Result<Submission, Problem> {
     catalogue::benchmark(benchmark)?;
     let id: SubmissionId = id
         .parse()
-        .map_err(|error| Problem::bad_request("submission", format!("{error}")))?;
+        .map_err(|error| Problem::bad_request(at, format!("{error}")))?;
     let submission = app.table().await.submission(benchmark, &id).await?;
     submission.ok_or_else(|| {
         let detail = "no submission has this id: check it, and whether its upload has arrived";
-        Problem::not_found("unknown_submission", "submission", detail)
+        Problem::not_found("unknown_submission", at, detail)
     })
 }
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::BenchmarkFunction;
-use crate::comparisons::CompareRequest;
+use crate::comparisons::{CompareRequest, Stores};
 use crate::fault::Fault;
 use crate::finish::finish;
 
@@ -38,9 +38,12 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             self.resources.leaderboards().await,
             self.resources.results().await,
         );
-        self.comparer
-            .compare(&board, None, B::DIRECTION, &table, &results)
-            .await?;
+        let stores = Stores {
+            table: &table,
+            results: &results,
+            datasets: &self.resources.datasets().await,
+        };
+        self.comparer.compare(&board, None, B::DIRECTION, &stores).await?;
         Ok(json!({ "compared": request }))
     }
 
