@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use dataperf::frozen::Manifest;
@@ -41,10 +43,14 @@ pub(crate) struct Exported {
 
 impl Exported {
     pub(crate) fn new(benchmark: &str) -> Self {
+        Self::of(benchmark, &root().join("demo").join(benchmark))
+    }
+
+    /// The same of a data set that is imported from somewhere.
+    fn of(benchmark: &str, from: &Path) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let [frozen, kit] = ["frozen", "kit"].map(|name| scratch.path().join(name));
-        let from = root().join("demo").join(benchmark);
-        let (from, out) = (of(&from), of(&frozen));
+        let (from, out) = (of(from), of(&frozen));
         ran(&["dataset", "import", benchmark, "--from", from, "--out", out]);
         ran(&["dataset", "show", out, "--public", of(&kit)]);
         let manifest = fs::read(frozen.join("manifest.json")).unwrap();
@@ -300,6 +306,279 @@ fn nothing_hidden_is_in_any_kit() {
     );
 }
 
+/// A round of Adversarial Text with all tasks, whose model is a service that only the organizer knows.
+fn texts() -> tempfile::TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    let tasks: BTreeMap<&str, Value> = ["nli", "qa", "sentiment", "hate-speech"]
+        .into_iter()
+        .map(|task| (task, json!({ "targets": ["far"] })))
+        .collect();
+    let rules = json!({
+        "tasks": tasks,
+        "targets": { "far": { "kind": "http", "url": "https://hidden.example/answer", "secret": "HIDDEN_KEY" } },
+        "examples_a_day": 77, "deny": ["hiddenword"],
+    });
+    let contexts = [
+        json!({ "id": "barn-7", "task": "nli", "text": "The \"red\" barn, an old one, stands by the road. A horse is in it." }),
+        json!({ "id": "mill-2", "task": "qa", "text": "The mill stands by the green river." }),
+    ];
+    fs::write(scratch.path().join("configuration.json"), rules.to_string()).unwrap();
+    let contexts = contexts.map(|context| format!("{context}\n")).concat();
+    fs::write(scratch.path().join("contexts.jsonl"), contexts).unwrap();
+    scratch
+}
+
+/// Holds a file against the rules that a kit has.
+fn validated(kit: &Path, benchmark: &str, board: &str, file: &Path) -> Ran {
+    let args = [
+        "validate",
+        benchmark,
+        "--dataset",
+        of(kit),
+        "--leaderboard",
+        board,
+        of(file),
+    ];
+    dataperf(["--format", "json"].iter().chain(&args))
+}
+
+/// Runs a kit's starter for a board, where there is a Python, and gives the file that it says it wrote.
+fn started(kit: &Path, board: &str) -> Option<PathBuf> {
+    let program = fs::read_to_string(kit.join("starter.py")).unwrap();
+    let line = |line: &str| match line.strip_prefix("LEADERBOARD = ") {
+        Some(_) => format!("LEADERBOARD = {board:?}\n"),
+        None => format!("{line}\n"),
+    };
+    let program: String = program.lines().map(line).collect();
+    let mut python = Command::new("python3");
+    let ran = match python
+        .args(["-W", "error", "-c", &program])
+        .current_dir(kit)
+        .output()
+    {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let _ = writeln!(std::io::stderr(), "no `python3`: the starter was NOT tried");
+            return None;
+        }
+        ran => ran.unwrap(),
+    };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let said = String::from_utf8(ran.stdout).unwrap();
+    let (_, wrote) = said.split_once("wrote ").unwrap();
+    Some(kit.join(wrote.split_once(':').unwrap().0))
+}
+
+/// The kit of what collects lines.
+struct Lines {
+    exported: Exported,
+    boards: &'static [&'static str],
+    /// What its examples and its starter are for: boards, or kinds of files.
+    files_for: &'static [&'static str],
+    /// A number of the data set's own in the README.
+    number: &'static str,
+    /// A wrong line, and the codes of all that is wrong with it, ascending.
+    wrong: (&'static str, &'static [&'static str]),
+}
+
+impl Lines {
+    fn of_texts() -> Self {
+        Self {
+            exported: Exported::of("adversarial-text", texts().path()),
+            boards: &["hate-speech", "nli", "qa", "sentiment"],
+            files_for: &["nli", "qa", "sentiment", "hate-speech"],
+            number: "77 examples a day",
+            wrong: (
+                r#"{"task": "nli", "context_id": "shed", "text": "no", "label": "true"}"#,
+                &["text_too_short", "unknown_context", "unknown_label"],
+            ),
+        }
+    }
+
+    fn of_pictures() -> Self {
+        Self {
+            exported: Exported::new("adversarial-nibbler"),
+            boards: &["model-fooling", "prompt-creativity"],
+            files_for: &["generate"],
+            number: "50 sets of images a day",
+            wrong: (
+                r#"{"prompt": "x", "image": "y"}"#,
+                &["prompt_too_short", "unknown_key"],
+            ),
+        }
+    }
+
+    fn id(&self) -> &str {
+        &self.exported.manifest.benchmark
+    }
+
+    fn kit(&self) -> &Path {
+        &self.exported.kit
+    }
+
+    /// Holds a file against the rules, for a board or of a kind.
+    fn validated(&self, of_files: &str, file: &Path) -> Ran {
+        validated(self.kit(), self.id(), of_files, file)
+    }
+
+    /// A file in the kit with these lines.
+    fn file(&self, lines: &str) -> PathBuf {
+        let path = self.kit().join("lines.jsonl");
+        fs::write(&path, lines).unwrap();
+        path
+    }
+}
+
+#[test]
+fn the_kit_of_a_collection_is_a_data_set_with_valid_lines() {
+    for lines in [Lines::of_texts(), Lines::of_pictures()] {
+        let kit = lines.kit();
+        let shown = ran(&["dataset", "show", of(kit)]).json();
+        let shown = shown["leaderboards"].as_array().unwrap().iter();
+        let mut shown: Vec<&str> = shown.map(|board| board["name"].as_str().unwrap()).collect();
+        shown.sort_unstable();
+        assert_eq!(shown, lines.boards);
+        ran(&["dataset", "verify", of(kit)]);
+        let readme = fs::read_to_string(kit.join("README.md")).unwrap();
+        assert!(readme.contains(lines.number), "{readme}");
+        for board in lines.files_for {
+            let mut files = vec![kit.join(format!("examples/{board}.jsonl"))];
+            files.extend(started(kit, board));
+            for file in files {
+                let valid = lines.validated(board, &file);
+                assert_eq!(valid.code, 0, "{} {}: {valid:?}", lines.id(), file.display());
+                let verdict = valid.json();
+                assert_eq!(verdict["status"], "accepted");
+                let unknown = verdict["metrics"]["not_checked"].as_array().unwrap();
+                assert!(unknown.len() > 2, "{verdict}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_have_their_outcomes_offline_and_what_is_not_known_is_said() {
+    for lines in [Lines::of_texts(), Lines::of_pictures()] {
+        let of_files = lines.files_for[0];
+        let (wrong, codes) = lines.wrong;
+        // one wrong line among good ones: all that is wrong with it, and the exit code says so
+        let example = lines.kit().join(format!("examples/{of_files}.jsonl"));
+        let good = fs::read_to_string(example).unwrap();
+        let file = lines.file(&format!("{good}{wrong}\n"));
+        let mixed = lines.validated(of_files, &file);
+        let verdict = mixed.json();
+        assert_eq!(
+            (mixed.code, &verdict["status"]),
+            (2, &json!("accepted")),
+            "{mixed:?}"
+        );
+        let outcomes = verdict["lines"].as_array().unwrap();
+        let (last, before) = outcomes.split_last().unwrap();
+        assert!(
+            before.iter().all(|line| line["status"] == "accepted"),
+            "{verdict}"
+        );
+        let reasons = last["reasons"].as_array().unwrap().iter();
+        let mut found: Vec<&str> = reasons.map(|reason| reason["code"].as_str().unwrap()).collect();
+        found.sort_unstable();
+        assert_eq!(found, codes);
+        let where_ = ["--dataset", of(lines.kit()), "--leaderboard", of_files, of(&file)];
+        let text = dataperf(["validate", lines.id()].iter().chain(&where_));
+        for said in ["would be rejected", "not known here:"] {
+            assert!(text.stdout.contains(said), "{text:?}");
+        }
+        let file = lines.file(wrong);
+        let rejected = lines.validated(of_files, &file);
+        assert_eq!(
+            (rejected.code, rejected.json()["status"].clone()),
+            (2, json!("rejected"))
+        );
+        // with the whole data set the same code knows what is denied
+        let unknown = |dataset: &Path| {
+            let verdict = validated(dataset, lines.id(), of_files, &file).json();
+            verdict["metrics"]["not_checked"].to_string()
+        };
+        assert!(unknown(lines.kit()).contains("denies"));
+        assert!(!unknown(&lines.exported.frozen).contains("denies"));
+    }
+}
+
+#[test]
+fn what_the_kit_of_a_collection_can_not_do_is_said_and_why() {
+    for (lines, other) in [
+        (Lines::of_texts(), "adversarial-nibbler"),
+        (Lines::of_pictures(), "adversarial-text"),
+    ] {
+        let of_files = lines.files_for[0];
+        let file = lines.file(lines.wrong.0);
+        let nowhere = lines.validated("nowhere", &file);
+        assert!(
+            nowhere.code == 1
+                && nowhere
+                    .stderr
+                    .contains("no leaderboard and no kind of file `nowhere`"),
+            "{nowhere:?}"
+        );
+        let mistaken = validated(lines.kit(), other, of_files, &file);
+        assert!(
+            mistaken.code == 1 && mistaken.stderr.contains("name one of it, or its kit"),
+            "{mistaken:?}"
+        );
+        let where_ = ["--dataset", of(lines.kit()), "--leaderboard", of_files];
+        let score = dataperf(["score", lines.id()].iter().chain(&where_).chain(&[of(&file)]));
+        let out = ["--out", of(&file)];
+        let baseline = dataperf(["baseline", "random"].iter().chain(&where_).chain(&out));
+        for refused in [score, baseline] {
+            assert_eq!(refused.code, 1, "{refused:?}");
+            for said in [
+                "no model here that scores a file",
+                "no baseline",
+                "A score",
+                "dataperf validate",
+            ] {
+                assert!(refused.stderr.contains(said), "{refused:?}");
+            }
+        }
+        // a file that was changed on its way is noticed
+        fs::write(lines.kit().join("public/rules.json"), b"{}").unwrap();
+        let damaged = lines.validated(of_files, &file);
+        assert!(
+            damaged.code == 1 && damaged.stderr.contains("is damaged"),
+            "{damaged:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_hidden_is_in_the_kit_of_a_collection() {
+    let texts = texts();
+    let pictures = root().join("demo/adversarial-nibbler");
+    for (benchmark, from, hidden) in [
+        (
+            "adversarial-text",
+            texts.path(),
+            &["hidden.example", "HIDDEN_KEY", "hiddenword"][..],
+        ),
+        (
+            "adversarial-nibbler",
+            &pictures,
+            &["127.0.0.1", "drawer", "pencil-1", "swastika"],
+        ),
+    ] {
+        let exported = Exported::of(benchmark, from);
+        let configuration = fs::read(exported.frozen.join("configuration.json")).unwrap();
+        let files = exported.files();
+        for word in hidden {
+            assert!(has(&configuration, word.as_bytes()), "{word}");
+            let found = files.iter().find(|(_, bytes)| has(bytes, word.as_bytes()));
+            assert_eq!(found.map(|(file, _)| file), None, "{benchmark}: {word}");
+        }
+        assert!(!files.contains_key(Path::new("configuration.json")));
+        let manifest = fs::read(exported.kit.join("manifest.json")).unwrap();
+        let manifest = Manifest::parse(&manifest, benchmark).unwrap();
+        assert!(manifest.files.keys().all(|path| path.starts_with("public/")));
+    }
+}
+
 struct Fetched {
     status: u16,
     bytes: Vec<u8>,
@@ -334,6 +613,21 @@ fn fetched(url: &str) -> Fetched {
     })
 }
 
+/// An archive has what the command makes, in one folder.
+fn is_the_kit(archive: &[u8], exported: &Exported) {
+    let folder = format!("{}-kit/", exported.manifest.benchmark);
+    let mut files = exported.files();
+    let mut zip = zip::ZipArchive::new(std::io::Cursor::new(archive)).unwrap();
+    for at in 0..zip.len() {
+        let mut entry = zip.by_index(at).unwrap();
+        let path = entry.name().strip_prefix(&folder).unwrap().to_owned();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+        assert!(files.remove(Path::new(&path)).unwrap() == bytes, "{path}");
+    }
+    assert!(files.is_empty(), "{:?}", files.keys());
+}
+
 const KIT: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/kit";
 
 fn location(answer: &Answer) -> String {
@@ -366,20 +660,7 @@ async fn publishing_stores_the_kit_and_the_page_leads_to_it_and_to_nothing_else(
         "{}",
         refused.stderr
     );
-    let mut files = exported.files();
-    let mut zip = zip::ZipArchive::new(std::io::Cursor::new(&archive)).unwrap();
-    for at in 0..zip.len() {
-        let mut entry = zip.by_index(at).unwrap();
-        let path = entry
-            .name()
-            .strip_prefix("speech-selection-kit/")
-            .unwrap()
-            .to_owned();
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
-        assert!(files.remove(Path::new(&path)).unwrap() == bytes, "{path}");
-    }
-    assert!(files.is_empty(), "{:?}", files.keys());
+    is_the_kit(&archive, &exported);
 
     // by the name of this machine that the page is opened by, S3 is reached as well
     let by_name = reading.base.replace("127.0.0.1", "localhost");
@@ -439,6 +720,56 @@ async fn publishing_stores_the_kit_and_the_page_leads_to_it_and_to_nothing_else(
     for round in ["nowhere", "..", "%2e%2e%2f", "a%2fb", &hex] {
         let answer = reading.ask(ANONYMOUS, &format!("{KIT}?round={round}"));
         assert_eq!(answer.status, 404, "{round}: {answer:?}");
+    }
+}
+
+/// Where lines are collected, a round has the kit of its own rules once it opens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_kits_of_collections_are_offered_as_well() {
+    let reading = Reading::of(World::without_dataset(|_| ()).await).await;
+    let world = &reading.world;
+    let id = "adversarial-text";
+    let (first, second) = (texts(), texts());
+    let path = second.path().join("configuration.json");
+    let other = fs::read_to_string(&path).unwrap().replace("77", "78");
+    fs::write(path, other).unwrap();
+    let [in_force, pinned] = [&first, &second].map(|from| Exported::of(id, from.path()));
+    let published = world.publish(&in_force.frozen);
+    assert_eq!(
+        published["kit"],
+        dataperf::dataset::kit_key(id, digest(&in_force.frozen))
+    );
+    let staged = world.command(&["dataset", "publish", "--stage", of(&pinned.frozen)]);
+    assert_eq!(staged.code, 0, "{staged:?}");
+    let refused = world.command(&["dataset", "publish", "--stage", of(&in_force.kit)]);
+    assert!(
+        refused.stderr.contains("it is a participants' kit"),
+        "{refused:?}"
+    );
+    let round = |id: &str, opens: &str, closes: &str| json!({ "id": id, "opens": opens, "closes": closes, "dataset": digest(&pinned.frozen).to_string() });
+    let rounds = [
+        round("now", "2020-01-01T00:00:00Z", "2190-01-01T00:00:00Z"),
+        round("later", "2190-01-01T00:00:00Z", "2191-01-01T00:00:00Z"),
+    ];
+    let challenge = json!({ "schema": 1, "title": "Rounds", "benchmarks": { id: { "rounds": rounds } } });
+    let document = world.scratch().join("challenge.yaml");
+    fs::write(&document, challenge.to_string()).unwrap();
+    let ran = world.command(&["challenge", "publish", of(&document)]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for board in ["nli", "hate-speech"] {
+        let page = format!("/api/v1/benchmarks/{id}/leaderboards/{board}");
+        let kit = format!("{page}/kit");
+        assert_eq!(reading.ask(ANONYMOUS, &page).json()["kit"], json!(kit));
+        for (round, expected) in [("now", &pinned), ("later", &in_force), ("open", &in_force)] {
+            let link = location(&reading.ask(ANONYMOUS, &format!("{kit}?round={round}")));
+            assert!(link.contains(&digest(&expected.frozen).hex()), "{round}: {link}");
+        }
+        let fetched = fetched(&location(&reading.ask(ANONYMOUS, &kit)));
+        assert_eq!(
+            fetched.disposition,
+            "attachment; filename=\"adversarial-text-kit.zip\""
+        );
+        is_the_kit(&fetched.bytes, &in_force);
     }
 }
 

@@ -10,12 +10,13 @@ use dataperf::Receipt;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
-use dataperf::{Descriptor, Digest, SubmitterName};
+use dataperf::{Descriptor, Digest, SubmitterName, Verdict};
 use dataperf_aws::S3Bucket;
 #[cfg(feature = "local")]
 use dataperf_local::{Config, LocalCloud, OutsideService};
 
 use crate::cloud::Cloud;
+use crate::commands::dataset::Opened;
 #[cfg(feature = "local")]
 use crate::commands::local::FunctionArgs;
 
@@ -33,6 +34,16 @@ pub(crate) trait Extension: Sync {
 
     /// Imports the layout at `from` into a new frozen data set at `out`.
     fn import(&self, from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest>;
+
+    /// Makes the participants' kit of the data set `opened` in `directory`, and gives the paths of its files: none where the data set has
+    /// nothing for participants.
+    fn kit(&self, directory: &Path, opened: &Opened, out: &Path) -> Result<Vec<String>>;
+
+    /// Holds a file for a board, or of a kind, against the rules of a data set or of its kit, as far as they are known there.
+    fn verdict(&self, directory: &Path, opened: &Opened, of: &str, file: &[u8]) -> Result<Verdict>;
+
+    /// What scores are made of, and why no data set and no kit has it: the end of a sentence.
+    fn why_no_score(&self) -> &'static str;
 
     /// The evaluation data of each board, if the functions can use the data set `pinned`, or the one in force.
     async fn evaluations(

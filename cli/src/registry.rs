@@ -18,16 +18,18 @@ pub(crate) fn extension(id: &str) -> Option<&'static dyn Extension> {
     extensions.find(|extension| extension.descriptor().id == id)
 }
 
-/// Refuses the id of what collects lines, of which no artifact is validated or scored.
+/// Refuses the id of what collects lines, of which no artifact is scored or made.
 ///
 /// # Errors
-/// With the command that has what there is for it.
+/// With what is missing and why, and the commands that there are for it.
 pub(crate) fn takes_artifacts(id: &str) -> Result<()> {
     if let Some(extension) = extension(id) {
         let command = extension.command();
         bail!(
-            "`{id}` collects what people write, a JSON object on each line, and holds it against the rules when it is uploaded: \
-             `dataperf {command} --help` has the commands for that"
+            "`{id}` collects what people write, a JSON object on each line: there is no model here that scores a file, and no baseline that \
+             makes one. {}. `dataperf validate {id}` holds a file against the rules offline, and `dataperf {command} --help` has the \
+             commands that upload",
+            extension.why_no_score()
         );
     }
     Ok(())

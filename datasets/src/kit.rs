@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::import::{Import, ImportError};
 use crate::kit_example::with_example;
-use crate::tables::TableFiles;
+use crate::tables::{KitTable, TableFiles};
 use crate::writer::DatasetWriter;
 
 /// A file of a kit that makes a participant's first artifact.
@@ -57,6 +57,17 @@ impl Example {
     }
 }
 
+/// What lies beside the data set's files in a kit, for people.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    /// Valid files, by their paths.
+    pub(crate) examples: Vec<(String, Vec<u8>)>,
+    /// The program to begin with.
+    pub(crate) starter: String,
+    /// What participants read first.
+    pub(crate) readme: String,
+}
+
 /// Makes the participants' kit of the data set `from`. Gives the paths of its files, ascending. The kits of two data sets are the
 /// same where these differ in nothing but hidden files.
 ///
@@ -69,32 +80,60 @@ pub fn export_kit<B: Import>(
     examples: &[Example],
     out: &Path,
 ) -> Result<Vec<String>, ImportError> {
-    let mut kit = manifest.clone();
-    kit.files.retain(|path, _| B::is_public(path));
+    let kit = public_part(manifest, B::is_public);
     let boards = B::leaderboards(&kit)?;
+    let tables = B::tables(from, &kit)?;
+    write_kit(from, kit, &tables, out, |tables| Documents {
+        examples: examples
+            .iter()
+            .map(|example| (example.path(), example.artifact.clone()))
+            .collect(),
+        starter: starter(B::STARTER, &names(&boards)),
+        readme: readme::<B>(&boards, tables, examples),
+    })
+}
+
+/// A data set of the files that participants may have.
+pub(crate) fn public_part(manifest: &Manifest, is_public: fn(&str) -> bool) -> Manifest {
+    let mut kit = manifest.clone();
+    kit.files.retain(|path, _| is_public(path));
+    kit
+}
+
+/// Writes the kit with this manifest, whose files are those of the data set `from`. Gives the paths of its files, ascending.
+pub(crate) fn write_kit(
+    from: &Path,
+    kit: Manifest,
+    tables: &[KitTable],
+    out: &Path,
+    documents: impl FnOnce(&[TableFiles]) -> Documents,
+) -> Result<Vec<String>, ImportError> {
     let mut writer = DatasetWriter::create(out)?;
     for (path, entry) in &kit.files {
         let source = from.join(path);
         let file = File::open(&source).map_err(ImportError::io("can't read", &source))?;
         writer.copy_entry(path, entry, file)?;
     }
-    let mut tables = Vec::new();
-    for table in B::tables(from, &kit)? {
-        tables.push(table.write(from, &kit, &mut writer)?);
+    let mut written = Vec::new();
+    for table in tables {
+        written.push(table.write(from, &kit, &mut writer)?);
     }
-    for example in examples {
-        document(&mut writer, &example.path(), &example.artifact)?;
+    let Documents {
+        examples,
+        starter,
+        readme,
+    } = documents(&written);
+    for (path, bytes) in &examples {
+        document(&mut writer, path, bytes)?;
     }
-    let starter = starter(B::STARTER, &boards);
     document(&mut writer, STARTER, starter.as_bytes())?;
     let notebook = format!("{:#}\n", notebook(&starter));
     document(&mut writer, NOTEBOOK, notebook.as_bytes())?;
-    let readme = readme::<B>(&boards, &tables, examples);
     document(&mut writer, README, readme.as_bytes())?;
     let mut paths: Vec<String> = kit.files.keys().cloned().collect();
     paths.extend(writer.documents().iter().cloned());
     paths.sort();
-    writer.finish(B::ID, kit.parameters)?;
+    writer.finish(&kit.benchmark, kit.parameters)?;
     Ok(paths)
 }
 
@@ -103,14 +142,18 @@ fn document(writer: &mut DatasetWriter, path: &str, bytes: &[u8]) -> Result<(), 
     written.map(drop)
 }
 
-/// The program, for the first of the boards.
-fn starter(program: &str, boards: &[Leaderboard]) -> String {
-    let Some(first) = boards.first() else {
+/// The names of boards.
+fn names(boards: &[Leaderboard]) -> Vec<&str> {
+    boards.iter().map(|board| board.name.as_str()).collect()
+}
+
+/// The program, for the first of the boards with these names.
+pub(crate) fn starter(program: &str, names: &[&str]) -> String {
+    let Some(first) = names.first() else {
         return program.to_owned();
     };
-    let names: Vec<&str> = boards.iter().map(|board| board.name.as_str()).collect();
     let line = |line: &str| match line.strip_prefix(BOARD) {
-        Some(_) => format!("{BOARD}{}  # one of {}\n", json!(first.name), names.join(", ")),
+        Some(_) => format!("{BOARD}{}  # one of {}\n", json!(first), names.join(", ")),
         None => format!("{line}\n"),
     };
     program.lines().map(line).collect()
@@ -154,49 +197,11 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         .collect();
     let guide = with_example(B::GUIDE.trim_end(), examples.first());
     let mut lines = vec![format!("# {title}\n\n{description}\n\n{guide}\n")];
-    lines.push("## Leaderboards\n\n| leaderboard | | a valid artifact |\n|---|---|---|".to_owned());
-    for board in boards {
-        let path = paths.get(board.name.as_str()).map(|path| format!("`{path}`"));
-        lines.push(format!(
-            "| `{}` | {} | {} |",
-            board.name,
-            board.about,
-            path.unwrap_or_default()
-        ));
-    }
-    lines.push(
-        "\n## Files\n\n`starter.py` makes a valid artifact with Python's standard library and NumPy; `notebook.ipynb` is the same as a \
-         notebook. `manifest.json` has the rules in numbers, and lists what the command `dataperf` reads."
-            .to_owned(),
-    );
-    if !tables.is_empty() {
-        lines.push("\n| table | rows | numbers a row | columns | files |\n|---|---|---|---|---|".to_owned());
-        for TableFiles {
-            name,
-            n_rows,
-            n_features,
-            columns,
-            paths,
-        } in tables
-        {
-            let width = n_features.map(|width| width.to_string()).unwrap_or_default();
-            let quoted = |names: &[String]| {
-                names
-                    .iter()
-                    .map(|name| format!("`{name}`"))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            };
-            lines.push(format!(
-                "| {name} | {n_rows} | {width} | {} | {} |",
-                quoted(columns),
-                quoted(paths)
-            ));
-        }
-        lines.push(
-            "\nRows are in the same order in each file of a table; the Parquet file has the numbers in its column `features`.".to_owned(),
-        );
-    }
+    lines.push(leaderboards(boards, |board| paths.get(board).cloned()));
+    lines.push(files(
+        "makes a valid artifact with Python's standard library and NumPy",
+        tables,
+    ));
     let first = boards.first().map_or("LEADERBOARD", |board| &board.name);
     let file = examples
         .first()
@@ -228,18 +233,87 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
     text
 }
 
+/// The part of a README about the boards, each with the path of its example where there is one.
+pub(crate) fn leaderboards(boards: &[Leaderboard], example: impl Fn(&str) -> Option<String>) -> String {
+    let mut lines = vec!["## Leaderboards\n\n| leaderboard | | a valid artifact |\n|---|---|---|".to_owned()];
+    lines.extend(boards.iter().map(|board| {
+        let path = example(&board.name).map(|path| format!("`{path}`"));
+        format!(
+            "| `{}` | {} | {} |",
+            board.name,
+            board.about,
+            path.unwrap_or_default()
+        )
+    }));
+    lines.join("\n")
+}
+
+/// The part of a README about the files beside it. `starter` is what the starter does.
+pub(crate) fn files(starter: &str, tables: &[TableFiles]) -> String {
+    let mut lines = vec![format!(
+        "\n## Files\n\n`starter.py` {starter}; `notebook.ipynb` is the same as a notebook. \
+         `manifest.json` has the rules in numbers, and lists what the command `dataperf` reads."
+    )];
+    if tables.is_empty() {
+        return lines.concat();
+    }
+    lines.push("\n| table | rows | numbers a row | columns | files |\n|---|---|---|---|---|".to_owned());
+    for TableFiles {
+        name,
+        n_rows,
+        n_features,
+        columns,
+        paths,
+    } in tables
+    {
+        let width = n_features.map(|width| width.to_string()).unwrap_or_default();
+        let quoted = |names: &[String]| {
+            names
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        lines.push(format!(
+            "| {name} | {n_rows} | {width} | {} | {} |",
+            quoted(columns),
+            quoted(paths)
+        ));
+    }
+    let has_numbers = tables.iter().any(|table| table.n_features.is_some());
+    let numbers = if has_numbers {
+        "; the Parquet file has the numbers in its column `features`"
+    } else {
+        ""
+    };
+    lines.push(format!(
+        "\nRows are in the same order in each file of a table{numbers}."
+    ));
+    lines.join("\n")
+}
+
 /// Whether the kit can score, and what is missing otherwise.
 fn score<B: Import>(examples: &[Example], board: &str, file: &str) -> String {
     let id = B::ID;
-    if examples.iter().any(|example| example.can_score) {
-        return format!(
+    let can_score = examples.iter().any(|example| example.can_score);
+    match (can_score, B::ONLY_PROGRAMS) {
+        (true, false) => format!(
             "`dataperf score {id} --dataset . --leaderboard {board} {file}` scores on the practice set, which is the table `{PRACTICE}`. \
              The eval set of the leaderboard is another one, which the organizer keeps."
-        );
+        ),
+        (true, true) => format!(
+            "The right answers are here, for practice: `dataperf closed run my-program.wasm --leaderboard {board} --dataset .` tells the score \
+             of a program and all that it is made of. In a round, programs are scored on other examples, which nobody has."
+        ),
+        (false, true) => "A kit can't score here: the right answers are the organizer's, because a program could have them in it. `dataperf \
+             closed run` says whether a program's answers are valid and what it took. Upload a program to have it scored."
+            .to_owned(),
+        (false, false) => {
+            "A kit can't score here: what artifacts are scored with is the organizer's, because an artifact could be fitted to it. \
+             `dataperf score` says what is missing. Upload an artifact to have it scored."
+                .to_owned()
+        }
     }
-    "A kit can't score here: what artifacts are scored with is the organizer's, because an artifact could be fitted to it. \
-     `dataperf score` says what is missing. Upload an artifact to have it scored."
-        .to_owned()
 }
 
 /// The table of an eval set that participants may have.

@@ -111,6 +111,35 @@ class Package(unittest.TestCase):
                 with self.assertRaisesRegex(DataperfError, "it is a participants' kit"):
                     kit.score(board, example)
 
+    def test_lines_of_collections(self):
+        source, frozen, out = (Path(self.scratch.name) / f"texts-{part}" for part in ("source", "frozen", "kit"))
+        source.mkdir()
+        tasks = {"nli": {"targets": ["far"]}, "sentiment": {"targets": ["far"]}}
+        targets = {"far": {"kind": "http", "url": "https://models.example/answer"}}
+        (source / "configuration.yaml").write_text(json.dumps({"tasks": tasks, "targets": targets}))
+        (source / "contexts.jsonl").write_text(json.dumps({"id": "barn", "task": "nli", "text": "The door of the barn is green."}))
+        command("dataset", "import", "adversarial-text", "--from", source, "--out", frozen)
+        command("dataset", "show", frozen, "--public", out)
+        kit = Dataset(out)
+        self.assertEqual((kit.benchmark, kit.leaderboards), ("adversarial-text", ["nli", "sentiment"]))
+        good = {"task": "nli", "context_id": "barn", "text": "The door is not red.", "label": "entailment"}
+        bad = {**good, "context_id": "shed", "label": "true"}
+        kit.validate("nli", out / "examples" / "nli.jsonl")
+        for form in (good, [good], (good, good), (out / "examples" / "nli.jsonl").read_bytes()):
+            kit.validate("nli", form)
+        kit.validate("verdict", {"example": "0" * 32, "label": "neutral"})
+        for lines, at in (([bad], ("line 1 /context_id", "line 1 /label")), ([good, bad], ("line 2 /context_id", "line 2 /label"))):
+            with self.assertRaises(Rejected) as rejected:
+                kit.validate("nli", lines)
+            self.assertEqual(tuple(reason.at for reason in rejected.exception.reasons), at)
+            self.assertEqual(len(rejected.exception.document["lines"]), len(lines))
+        with self.assertRaisesRegex(DataperfError, "no leaderboard and no kind of file `qa`"):
+            kit.validate("qa", good)
+        with self.assertRaisesRegex(DataperfError, "the models stay with the organizer"):
+            kit.score("nli", good)
+        with self.assertRaises(TypeError):
+            kit.validate("nli", ["a text"])
+
     def test_submitting(self):
         selection = self.frozen["selection"]
         path = next(path for path in artifacts("selection") if path.suffix == ".json" and "ids" in json.loads(path.read_text()))

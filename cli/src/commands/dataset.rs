@@ -117,7 +117,7 @@ pub(crate) struct ShowArgs {
     directory: PathBuf,
     /// Make the participants' kit in this directory: the rules, the data that they may have, a valid artifact, a starter in Python and a
     /// notebook; nothing hidden. `dataperf validate` and `dataperf baseline` take it as a data set, and `dataperf score` where it has a
-    /// practice set
+    /// practice set. Of what collects lines that people write, `dataperf validate` takes it
     #[arg(long, value_name = "DIR")]
     public: Option<PathBuf>,
 }
@@ -254,18 +254,9 @@ fn print(directory: &Path, manifest: &Manifest, digest: Digest, boards: &[Leader
 
 /// Makes the participants' kit of a data set.
 async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
-    let Opened { manifest, digest, .. } = open(directory)?;
-    let files = if extension(&manifest.benchmark).is_some() {
-        dataperf_datasets::export_public(directory, &manifest, out)?
-    } else {
-        let manifest = &manifest;
-        let kit = kit::Kit {
-            directory,
-            manifest,
-            out,
-        };
-        with_benchmark(&manifest.benchmark, kit).await?
-    };
+    let opened = open(directory)?;
+    let files = kit::export(directory, &opened, out).await?;
+    let Opened { manifest, digest, .. } = opened;
     if files.is_empty() {
         bail!(
             "the data set `{}` of {} has no part of its own for participants",

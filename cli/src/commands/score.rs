@@ -11,15 +11,17 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
 use dataperf::frozen::{FrozenError, MANIFEST};
 use dataperf::{Benchmark, Digest, Ending, Verdict, offer};
+use dataperf_collection::offline::{NOT_CHECKED, OTHER_BOARDS};
 use dataperf_datasets::{DirectoryBucket, Import};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Done;
-use crate::commands::dataset::{damages, refuse_damaged};
+use crate::commands::dataset::{damages, open as open_manifest, refuse_damaged};
+use crate::extension::Extension;
 use crate::figure::Figure;
-use crate::output::print_verdict;
+use crate::output::{n_of, print_verdict};
 use crate::progress::waiting;
-use crate::registry::{Action, with_benchmark};
+use crate::registry::{Action, extension, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 /// A participants' kit of up to so many bytes is held against its digests each time: it has come over a network, and that takes a part of a
@@ -29,13 +31,16 @@ const MAX_HASHED_BYTES: u64 = 256 << 20;
 /// Which artifact, held against what.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf validate speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json"
+    after_help = "Example: dataperf validate speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json\n         \
+    dataperf validate adversarial-text --leaderboard nli --dataset kit/ my-examples.jsonl\n\nWhere lines are collected, each has the outcome \
+    that follows from the rules; the exit code is 2 where any of them would be rejected, and what only the cloud knows is listed."
 )]
 pub(crate) struct ArtifactArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// The leaderboard, such as `en-25`; `dataperf dataset show` lists those of a data set
+    /// The leaderboard, such as `en-25`; `dataperf dataset show` lists those of a data set. Where lines that people write are collected, the
+    /// kind of file will do, such as `submit` or `verdict`
     #[arg(long, short)]
     leaderboard: String,
     /// The frozen data set's directory, or a participants' kit: with it an artifact is validated, and scored if the kit has a practice set
@@ -102,6 +107,9 @@ pub(crate) async fn validate(args: ArtifactArgs, format: RowFormat) -> Result<Do
         dataset,
         artifact,
     } = args;
+    if let Some(extension) = extension(&benchmark) {
+        return validate_lines(extension, &leaderboard, &dataset, &artifact, format);
+    }
     let check = Check {
         leaderboard: &leaderboard,
         dataset: &dataset,
@@ -124,6 +132,62 @@ pub(crate) async fn validate(args: ArtifactArgs, format: RowFormat) -> Result<Do
     };
     print_judged(&verdict, format, || Ok(()))?;
     Ok(Done::Rejected)
+}
+
+/// Holds each line of a file against the rules, and prints the verdict that a function would give as far as it is known here.
+fn validate_lines(
+    extension: &dyn Extension,
+    of: &str,
+    directory: &Path,
+    artifact: &Path,
+    format: RowFormat,
+) -> Result<Done> {
+    let about = extension.descriptor();
+    let opened = open_manifest(directory)?;
+    if opened.manifest.benchmark != about.id {
+        bail!(
+            "the data set `{}` is of `{}`, and the rules are wanted of `{}`: name one of it, or its kit",
+            directory.display(),
+            opened.manifest.benchmark,
+            about.id
+        );
+    }
+    let n_bytes: u64 = opened.manifest.files.values().map(|file| file.n_bytes).sum();
+    if n_bytes <= MAX_HASHED_BYTES {
+        refuse_damaged(directory, &damages(directory, &opened.manifest))?;
+    }
+    let verdict = match read(artifact, about.max_artifact_bytes)? {
+        Artifact::Bytes(file) => extension.verdict(directory, &opened, of, &file)?,
+        Artifact::TooLarge { n_bytes } => {
+            let rejection = too_large(about.max_artifact_bytes, n_bytes);
+            Verdict::rejected(about.id, of, Some(opened.digest), None, &rejection)
+        }
+    };
+    let lines = verdict.lines.iter();
+    let n_rejected = lines.filter(|line| line.status == Ending::Rejected).count();
+    print_judged(&verdict, format, || {
+        if n_rejected > 0 {
+            let n = verdict.lines.len();
+            println!("{n_rejected} of {} would be rejected", n_of(n, "line", "lines"));
+        }
+        let listed = |name: &str| {
+            verdict
+                .metrics
+                .get(name)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+        };
+        for line in listed(OTHER_BOARDS) {
+            println!("line {line} counts on another leaderboard than `{of}`");
+        }
+        for unknown in listed(NOT_CHECKED).filter_map(Value::as_str) {
+            println!("not known here: {unknown}");
+        }
+        Ok(())
+    })?;
+    let is_fine = verdict.status != Ending::Rejected && n_rejected == 0;
+    Ok(if is_fine { Done::Fine } else { Done::Rejected })
 }
 
 /// Prints a verdict, and as text what `more` prints after it.

@@ -247,6 +247,9 @@ pub(crate) async fn kit(
     let round = challenge.and_then(|challenge| challenge.round(&board.round));
     let scored_with = if round.is_some_and(|round| round.opens > dataperf_aws::now()) {
         None
+    } else if facts.fixed.is_some() {
+        // nothing is scored with a data set there: what is uploaded is held against the round's own rules
+        round.and_then(|round| round.dataset_at(dataperf_aws::now()))
     } else {
         let public = board.public().unwrap_or_else(|| board.clone());
         scored_with(&app.table().await, facts, boards, challenge, &public).await?

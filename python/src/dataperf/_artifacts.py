@@ -21,15 +21,17 @@ Artifact = Union[bytes, str, "os.PathLike[str]", "list[Any]", "tuple[Any, ...]",
 - An array with two axes: for `data-acquisition`, `(n_markets, n_sellers)` numbers of rows.
 - A data frame: for `selection` with the columns `id` and perhaps `label`, for `curation` `label,f0,f1,...`.
 - A pair of arrays: for `curation`, `(n,)` labels and `(n, n_features)` features.
+- A list of dictionaries, or one of them: the lines of `adversarial-text` and `adversarial-nibbler`.
 """
 
 LISTS = {"selection": "ids", "debugging": "order"}
+LINES = ("adversarial-text", "adversarial-nibbler")
 
 
 def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
     """The file's content and the end of its name."""
     if isinstance(artifact, bytes):
-        return artifact, _suffix(artifact)
+        return artifact, ".jsonl" if benchmark in LINES else _suffix(artifact)
     if isinstance(artifact, (str, os.PathLike)):
         path = Path(artifact)
         return path.read_bytes(), path.suffix
@@ -40,6 +42,8 @@ def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
     if benchmark == "curation" and isinstance(artifact, (list, tuple)) and len(artifact) == 2:
         return _table(*map(_plain, map(_values, artifact))), ".csv"
     plain = _plain(artifact)
+    if benchmark in LINES:
+        return _lines(benchmark, [plain] if isinstance(plain, dict) else plain), ".jsonl"
     if benchmark == "data-acquisition" and isinstance(plain, list):
         if not all(isinstance(row, list) for row in plain):
             raise TypeError("`data-acquisition` takes an array with two axes: (n_markets, n_sellers) numbers of rows")
@@ -87,6 +91,12 @@ def _plain(value: Any) -> Any:
 def _values(table: Any) -> Any:
     """The values of a data frame; anything else as it is."""
     return table.to_numpy() if isinstance(table, _Frame) else table
+
+
+def _lines(benchmark: str, lines: Any) -> bytes:
+    if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines):
+        raise TypeError(f"`{benchmark}` takes a list of dictionaries, one for each line, or the file")
+    return "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines).encode()
 
 
 def _number(value: Any) -> str:

@@ -33,12 +33,12 @@ class Reason:
 
 
 class Rejected(Exception):
-    """An artifact breaks rules: all reasons at once."""
+    """An artifact breaks rules: all reasons at once. Of a file of lines, some of which obey the rules, the reasons of the others."""
 
     def __init__(self, document: dict[str, Any], raw: bytes):
+        listed = document.get("reasons") or [reason for line in document.get("lines", []) for reason in line.get("reasons", [])]
         self.reasons: list[Reason] = [
-            Reason(reason["code"], reason["at"], reason["message"], reason.get("limit"), reason.get("actual"))
-            for reason in document.get("reasons", [])
+            Reason(reason["code"], reason["at"], reason["message"], reason.get("limit"), reason.get("actual")) for reason in listed
         ]
         """Every reason, in the order of the artifact."""
         self.document = document

@@ -53,7 +53,8 @@ class Dataset:
         return [board["name"] for board in self._shown["leaderboards"]]
 
     def validate(self, leaderboard: str, artifact: Artifact) -> None:
-        """Checks an artifact's form and rules without scoring it; raises `Rejected` with every reason."""
+        """Checks an artifact's form and rules without scoring it; raises `Rejected` with every reason. Where lines are collected, the
+        kind of file will do for the leaderboard, such as `submit`; what only the cloud knows of them is not checked."""
         self._judge("validate", leaderboard, artifact)
 
     def score(self, leaderboard: str, artifact: Artifact) -> Verdict:

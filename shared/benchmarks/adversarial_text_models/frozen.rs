@@ -5,7 +5,7 @@ use dataperf::frozen::{Dtype, FrozenError};
 use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial};
 use dataperf_text::{Gold, Span};
 
-use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, NONE, Parameters, round_file};
+use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, NONE, Parameters, practice_file, round_file};
 
 /// Whether an answer is right, and whether two kinds of answers stay.
 pub(super) const N_CLASSES: usize = 8;
@@ -22,7 +22,7 @@ pub struct Frozen {
     parameters: Parameters,
     /// Without examples in a participants' kit.
     trial: Trial,
-    /// `None` in a participants' kit.
+    /// `None` in a participants' kit that is not for practice.
     rounds: Option<Vec<Round>>,
 }
 
@@ -42,14 +42,16 @@ impl Frozen {
         let parameters: Parameters = files.manifest().parameters()?;
         let asked = asked(files, parameters.n_inputs).await?;
         let (mut items, mut rounds) = (Vec::new(), None);
-        if parameters
-            .rounds
-            .iter()
-            .any(|round| files.has(&round_file(round)))
-        {
+        // in a kit the hidden files are missing, and those for practice may be there
+        let places: [fn(&str) -> String; 2] = [round_file, practice_file];
+        let has_any = |place: &fn(&str) -> String| {
+            let mut rounds = parameters.rounds.iter();
+            rounds.any(|round| files.has(&place(round)))
+        };
+        if let Some(place) = places.into_iter().find(has_any) {
             let of_rounds = rounds.insert(Vec::new());
             for round in &parameters.rounds {
-                let of_round = examples(files, round, &asked).await?;
+                let of_round = examples(files, &place(round), round, &asked).await?;
                 of_rounds.push(Round {
                     name: round.clone(),
                     begin: items.len(),
@@ -104,19 +106,19 @@ async fn asked(files: &Files<'_>, n_inputs: usize) -> Result<Vec<AskedLine>, Dat
     Ok(asked)
 }
 
-/// The examples of a round.
+/// The examples of a round, in the file `path`.
 async fn examples(
     files: &Files<'_>,
+    path: &str,
     round: &str,
     asked: &[AskedLine],
 ) -> Result<Vec<Numbered>, DatasetError> {
-    let path = round_file(round);
-    let tensor = files.manifest().any_tensor(&path, ITEMS)?;
+    let tensor = files.manifest().any_tensor(path, ITEMS)?;
     if tensor.dtype != Dtype::U32 || tensor.shape.get(1..) != Some(&[ITEM_NUMBERS]) {
         let why = format!("`{ITEMS}` has not {ITEM_NUMBERS} numbers of 32 bits for each example");
-        return Err(FrozenError::damaged(&path, why).into());
+        return Err(FrozenError::damaged(path, why).into());
     }
-    let bytes = files.tensor(&path, ITEMS).await?;
+    let bytes = files.tensor(path, ITEMS).await?;
     let (words, _) = bytes.as_chunks::<4>();
     let numbers: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let (rows, _) = numbers.as_chunks::<ITEM_NUMBERS>();
@@ -125,7 +127,7 @@ async fn examples(
         let example = example(round, row, asked);
         let damaged = || {
             FrozenError::damaged(
-                &path,
+                path,
                 format!("the example {nth} has no input, or no right answer"),
             )
         };

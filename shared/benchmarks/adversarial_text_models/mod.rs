@@ -5,7 +5,8 @@
 //! - `public/inputs.jsonl`: what a program is asked, a line for each input: the examples of all rounds as they are, misspelt, and with other
 //!   people, in one order that says nothing about which is which;
 //! - `rounds/ROUND.safetensors`: `items`, `(n_items, 6)` unsigned 32-bit integers: of each example of the round the numbers of its three
-//!   inputs, of its label among the task's, and of a span where it begins and how many characters it has. Hidden.
+//!   inputs, of its label among the task's, and of a span where it begins and how many characters it has. Hidden;
+//! - where the examples are for practice, `public/rounds/ROUND.safetensors`: the same, for participants.
 //!
 //! An artifact is what a program has written, with what its run took: [`Benchmark::with_measured`]. People can't upload one.
 //!
@@ -36,7 +37,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored, PUBLIC};
 use dataperf::closed::{ClosedTask, Measured, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
@@ -59,6 +60,11 @@ pub const LEADERBOARD: &str = "models";
 /// The hidden file of a round's examples.
 pub fn round_file(round: &str) -> String {
     format!("rounds/{round}.safetensors")
+}
+
+/// The same of examples that are for practice, which participants have.
+pub fn practice_file(round: &str) -> String {
+    format!("{PUBLIC}{}", round_file(round))
 }
 
 /// A program's run on all examples, of its artifact.

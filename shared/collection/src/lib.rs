@@ -6,6 +6,7 @@
 //! environment and no file system.
 
 pub mod agreement;
+mod allowance;
 pub mod consensus;
 mod disqualified;
 mod duplicates;
@@ -14,10 +15,12 @@ pub mod filter;
 mod ids;
 mod lease;
 mod lines;
+pub mod offline;
 pub mod spelling;
 mod stands;
 pub mod text;
 
+pub use allowance::DailyAllowance;
 pub use disqualified::{Disqualified, Subject};
 pub use duplicates::{Duplicate, DuplicateKeys, Earlier, similarity};
 pub use fields::{Fields, Term};

@@ -42,6 +42,9 @@ pub struct Parameters {
     /// Which version of the scores the boards have.
     #[serde(default = "Scoring::unnamed")]
     pub scoring: Scoring,
+    /// Characters that a rewrite or a rater's notes may have; data sets from before this was said don't have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_text_chars: Option<usize>,
 }
 
 impl Parameters {
@@ -59,6 +62,7 @@ impl Parameters {
             embedding: configuration.embedding,
             near_duplicate_from: configuration.near_duplicate_from,
             scoring: configuration.scoring,
+            max_text_chars: Some(configuration.validation.max_text_chars),
         }
     }
 }

@@ -2,18 +2,19 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::frozen::Manifest;
-use dataperf_datasets::{ImportError, Silent, export_public};
+use dataperf_datasets::{ImportError, Silent, export_lines_kit};
 use dataperf_nibbler::agreement::agreement;
 use dataperf_nibbler::export::{About, Export, PairRow, VerdictRow};
 use dataperf_nibbler::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, Mode,
     PUBLIC_FILE, Parameters,
 };
-use dataperf_nibbler::{import_nibbler, write_nibbler_export};
+use dataperf_nibbler::{import_nibbler, known_rules, nibbler_kit, write_nibbler_export};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
@@ -59,15 +60,40 @@ fn the_sample_is_frozen_and_participants_see_their_part_of_it() {
     assert_eq!(Parameters::of(&configuration), parameters);
     assert_eq!(configuration.generation.n_images(), 4);
     let shown = scratch.path().join("shown");
-    assert_eq!(export_public(&one, &manifest, &shown).unwrap(), ["rules.json"]);
-    for text in [
-        fs::read_to_string(shown.join("rules.json")).unwrap(),
-        manifest.parameters.to_string(),
-    ] {
+    let kit = nibbler_kit(&one, &manifest, digest).unwrap();
+    let files = export_lines_kit(&one, &manifest, &kit, &shown).unwrap();
+    assert_eq!(
+        files,
+        [
+            "README.md",
+            "examples/generate.jsonl",
+            "notebook.ipynb",
+            "public/rules.json",
+            "starter.py",
+        ]
+    );
+    for path in files.iter().map(String::as_str).chain(["manifest.json"]) {
+        let text = fs::read_to_string(shown.join(path)).unwrap();
         for secret in ["drawer", "pencil", "127.0.0.1", "swastika"] {
-            assert!(!text.contains(secret), "{text}");
+            assert!(!text.contains(secret), "`{path}`: {text}");
         }
     }
+    // the kit is a data set, with the rules that participants may know
+    let of_kit = self::manifest(&shown);
+    let known = known_rules(&shown, &of_kit, digest).unwrap();
+    assert!(!known.has_denied && known_rules(&one, &manifest, digest).unwrap().has_denied);
+    assert_eq!(Parameters::of(&known.configuration), parameters);
+    assert_eq!(nibbler_kit(&shown, &of_kit, digest).unwrap().guide, kit.guide);
+    let denied = BTreeMap::from([("deny", ["ladder", "ketchup"])]);
+    let from = layout(&format!(
+        "{}\nprompt: {}\n",
+        MINILM.lines().nth(1).unwrap(),
+        serde_json::to_string(&denied).unwrap()
+    ));
+    let out = from.path().join("frozen");
+    let digest = import_nibbler(from.path(), &out, &Silent).unwrap();
+    let kit = nibbler_kit(&out, &self::manifest(&out), digest).unwrap();
+    assert!(kit.examples.is_empty(), "what is denied is no example");
     assert!(manifest.files.contains_key(PUBLIC_FILE));
 }
 

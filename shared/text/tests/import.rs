@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 
+use dataperf::Ending;
 use dataperf::frozen::Manifest;
-use dataperf_datasets::{ImportError, Silent, export_public};
+use dataperf_collection::offline::OTHER_BOARDS;
+use dataperf_datasets::{ImportError, Silent, export_lines_kit};
 use dataperf_text::export::{About, Export, JudgedExample, Row};
 use dataperf_text::{
     Answer, BENCHMARK, CONFIGURATION_FILE, Configuration, Contexts, DESCRIPTOR, Decision, Example, ExampleId,
-    Gold, Said, SecretKey, Span, Task, Validation, import_text, write_text_export,
+    Gold, Said, SecretKey, Span, Task, Validation, import_text, known_rules, text_kit, write_text_export,
 };
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use tempfile::TempDir;
@@ -27,6 +29,53 @@ fn layout(files: &[(&str, &str)]) -> TempDir {
         fs::write(path, text).unwrap();
     }
     scratch
+}
+
+/// The examples of a kit obey the organizer's rules, whatever these are; where nothing that is tried does, there is none.
+#[test]
+fn a_kits_examples_are_valid() {
+    let contexts = "{\"id\":\"a\",\"task\":\"nli\",\"text\":\"Das Tor der alten Scheune ist grün. Es ist zu.\"}\n\
+        {\"id\":\"b\",\"task\":\"qa\",\"text\":\" Die Mühle steht am Fluss, und eine Straße führt zu ihr.\"}\n";
+    let tasks = "{nli: {targets: [a]}, qa: {targets: [a]}, sentiment: {targets: [a]}, hate-speech: {targets: [a], needs_context: false}}";
+    for (rules, expected) in [
+        ("languages: []", vec!["hate-speech", "nli", "qa", "sentiment"]),
+        ("languages: [deu]", vec!["hate-speech", "nli", "qa", "sentiment"]),
+        (
+            "languages: [deu]\nmin_chars: 50",
+            vec!["hate-speech", "qa", "sentiment"],
+        ),
+        (
+            "languages: []\nmax_chars: 4",
+            vec!["hate-speech", "nli", "qa", "sentiment"],
+        ),
+        ("languages: []\nmin_chars: 90", vec![]),
+        (
+            "languages: []\ndeny: [failure]",
+            vec!["hate-speech", "nli", "qa", "sentiment"],
+        ),
+    ] {
+        let configuration =
+            format!("tasks: {tasks}\ntargets: {{a: {{kind: http, url: 'https://a.example'}}}}\n{rules}\n");
+        let from = layout(&[
+            ("configuration.yaml", &configuration),
+            ("contexts.jsonl", contexts),
+        ]);
+        let out = from.path().join("out");
+        let digest = import_text(from.path(), &out, &Silent).unwrap();
+        let manifest = Manifest::parse(&fs::read(out.join("manifest.json")).unwrap(), BENCHMARK).unwrap();
+        let kit = text_kit(&out, &manifest, digest).unwrap();
+        let made: Vec<&str> = kit.examples.keys().map(String::as_str).collect();
+        assert_eq!(made, expected, "{rules}");
+        let known = known_rules(&out, &manifest, digest).unwrap();
+        for (task, file) in &kit.examples {
+            let verdict = known.verdict(task, file).unwrap();
+            assert!(
+                verdict.lines.iter().all(|line| line.status == Ending::Accepted),
+                "{verdict:?}"
+            );
+            assert!(!verdict.metrics.contains_key(OTHER_BOARDS), "{verdict:?}");
+        }
+    }
 }
 
 fn problems(from: &Path) -> Vec<String> {
@@ -61,13 +110,41 @@ fn a_layout_is_frozen_and_participants_see_their_part_of_it() {
     assert_eq!(boards, ["qa", "sentiment"]);
     let configuration = Configuration::parse(&fs::read(one.join(CONFIGURATION_FILE)).unwrap()).unwrap();
     assert_eq!(configuration.targets_of(Task::Qa), ["span"]);
+    let whole = known_rules(&one, &manifest, digest).unwrap();
     let shown = scratch.path().join("shown");
-    let mut files = export_public(&one, &manifest, &shown).unwrap();
-    files.sort();
-    assert_eq!(files, ["contexts.jsonl", "rules.json"]);
-    let public = fs::read_to_string(shown.join("rules.json")).unwrap() + &manifest.parameters.to_string();
-    for secret in ["models/", "far.example", "KEY", "kitten"] {
-        assert!(!public.contains(secret), "{public}");
+    let kit = text_kit(&one, &manifest, digest).unwrap();
+    let files = export_lines_kit(&one, &manifest, &kit, &shown).unwrap();
+    for form in ["csv", "parquet"] {
+        assert!(files.contains(&format!("data/contexts.{form}")), "{files:?}");
+    }
+    let others: Vec<&String> = files.iter().filter(|path| !path.starts_with("data/")).collect();
+    assert_eq!(
+        others,
+        [
+            "README.md",
+            "examples/qa.jsonl",
+            "examples/sentiment.jsonl",
+            "notebook.ipynb",
+            "public/contexts.jsonl",
+            "public/rules.json",
+            "starter.py",
+        ]
+    );
+    for path in files.iter().map(String::as_str).chain(["manifest.json"]) {
+        let bytes = fs::read(shown.join(path)).unwrap();
+        let shown = String::from_utf8_lossy(&bytes);
+        for secret in ["models/", "far.example", "KEY", "kitten"] {
+            assert!(!shown.contains(secret), "`{path}`: {shown}");
+        }
+    }
+    // the kit is a data set, with the rules that participants may know
+    let manifest = Manifest::parse(&fs::read(shown.join("manifest.json")).unwrap(), BENCHMARK).unwrap();
+    let known = known_rules(&shown, &manifest, digest).unwrap();
+    assert!(!known.has_denied && known.rules.contexts.len() == 1);
+    assert_eq!(text_kit(&shown, &manifest, digest).unwrap().guide, kit.guide);
+    let line = br#"{"task": "sentiment", "text": "It is a kitten.", "label": "neutral"}"#;
+    for (of, ending) in [(&known, Ending::Accepted), (&whole, Ending::Rejected)] {
+        assert_eq!(of.verdict("sentiment", line).unwrap().status, ending);
     }
 }
 

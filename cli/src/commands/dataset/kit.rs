@@ -17,13 +17,14 @@ use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::registry::{Action, with_benchmark};
+use super::Opened;
+use crate::registry::{Action, extension, with_benchmark};
 
 /// Makes the kit of the data set in `directory`, and gives the paths of its files.
-pub(super) struct Kit<'a> {
-    pub(super) directory: &'a Path,
-    pub(super) manifest: &'a Manifest,
-    pub(super) out: &'a Path,
+struct Kit<'a> {
+    directory: &'a Path,
+    manifest: &'a Manifest,
+    out: &'a Path,
 }
 
 impl Action for Kit<'_> {
@@ -72,21 +73,35 @@ async fn example<B: Import + Baselines>(dataset: &Dataset<B>, leaderboard: &str)
     Ok(B::largest_artifact(dataset, leaderboard).await?)
 }
 
-/// Makes the kit of the data set in `directory` as the zip archive `path`, in which it is one folder; the same kit is the same archive.
-/// Gives its size and digest.
-pub(super) async fn archive(
-    directory: &Path,
-    manifest: &Manifest,
-    scratch: &Path,
-    path: &Path,
-) -> Result<(u64, Digest)> {
-    let out = &scratch.join("kit");
+/// Makes the kit of the data set in `directory`, whatever it is of, and gives the paths of its files: none where it has nothing for
+/// participants.
+pub(super) async fn export(directory: &Path, opened: &Opened, out: &Path) -> Result<Vec<String>> {
+    let manifest = &opened.manifest;
+    if let Some(extension) = extension(&manifest.benchmark) {
+        return extension.kit(directory, opened, out);
+    }
     let task = Kit {
         directory,
         manifest,
         out,
     };
-    let mut files = with_benchmark(&manifest.benchmark, task).await?;
+    with_benchmark(&manifest.benchmark, task).await
+}
+
+/// Makes the kit of the data set in `directory` as the zip archive `path`, in which it is one folder; the same kit is the same archive.
+/// Gives its size and digest; `None` where there is nothing for participants.
+pub(super) async fn archive(
+    directory: &Path,
+    opened: &Opened,
+    scratch: &Path,
+    path: &Path,
+) -> Result<Option<(u64, Digest)>> {
+    let out = &scratch.join("kit");
+    let manifest = &opened.manifest;
+    let mut files = export(directory, opened, out).await?;
+    if files.is_empty() {
+        return Ok(None);
+    }
     files.push(MANIFEST.to_owned());
     files.sort();
     let about = || format!("can't write `{}`", path.display());
@@ -103,5 +118,5 @@ pub(super) async fn archive(
     archive.finish()?.flush().with_context(about)?;
     let mut hasher = Sha256::new();
     let n_bytes = std::io::copy(&mut File::open(path)?, &mut hasher).with_context(about)?;
-    Ok((n_bytes, Digest::from_hasher(hasher)))
+    Ok(Some((n_bytes, Digest::from_hasher(hasher))))
 }

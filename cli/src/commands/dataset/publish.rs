@@ -26,7 +26,7 @@ use crate::commands::submitter::lacking;
 use crate::eval_files::{eval_files, shared};
 use crate::output::{Format, print_json};
 use crate::progress;
-use crate::registry::{descriptor, extension};
+use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(
@@ -64,7 +64,7 @@ pub(crate) enum Switch {
 pub(crate) struct Published {
     /// The files that were uploaded.
     pub(crate) n_uploaded: usize,
-    /// The object of the participants' kit; none of what is no benchmark.
+    /// The object of the participants' kit; none where the data set has nothing for them.
     pub(crate) kit: Option<String>,
     /// The data set's boards.
     pub(crate) boards: Vec<String>,
@@ -493,12 +493,10 @@ async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usiz
     Ok(n_missing)
 }
 
-/// Stores the participants' kit beside the data set's files, unless one is there: what is stored once stays as it is. Gives its key.
+/// Stores the participants' kit beside the data set's files, unless one is there: what is stored once stays as it is. Gives its key, or
+/// nothing where the data set has nothing for participants.
 async fn store_kit(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<Option<String>> {
     let Opened { manifest, digest, .. } = opened;
-    if extension(&manifest.benchmark).is_some() {
-        return Ok(None);
-    }
     let key = kit_key(&manifest.benchmark, *digest);
     let head = cloud
         .clients
@@ -515,8 +513,10 @@ async fn store_kit(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<O
     }
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let path = scratch.path().join("kit.zip");
-    let made = kit::archive(directory, manifest, scratch.path(), &path).await;
-    let (n_bytes, digest) = made.context("can't make the participants' kit")?;
+    let made = kit::archive(directory, opened, scratch.path(), &path).await;
+    let Some((n_bytes, digest)) = made.context("can't make the participants' kit")? else {
+        return Ok(None);
+    };
     object(cloud, &key, &path, n_bytes, digest).upload().await?;
     Ok(Some(key))
 }

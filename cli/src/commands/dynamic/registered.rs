@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use dataperf::dataset::DatasetError;
 use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
-use dataperf::{Descriptor, Digest, SubmitterName};
+use dataperf::{Descriptor, Digest, SubmitterName, Verdict as Judged};
 use dataperf_aws::S3Bucket;
 use dataperf_collection_aws::{Collection as _, Kept, name_rater};
-use dataperf_text::{DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Task, Verdict, import_text};
+use dataperf_datasets::export_lines_kit;
+use dataperf_text::{
+    DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Task, Verdict, import_text, known_rules, text_kit,
+};
 use dataperf_text_aws::Examples;
 
 use crate::cloud::{Cloud, now};
+use crate::commands::collection::no_such_board;
+use crate::commands::dataset::Opened;
 use crate::extension::{Extension, Uploads};
 
 /// Adversarial Text.
@@ -35,6 +40,22 @@ impl Extension for Text {
 
     fn import(&self, from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest> {
         Ok(import_text(from, out, progress)?)
+    }
+
+    fn kit(&self, directory: &Path, opened: &Opened, out: &Path) -> Result<Vec<String>> {
+        let kit = text_kit(directory, &opened.manifest, opened.digest)?;
+        Ok(export_lines_kit(directory, &opened.manifest, &kit, out)?)
+    }
+
+    fn verdict(&self, directory: &Path, opened: &Opened, of: &str, file: &[u8]) -> Result<Judged> {
+        let known = known_rules(directory, &opened.manifest, opened.digest)?;
+        let verdict = known.verdict(of, file);
+        verdict.with_context(|| no_such_board(of, &known.names()))
+    }
+
+    fn why_no_score(&self) -> &'static str {
+        "A score is the number of somebody's examples that fooled the round's models and were found right by validators: the models stay with \
+         the organizer, because texts could be fitted to them, and people judge in the cloud"
     }
 
     /// A board of each task that the data set offers, which has to be one that functions can use.

@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use dataperf::dataset::DatasetError;
 use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
-use dataperf::{Descriptor, Digest, SubmitterName};
+use dataperf::{Descriptor, Digest, SubmitterName, Verdict};
 use dataperf_aws::S3Bucket;
 use dataperf_collection_aws::{Collection as _, Kept, is_participant, name_rater};
+use dataperf_datasets::export_lines_kit;
 use dataperf_nibbler::{
-    Board, DESCRIPTOR, GenerationRequest, Kind, LineItem as _, NIBBLER_LAYOUT, Submission as Pair,
-    Verdict as Judged, import_nibbler,
+    Board, DESCRIPTOR, GenerationRequest, Kind, KnownRules, LineItem as _, NIBBLER_LAYOUT, PUBLIC_FILE,
+    Submission as Pair, Verdict as Judged, import_nibbler, known_rules, nibbler_kit,
 };
 use dataperf_nibbler_aws::{PAIR_IMAGES, Pairs};
 
 use crate::cloud::{Cloud, now};
+use crate::commands::collection::no_such_board;
+use crate::commands::dataset::Opened;
 use crate::extension::{Extension, Uploads};
 
 /// Adversarial Nibbler.
@@ -38,6 +41,25 @@ impl Extension for Nibbler {
 
     fn import(&self, from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest> {
         Ok(import_nibbler(from, out, progress)?)
+    }
+
+    fn kit(&self, directory: &Path, opened: &Opened, out: &Path) -> Result<Vec<String>> {
+        let has_rules = opened.manifest.files.contains_key(PUBLIC_FILE);
+        if !has_rules {
+            return Ok(Vec::new());
+        }
+        let kit = nibbler_kit(directory, &opened.manifest, opened.digest)?;
+        Ok(export_lines_kit(directory, &opened.manifest, &kit, out)?)
+    }
+
+    fn verdict(&self, directory: &Path, opened: &Opened, of: &str, file: &[u8]) -> Result<Verdict> {
+        let known = known_rules(directory, &opened.manifest, opened.digest)?;
+        let verdict = known.verdict(of, file);
+        verdict.with_context(|| no_such_board(of, &KnownRules::names()))
+    }
+
+    fn why_no_score(&self) -> &'static str {
+        "A score follows from the images that prompts lead to, which are made in the cloud, and from what raters find in them"
     }
 
     /// The boards are the same whatever the data set says, which has to be one that functions can use.
