@@ -318,14 +318,11 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
   );
 }
 
-/** Whether people compete on what a frozen model is trained with: neither by fooling models nor with models of their own. */
-const isOnData = ({ kinds, only_programs: arePrograms }) => kinds.length === 0 && !arePrograms;
-
 /** What the data set and the organizer say of the board. */
 function told(benchmark, parts, page) {
   const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
   const organizers = benchmark.challenge?.about ? [h("h3", {}, benchmark.challenge.title), markdown(benchmark.challenge.about)] : null;
-  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}.`, isOnData(benchmark.submitting) ? " The model is frozen; people compete on the data." : null), page.description ? markdown(page.description) : null, organizers);
+  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}.`, benchmark.has_frozen_model ? " The model is frozen; people compete on the data." : null), page.description ? markdown(page.description) : null, organizers);
 }
 
 /** How many stand on the board and when it changed last. */

@@ -30,13 +30,13 @@ export async function home(benchmarks) {
       "section",
       { "aria-labelledby": `of-${benchmark.id}` },
       h("h2", { id: `of-${benchmark.id}` }, cards.length > 0 ? h("a", { href: href(benchmark.id) }, titled(benchmark.id)) : titled(benchmark.id)),
-      h("p", { class: "lead" }, `${capital(benchmark.about)}.`),
+      h("p", { class: "lead" }, `${capital(benchmark.about)}.`, benchmark.has_frozen_model ? " The model is frozen." : null),
       cards.length > 0 ? h("ul", { class: "cards" }, cards) : h("p", { class: "empty" }, "No data set is published yet, so there is no board."),
     );
   });
   const waiting = (await whoami())?.role === "organizer" ? await (await import("./organizer.js")).forOrganizer(benchmarks) : null;
   return {
     title: "Leaderboards",
-    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set. ", h("a", { href: href("boards") }, "Boards side by side")), waiting, sections],
+    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "People compete on data: on training sets of frozen models, on examples that models get wrong, and on models of such examples. ", h("a", { href: href("boards") }, "Boards side by side")), waiting, sections],
   };
 }

@@ -1,10 +1,11 @@
-// What only the organizer sees on the first view: what failed, and what is unfinished. Nothing is changed from here: the read API
+// What only the organizer sees on the first view: what failed, what is unfinished, and who has handed in the same file. Nothing is changed from here: the read API
 // may only read, so the page shows the command that has it evaluated again.
 
-import { ask, whoami } from "./api.js";
-import { command, h, href, plain, titled, when, whichCloud } from "./dom.js";
+import { ask, pages, whoami } from "./api.js";
+import { command, h, href, plain, prose, some, titled, when, whichCloud, wide } from "./dom.js";
 
 const SHOWN = 50; // of each benchmark; the command line lists all
+const COMPARED = 10_000; // files of a board
 
 const line = (benchmark) => (one) =>
   h(
@@ -24,25 +25,64 @@ async function waiting(benchmark) {
   return { benchmark, lines: [...failed.submissions, ...unfinished.submissions], nFailed: failed.submissions.length, more: failed.next || unfinished.next };
 }
 
-/** The section, for whoever has the organizer's token; null for everybody else. */
+/** The files that several submitters have handed in, each with its submissions. */
+function shared(files) {
+  const same = new Map();
+  for (const file of files) same.set(file.artifact, [...(same.get(file.artifact) ?? []), file]);
+  return [...same.values()].filter((of) => new Set(of.map(({ submitter }) => submitter)).size > 1);
+}
+
+/** Who has handed in the same file as somebody else: looked for on a click, because all files of a board are read for it. */
+function identical(benchmarks, cloud) {
+  const boards = benchmarks.filter(({ has_files: hasFiles }) => hasFiles).flatMap(({ id, leaderboards }) => leaderboards.map(({ name, round }) => ({ id, name, round })));
+  if (boards.length === 0) return null;
+  const choice = h("select", { id: "board-of-files" }, boards.map(({ id, name, round }, idx) => h("option", { value: idx }, `${titled(id)}, ${name}${round === "open" ? "" : `, ${round}`}`)));
+  const button = h("button", { type: "button" }, "Compare its files");
+  const found = h("div", { "aria-live": "polite" });
+  const row = (id) => (one, idx, all) => h("tr", {}, idx === 0 ? h("th", { scope: "rowgroup", rowspan: all.length, title: one.artifact }, h("code", {}, one.artifact.slice(0, 19))) : null, h("td", {}, h("a", { href: href(id, "submitter", one.submitter) }, one.submitter), one.is_baseline ? h("span", { class: "tag" }, "baseline") : null), h("td", {}, when(one.received_at)), h("td", {}, h("a", { href: href(id, "submission", one.submission) }, one.submission.slice(0, 8))));
+  const said = ({ id, name }, { lines, more }) => {
+    const same = shared(lines);
+    const n = `${some(lines.length, "scored file")} of ${name} ${lines.length === 1 ? "was" : "were"} compared`;
+    const rest = more ? [h("p", { class: "note" }, `The board has more, which this compares:`), command(`dataperf submitter identical ${id} --several${cloud.dataperf}`, "the command to compare all files")] : null;
+    if (same.length === 0) return [h("p", { class: "empty" }, `${n}: no two submitters have handed in the same.`), rest];
+    const head = ["File", "Submitter", "Received", "Submission"].map((label) => h("th", { scope: "col" }, label));
+    return [h("p", {}, `${n}: ${some(same.length, "file")} by several submitters. That is no offence: a baseline or an example that two hand in is one.`), wide("Files by several submitters", h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), same.map((of) => h("tbody", {}, of.map(row(id)))))), rest];
+  };
+  button.addEventListener("click", async () => {
+    const board = boards[choice.value];
+    button.disabled = true;
+    found.replaceChildren(h("p", {}, "Reading …"));
+    try {
+      const files = await pages(["benchmarks", board.id, "leaderboards", board.name, "files"], { round: board.round, limit: 200 }, "files", COMPARED);
+      found.replaceChildren(...said(board, files).flat(Infinity).filter(Boolean));
+    } catch (problem) {
+      found.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(problem.message)));
+    }
+    button.disabled = false;
+  });
+  return h("section", { class: "panel wide-panel identical", "aria-labelledby": "identical" }, h("h2", { id: "identical" }, "Identical files"), h("p", {}, h("label", { for: "board-of-files" }, "Board "), choice, " ", button), found, h("p", { class: "note" }, "Scored files are compared. ", h("code", {}, "dataperf submitter identical BENCHMARK"), " compares rejected ones too, and those of collections."));
+}
+
+/** The sections, for whoever has the organizer's token; null for everybody else. */
 export async function forOrganizer(benchmarks) {
   if (benchmarks.length === 0 || (await whoami())?.role !== "organizer") return null;
   const all = await Promise.all(benchmarks.map(waiting));
   const { submitting } = await ask(["benchmarks", benchmarks[0].id]);
-  const some = all.filter(({ lines }) => lines.length > 0);
+  const listed = all.filter(({ lines }) => lines.length > 0);
   const nFailed = all.reduce((n, of) => n + of.nFailed, 0);
   const head = ["Benchmark", "Leaderboard", "Submitter", "", "Received", "Submission"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "State")));
-  return h(
+  const failures = h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "waiting" },
     h("h2", { id: "waiting" }, "Failed and unfinished"),
     h("p", { class: "note" }, "Also for organizers: ", h("a", { href: href("audit") }, "figures of an audit"), ", ", h("a", { href: href("models") }, "weights of models"), "."),
-    some.length === 0
+    listed.length === 0
       ? h("p", { class: "empty" }, "Nothing has failed, and nothing is unfinished.")
       : [
-          h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Failed and unfinished submissions" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, some.map(({ benchmark, lines }) => lines.map(line(benchmark)))))),
-          some.some(({ more }) => more) ? h("p", { class: "note" }, `The first ${plain(SHOWN)} of each benchmark; `, h("code", {}, "dataperf status --failed"), " lists all.") : null,
+          h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Failed and unfinished submissions" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, listed.map(({ benchmark, lines }) => lines.map(line(benchmark)))))),
+          listed.some(({ more }) => more) ? h("p", { class: "note" }, `The first ${plain(SHOWN)} of each benchmark; `, h("code", {}, "dataperf status --failed"), " lists all.") : null,
           nFailed > 0 ? [h("p", {}, "Once the cause is mended, this has all that failed evaluated again; with a submission's id in place of --all-failed, that one:"), command(`dataperf redrive --all-failed${whichCloud(submitting).dataperf}`, "the command to evaluate again")] : null,
         ],
   );
+  return [failures, identical(benchmarks, whichCloud(submitting))];
 }

@@ -5,14 +5,24 @@ import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide } 
 
 const own = (one) => one.private?.key.split("/").at(-1);
 
+const isLimited = ({ day, round_limit: whole }) => day || whole;
+
+/** What is left today of what the benchmark itself counts. */
+function allowed(allowances) {
+  if (allowances.length === 0) return null;
+  const left = ({ title, limit, n_left: n }, idx) => [idx > 0 ? ", " : "", h("b", {}, plain(n)), ` of ${plain(limit)} ${title}`];
+  return h("p", { class: "allowances" }, "Left today: ", allowances.map(left), ". A day ends ", when(allowances[0].resets_at), ".");
+}
+
 /** What is left of one's limits, where there are any. */
-function quotas({ leaderboards: listed }) {
-  const limited = listed.filter(({ day, round_limit: whole }) => day || whole);
-  if (limited.length === 0) return null;
+function quotas({ leaderboards: listed, allowances }) {
+  const limited = listed.filter(isLimited);
+  if (limited.length === 0) return allowed(allowances);
   const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", { class: "n" }, "no limit"));
   const resets = limited.find(({ day }) => day)?.day.resets_at;
   const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit));
   return [
+    allowed(allowances),
     wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, ["Board", "Round", "Left today", "Left in the round"].map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
     h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", resets ? [" A day ends ", when(resets), "."] : null),
   ];
@@ -77,8 +87,9 @@ async function history(benchmark, name, kinds, isOwn) {
 async function section(benchmark, name, isOwn, heading) {
   const { kinds } = (await ask(["benchmarks", benchmark])).submitting; // what stands in the board's place where files have none
   const [table, left] = await Promise.all([history(benchmark, name, kinds, isOwn), isOwn ? ask(["benchmarks", benchmark, "quotas"], { submitter: name }) : null]);
+  const concerns = table || left?.leaderboards.some(isLimited) || left?.allowances.some(({ n_used: n }) => n > 0);
+  if (heading && !concerns) return null; // a collection's allowances are everybody's
   const limits = left && quotas(left);
-  if (!table && heading && !limits) return null;
   return h("section", { class: "panel wide-panel", "aria-label": heading ? titled(benchmark) : "History" }, heading ? h("h2", {}, titled(benchmark)) : null, limits, table ?? h("p", { class: "empty" }, heading ? "No submission yet." : "Nothing here that you may see."));
 }
 

@@ -51,18 +51,21 @@ export function uploads(benchmark, board, round, who, of) {
   const { kinds } = submitting;
   const kind = kinds.length > 0 ? choosing(kinds, Boolean(who.is_rater?.includes(benchmark.id))) : null;
   const target = () => (kind ? kind.value : board);
+  const most = () => (kind ? submitting.max_bytes_of_kinds[kind.value] : submitting.max_bytes);
+  const largest = h("span", { id: "largest" }, size(most()));
   const input = h("input", { type: "file", id: "file" });
   const found = h("div", { class: "found", "aria-live": "polite" });
   const button = h("button", { type: "button", disabled: true }, `Upload as ${who.submitter}`);
   const progress = h("progress", { max: 1, value: 0, "aria-label": "Sent", hidden: true });
   const node = panel(
-    h("p", {}, h("label", { for: "file" }, "Choose a file or drop one here"), ` of up to ${size(submitting.max_bytes)}${kind ? ", with one JSON object on each line" : ""}. It is looked at on your own machine first.`),
+    h("p", {}, h("label", { for: "file" }, "Choose a file or drop one here"), " of up to ", largest, `${kind ? ", with one JSON object on each line" : ""}. It is looked at on your own machine first.`),
     kind ? h("p", {}, h("label", { for: "kind" }, "The file has "), kind) : null,
     h("div", { class: "drop" }, input, button),
     progress,
     found,
   );
   let chosen = null;
+  let last = null; // the file that was looked at last and not uploaded: another kind may have another limit
   const ready = () => {
     const { file, form } = chosen;
     found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${FORMS[form]}, ready to upload to ${target()}${round === "open" || kind ? "" : `, round ${round}`}.`));
@@ -70,9 +73,12 @@ export function uploads(benchmark, board, round, who, of) {
   const take = async (file) => {
     if (input.disabled) return; // one at a time
     chosen = null;
+    last = file;
     button.disabled = true;
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
-    const looked = await inspect(file, submitting);
+    const to = target();
+    const looked = await inspect(file, { ...submitting, max_bytes: most() });
+    if (last !== file || target() !== to) return; // another one is looked at, or the same one again
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file, form: looked.form };
     button.disabled = false;
@@ -93,6 +99,7 @@ export function uploads(benchmark, board, round, who, of) {
       progress.hidden = true;
       const line = await followed(benchmark.id, form, () => node.isConnected, tell);
       if (!line) return;
+      last = null;
       found.replaceChildren(...(await outcome(benchmark.id, line, file)).flat(Infinity).filter(Boolean));
       say(`${file.name}: ${line.status}.`);
     } catch (problem) {
@@ -105,7 +112,10 @@ export function uploads(benchmark, board, round, who, of) {
     }
   };
   input.addEventListener("change", () => input.files[0] && take(input.files[0]));
-  kind?.addEventListener("change", () => button.disabled || ready());
+  kind?.addEventListener("change", () => {
+    largest.textContent = size(most());
+    if (last) take(last);
+  });
   button.addEventListener("click", upload);
   takesDrops(node, take);
   const dropped = kept();

@@ -310,8 +310,33 @@ async fn a_withdrawal_has_a_reason_and_can_be_undone_and_the_same_file_twice_is_
         .collect();
     assert_eq!(names, ["ada", "bo"], "{same}");
     assert_eq!(same[0]["artifact"], same[1]["artifact"]);
+    let listed = world.command(&["submitter", "list", BENCHMARK]).json();
+    for one in listed.as_array().unwrap() {
+        let others = match one["submitter"].as_str().unwrap() {
+            "ada" => json!(["bo"]),
+            "bo" => json!(["ada"]),
+            _ => json!([]),
+        };
+        assert_eq!(one["same_file_as"], others, "{listed}");
+    }
 
     let reading = Reading::of(world).await;
+    let files = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25/files?limit=1");
+    let (mut read, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = reading.ask(ORGANIZER, &format!("{files}{cursor}")).json();
+        read.extend(page["files"].as_array().unwrap().iter().cloned());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    let of_file = read.iter().filter(|file| file["artifact"] == same[0]["artifact"]);
+    let owners: Vec<&Value> = of_file.map(|file| &file["submitter"]).collect();
+    assert_eq!(owners, ["ada", "bo"], "{read:?}");
+    for who in [ADA, BO, ANONYMOUS] {
+        let answer = reading.ask(who, &files);
+        assert!(matches!(answer.status, 401 | 403), "{who}: {answer:?}");
+        assert!(!answer.text().contains("sha256"), "{who}: {answer:?}");
+    }
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{id}");
     let private = |who: &str| reading.ask(who, &path).json()["private"]["withdrawals"].clone();
     assert_eq!(private(ADA)[0]["undo_reason"], "sorry");

@@ -16,7 +16,7 @@ use std::time::Duration;
 use dataperf::{Ending, Feedback, LineOutcome, Receipt};
 use dataperf_datasets::DatasetWriter;
 use dataperf_local::Config;
-use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, DESCRIPTOR};
+use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR, Parameters};
 use dataperf_nibbler_drawer::IMAGES_KEY;
 use serde_json::{Value, json};
 
@@ -147,7 +147,10 @@ fn frozen(scratch: &Path, rules: &Value) -> PathBuf {
     let out = tempfile::tempdir_in(scratch).unwrap().keep().join("frozen");
     let mut writer = DatasetWriter::create(&out).unwrap();
     writer.lines(CONFIGURATION_FILE, &[rules.to_string()]).unwrap();
-    writer.finish(BENCHMARK, json!({})).unwrap();
+    // what participants may know of them, as the importer writes it; there are tests of rules that can't be used
+    let parameters = Configuration::parse(rules.to_string().as_bytes()).map(|rules| Parameters::of(&rules));
+    let parameters = parameters.map_or(json!({}), |parameters| serde_json::to_value(parameters).unwrap());
+    writer.finish(BENCHMARK, parameters).unwrap();
     out
 }
 

@@ -61,4 +61,31 @@ async fn lines_and_images_are_their_submitters() {
         format!("{BENCHMARK}/KIND/SUBMITTER/FILE")
     );
     assert_eq!(about["submitting"]["uploads"], "/api/v1/uploads");
+    assert_eq!(
+        about["submitting"]["max_bytes_of_kinds"],
+        json!({ "generate": 1 << 20, "submit": 4 << 20, "verdict": 4 << 20 })
+    );
+    assert_eq!(
+        (&about["has_files"], &about["has_frozen_model"]),
+        (&json!(false), &json!(false))
+    );
+
+    // two sets of the three prompts: one was denied, and cost nothing
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/quotas?submitter=ada");
+    let left = reading.ask(ADA, &path).json()["allowances"].clone();
+    assert_eq!(
+        (
+            &left[0]["title"],
+            &left[0]["limit"],
+            &left[0]["n_used"],
+            &left[0]["n_left"]
+        ),
+        (&json!("sets of images"), &json!(50), &json!(2), &json!(48)),
+        "{left}"
+    );
+    assert_eq!(left.as_array().map(Vec::len), Some(1), "{left}");
+    assert_eq!(reading.ask(BO, &path).status, 403);
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/model-fooling/files");
+    let answer = reading.ask(ORGANIZER, &path);
+    assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("no_files")));
 }

@@ -77,6 +77,7 @@ async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
         "{baselines:?}"
     );
 
+    kits_score_where_the_examples_are_for_practice(&world, &public, &hidden);
     open_round(&world, BENCHMARK, &public, &hidden);
     let mut expected = Vec::new();
     for (submitter, name) in [("ada", "text_overlap-rust"), ("bo", "text_constant-rust")] {
@@ -128,6 +129,39 @@ async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
         "{refused:?}"
     );
     is_rescored(&world, &public).await;
+}
+
+/// A kit of examples for practice tells of a program what their data set does, and one of hidden examples nothing.
+fn kits_score_where_the_examples_are_for_practice(world: &World, public: &Path, hidden: &Path) {
+    let path = program("text_overlap-rust");
+    let run =
+        |dataset: &Path| ran(&["closed", "run", text(&path), "-l", "models", "-d", text(dataset)]).json();
+    for (dataset, is_for_practice) in [(public, true), (hidden, false)] {
+        let kit = world.scratch().join(format!("kit-{is_for_practice}"));
+        ran(&["dataset", "show", text(dataset), "--public", text(&kit)]);
+        let readme = std::fs::read_to_string(kit.join("README.md")).unwrap();
+        assert_eq!(
+            readme.contains("The right answers are here"),
+            is_for_practice,
+            "{readme}"
+        );
+        assert_ne!(
+            readme.contains("the right answers are the organizer's"),
+            is_for_practice
+        );
+        let answers = kit.join("public/rounds/round-1.safetensors");
+        assert_eq!(answers.exists(), is_for_practice);
+        let (of_kit, whole) = (run(&kit), run(dataset));
+        assert!(whole["score"].is_number(), "{whole}");
+        if is_for_practice {
+            assert_eq!(
+                (&of_kit["score"], &of_kit["metrics"]),
+                (&whole["score"], &whole["metrics"])
+            );
+        } else {
+            assert_eq!(of_kit["status"], "valid", "{of_kit}");
+        }
+    }
 }
 
 /// Programs are run again where the round's data set is another one, however many there are.

@@ -175,6 +175,7 @@ async fn every_route_answers_every_role_as_it_should() {
         (of.clone(), public),
         (format!("{of}/leaderboards/en-25?include=spread"), public),
         (format!("{of}/leaderboards/en-25/series"), public),
+        (format!("{of}/leaderboards/en-25/files"), organizers),
         (
             format!("{of}/leaderboards/en-25/picture"), // its data set has none
             [404, 404, 404, 404, 401, 401, 401],
@@ -190,6 +191,18 @@ async fn every_route_answers_every_role_as_it_should() {
         (format!("{of}/submissions?submitter=ada"), public),
         (format!("{of}/submissions/{scored}"), public),
         (format!("{of}/submissions/{scored}/figures"), public),
+        (
+            format!("{of}/submissions/{scored}/difference?from={scored}"), // from itself
+            [400, 400, 400, 400, 401, 401, 401],
+        ),
+        (
+            format!("{of}/submissions/{scored}/difference?from={rejected}"), // which has no score
+            [401, 409, 403, 409, 401, 401, 401],
+        ),
+        (
+            format!("{of}/submissions/{rejected}/difference?from={scored}"),
+            [401, 409, 403, 409, 401, 401, 401],
+        ),
         (format!("{of}/submissions/{scored}/receipt"), own),
         (format!("{of}/submissions/{scored}/artifact"), own),
         (

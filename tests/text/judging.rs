@@ -84,7 +84,7 @@ async fn the_board_shows_what_each_annotators_score_is_made_of() {
         }
     }
     let expected = json!({ "n_submitted": 4.0, "n_pending": 1.0, "n_validated": 1.0, "n_refused": 1.0, "vmer_low": 0.25,
-                           "vmer_high": 0.5, "vmer_low_from": 0.045587260809700575, "vmer_high_to": 0.8499610108478506 });
+                           "vmer_high": 0.5, "vmer_low_from": 0.045_587_260_809_700_575, "vmer_high_to": 0.849_961_010_847_850_6 });
     let assert_metrics = |found: &serde_json::Value| {
         for (name, value) in expected.as_object().unwrap() {
             let (found, value) = (found[name].as_f64().unwrap(), value.as_f64().unwrap());
@@ -101,7 +101,7 @@ async fn the_board_shows_what_each_annotators_score_is_made_of() {
     let columns = crate::tables::csv(&text.world, &board);
     assert_eq!(
         (columns.column("n_pending"), columns.column("vmer_low")),
-        (vec!["1.0"], vec!["0.25"])
+        (vec!["1"], vec!["0.25"])
     );
 
     let reading = Reading::of(text.world).await;

@@ -1,6 +1,7 @@
 //! Adversarial Text, end to end: its real functions with the rights they are deployed with, on the cloud on one machine.
 
 mod judging;
+mod people;
 mod safety;
 mod storms;
 mod submitting;

@@ -1,5 +1,6 @@
 //! `dataperf export`: boards, submissions and metrics as tables for other programs.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Submission};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, receipt_level};
 use dataperf_datasets::{Values, write_csv, write_parquet};
+use dataperf_hosted::is_step;
 use serde_json::json;
 
 use super::leaderboard::{all_boards, columns as board_columns};
@@ -47,7 +49,7 @@ impl FileForm {
     after_help = "Examples:\n  dataperf export speech-selection --out spring/ --local\n  \
     duckdb -c \"SELECT submitter, rank, score FROM 'spring/boards.parquet' ORDER BY rank\"\n\n\
     Three tables: `boards` (a line for each row of each board, with plain ranks), `submissions` (a line for each upload, whatever became \
-    of it) and `metrics` (a line for each number of a verdict, such as the F1 of a class). docs/dashboards.md has their columns, and recipes."
+    of it) and `metrics` (a line for each number of the verdicts on these and on what stands on a board, such as the F1 of a class). docs/dashboards.md has their columns, and recipes."
 )]
 pub(crate) struct ExportArgs {
     /// The benchmark
@@ -63,6 +65,9 @@ pub(crate) struct ExportArgs {
     /// everything is there, which is the organizer's
     #[arg(long)]
     public: bool,
+    /// Also the steps of scores, which follow from what people decide, and are no uploads
+    #[arg(long)]
+    steps: bool,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -77,7 +82,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let hosted = descriptor(&args.benchmark)?;
     let spinner = waiting("reading submissions");
-    let exported = Exported::read(&cloud, hosted, args.public).await;
+    let exported = Exported::read(&cloud, hosted, args.public, args.steps).await;
     spinner.finish_and_clear();
     let exported = exported?;
     // whole or not at all: beside its place first
@@ -145,7 +150,13 @@ struct Exported {
 }
 
 impl Exported {
-    async fn read(cloud: &Cloud, hosted: &'static Descriptor, is_public: bool) -> Result<Self> {
+    /// With steps of scores among the submissions only if `with_steps`; the numbers of those that stand on a board are there anyway.
+    async fn read(
+        cloud: &Cloud,
+        hosted: &'static Descriptor,
+        is_public: bool,
+        with_steps: bool,
+    ) -> Result<Self> {
         let table = cloud.leaderboards();
         let challenge = Challenge::current(&cloud.datasets(), &table, hosted.id).await?;
         let is_hidden = |board: &Board| {
@@ -156,6 +167,8 @@ impl Exported {
         };
         let mut boards = all_boards(cloud, hosted.id).await?;
         boards.retain(|shown| !is_hidden(&shown.board));
+        let rows = boards.iter().flat_map(|shown| &shown.top);
+        let in_rows: BTreeSet<SubmissionId> = rows.map(|row| row.entry.id.clone()).collect();
         let boards = board_columns(&boards);
         let ids: Vec<SubmissionId> = ids(cloud, hosted.id).await?.into_iter().collect();
         let (mut lines, mut metrics) = (Vec::new(), Metrics::default());
@@ -172,9 +185,12 @@ impl Exported {
                         receipt.clone()
                     }
                 });
-                lines.push(Line::of(&submission, shown.as_ref(), is_public));
-                if let Some(receipt) = &shown {
-                    metrics.add(receipt, hosted);
+                let is_listed = with_steps || !is_step(&submission.entry().board);
+                if is_listed {
+                    lines.push(Line::of(&submission, shown.as_ref(), is_public));
+                }
+                if let Some(receipt) = shown.filter(|_| is_listed || in_rows.contains(&submission.id)) {
+                    metrics.add(&receipt, hosted);
                 }
             }
         }

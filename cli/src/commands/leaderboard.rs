@@ -253,11 +253,10 @@ pub(crate) fn columns(boards: &[Shown]) -> Vec<(String, Values)> {
         ),
     ];
     let mut columns: Vec<(String, Values)> = columns.map(|(name, values)| (name.to_owned(), values)).into();
-    let names = boards
+    let mut names: Vec<&str> = boards
         .iter()
-        .flat_map(|shown| shown.columns)
-        .flat_map(|column| column.metrics);
-    let mut names: Vec<&str> = names.copied().collect();
+        .flat_map(|shown| Column::names(shown.columns))
+        .collect();
     let mut known = HashSet::new();
     names.retain(|name| known.insert(*name)); // boards of one benchmark have the same
     columns.extend(names.into_iter().map(|name| {
@@ -448,56 +447,21 @@ pub(crate) fn document(shown: &Shown) -> Value {
             "places": places })
 }
 
-/// A board as a table.
-pub(crate) fn print(shown: &Shown) {
+/// The rows of a board.
+fn table_of(shown: &Shown) -> comfy_table::Table {
     let Shown {
         board,
-        dataset,
         top,
         digits,
         columns,
         ..
     } = shown;
-    let mark = if board.is_final() {
-        " (on the final data set)"
-    } else if board.is_post_round() {
-        " (after its closing)"
-    } else {
-        ""
-    };
-    println!(
-        "\n{} · {} · round {}{mark}",
-        board.benchmark, board.leaderboard, board.round
-    );
-    if top.is_empty() {
-        println!(
-            "no score yet; `dataperf leaderboard {}` shows the boards that have one",
-            board.benchmark
-        );
-        return;
-    }
     let is_compared = shown.comparison.is_some();
-    let mut heads = vec![
-        "rank",
-        "public",
-        "95 %",
-        "score",
-        "95 %",
-        "submitter",
-        "tries",
-        "received",
-        "submission",
-    ];
+    let mut heads = vec!["rank", "public", "95 %", "score", "95 %", "submitter"];
+    heads.extend(columns.iter().map(|column| column.title));
+    heads.extend(["tries", "received", "submission"]);
     heads.retain(|head| board.is_final() || *head != "public");
     heads.retain(|head| is_compared || !["95 %", "tries"].contains(head));
-    let before_submitter = heads
-        .iter()
-        .position(|head| *head == "submitter")
-        .unwrap_or_default();
-    heads.splice(
-        before_submitter + 1..before_submitter + 1,
-        columns.iter().map(|column| column.title),
-    );
     let mut table = table(&heads);
     for ranked in top {
         let entry = &ranked.entry;
@@ -540,7 +504,37 @@ pub(crate) fn print(shown: &Shown) {
             align_right(&mut table, column);
         }
     }
-    println!("{table}");
+    table
+}
+
+/// A board as a table, with what is said of it.
+pub(crate) fn print(shown: &Shown) {
+    let Shown {
+        board,
+        dataset,
+        top,
+        digits,
+        ..
+    } = shown;
+    let mark = if board.is_final() {
+        " (on the final data set)"
+    } else if board.is_post_round() {
+        " (after its closing)"
+    } else {
+        ""
+    };
+    println!(
+        "\n{} · {} · round {}{mark}",
+        board.benchmark, board.leaderboard, board.round
+    );
+    if top.is_empty() {
+        println!(
+            "no score yet; `dataperf leaderboard {}` shows the boards that have one",
+            board.benchmark
+        );
+        return;
+    }
+    println!("{}", table_of(shown));
     if let Some(report) = &shown.report {
         println!("{}", shaken(report));
     }

@@ -95,6 +95,22 @@ pub(crate) struct SeriesQuery {
     pub(crate) format: Option<Format>,
 }
 
+/// A page of the files that were scored on a board.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FilesQuery {
+    /// The round; `open`, the one outside any challenge, unless told.
+    #[param(example = "open", max_length = 128)]
+    pub(crate) round: Option<String>,
+    /// The most files to answer with, 100 unless told.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
+}
+
 /// A page of a submitter's history.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -138,6 +154,19 @@ pub(crate) struct UnfinishedQuery {
     /// How the answer is written; goes before the `Accept` header.
     #[param(inline)]
     pub(crate) format: Option<Format>,
+}
+
+/// From which other submission one differs.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DifferenceQuery {
+    /// The other submission's id.
+    #[param(pattern = "^[0-9a-f]{32}$")]
+    pub(crate) from: String,
+    /// The round of both, unless told; with `.final` behind it the board of the round's final data set.
+    #[param(max_length = 128)]
+    pub(crate) round: Option<String>,
 }
 
 /// How an answer that is no list is written.

@@ -12,7 +12,7 @@ use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey, offer};
 use dataperf_aws::{Holder, Table, now};
-use dataperf_hosted::{HOSTED, hosted};
+use dataperf_hosted::{HOSTED, hosted, max_bytes};
 use dataperf_http::{Field, Problem, UploadAnswer, UploadRequest, token};
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -65,7 +65,7 @@ async fn sign(
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
     let most = match terms.programs {
         Some(programs) => programs.max_module_bytes(),
-        None => facts.max_artifact_bytes,
+        None => max_bytes(facts, &asked.leaderboard),
     };
     must_fit(&asked, facts, most)?;
     let form = app.form(&key, most, &headers, at).await?;

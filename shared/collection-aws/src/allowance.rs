@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{SubmissionId, Timestamp, Upload};
 use dataperf_aws::{
-    Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count,
-    text,
+    Cancelled, Change, Condition, Item, Key, N_TAKEN, Operation, Partition, Reader, Retry, SCHEMA, Step,
+    Table, count, text,
 };
 use dataperf_collection::Lease;
 use futures_util::FutureExt;
@@ -16,7 +16,8 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::reservation::{LINES, Reservation};
 
-pub(crate) const N_TAKEN: &str = "n_taken";
+/// Under which word the table counts what was taken.
+const TAKEN: &str = "day";
 /// While it is being made.
 const MAKING: &str = "making";
 /// Once it is there.
@@ -94,10 +95,7 @@ pub enum Taken {
 
 impl Allowance<'_> {
     fn day(&self, submitter: &str, day: &str) -> Key {
-        Key::new(
-            format!("{}#quota#{submitter}", self.benchmark),
-            format!("day#{day}"),
-        )
+        Key::taken_of_day(self.benchmark, submitter, TAKEN, day)
     }
 
     fn marks(&self, submission: &SubmissionId) -> String {
@@ -114,11 +112,9 @@ impl Allowance<'_> {
     /// # Errors
     /// [`PortError`].
     pub async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
-        let item = self.table.item(self.day(submitter, &at.day())).await?;
-        let n_taken = item
-            .map(|item| Reader { item: &item }.number(N_TAKEN))
-            .transpose()?;
-        Ok(n_taken.flatten().unwrap_or_default())
+        self.table
+            .n_taken_of_day(self.benchmark, submitter, TAKEN, at)
+            .await
     }
 
     /// Takes one, unless the thing is there or being made.

@@ -23,7 +23,7 @@ pub(crate) fn mark<C: Collection>(rater: &str, item: &str) -> Key {
 /// # Errors
 /// [`PortError`].
 pub async fn is_rater<C: Collection>(table: &Table, name: &str) -> Result<bool, PortError> {
-    Ok(table.item(role::<C>(name)).await?.is_some())
+    table.is_rater(C::SPACE.benchmark, name).await
 }
 
 /// Whether somebody has submitted an item.

@@ -4,10 +4,8 @@
 use dataperf::ports::PortError;
 use dataperf::{SubmissionId, Timestamp};
 use dataperf_aws::{
-    Cancelled, Change, Condition, Item, Key, Reader, Retry, SCHEMA, Step, Table, count, text,
+    Cancelled, Change, Condition, Item, Key, N_TAKEN, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
-
-use crate::allowance::N_TAKEN;
 
 /// The sort key of the mark of what a file has taken.
 pub(crate) const LINES: &str = "lines";
@@ -50,10 +48,7 @@ pub struct Reserved {
 
 impl Reservation<'_> {
     fn day(&self, what: &str, submitter: &str, day: &str) -> Key {
-        Key::new(
-            format!("{}#quota#{submitter}", self.benchmark),
-            format!("{what}#{day}"),
-        )
+        Key::taken_of_day(self.benchmark, submitter, what, day)
     }
 
     fn mark(&self, submission: &SubmissionId) -> Key {

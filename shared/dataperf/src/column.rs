@@ -15,12 +15,15 @@ pub struct Column {
 }
 
 impl Column {
+    /// The names of the metrics that these columns show, in their order.
+    pub fn names(columns: &'static [Self]) -> impl Iterator<Item = &'static str> {
+        columns.iter().flat_map(|column| column.metrics).copied()
+    }
+
     /// The numbers of a verdict that these columns show, by their names; without those that the verdict does not have.
-    pub fn numbers(columns: &[Self], metrics: &BTreeMap<String, Value>) -> BTreeMap<String, f64> {
-        columns
-            .iter()
-            .flat_map(|column| column.metrics)
-            .filter_map(|name| Some(((*name).to_owned(), metrics.get(*name)?.as_f64()?)))
+    pub fn numbers(columns: &'static [Self], metrics: &BTreeMap<String, Value>) -> BTreeMap<String, f64> {
+        Self::names(columns)
+            .filter_map(|name| Some((name.to_owned(), metrics.get(name)?.as_f64()?)))
             .collect()
     }
 
@@ -46,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_range_is_one_number_where_its_ends_are_equal_and_nothing_where_one_is_missing() {
-        let columns = [
+        const COLUMNS: [Column; 2] = [
             Column {
                 title: "pending",
                 metrics: &["n_pending"],
@@ -58,8 +61,8 @@ mod tests {
         ];
         let cells = |metrics: Value| {
             let metrics = metrics.as_object().expect("an object").clone();
-            let numbers = Column::numbers(&columns, &metrics.into_iter().collect());
-            columns.map(|column| column.cell(&numbers))
+            let numbers = Column::numbers(&COLUMNS, &metrics.into_iter().collect());
+            COLUMNS.map(|column| column.cell(&numbers))
         };
         assert_eq!(
             cells(json!({ "n_pending": 3, "low": 0.25, "high": 0.5, "other": 1 })),

@@ -2,10 +2,14 @@
 //! [`Benchmark`] is registered by its line in [`dataperf_benchmarks::for_each_benchmark`]; anything else has its
 //! descriptor here.
 
+mod allowances;
 pub mod deployment;
 
 use dataperf::ports::leaderboard::Board;
 use dataperf::{Benchmark, Descriptor};
+
+pub use allowances::{daily_allowances, max_bytes};
+pub use dataperf_collection::DailyAllowance;
 
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {

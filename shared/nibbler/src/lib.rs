@@ -7,6 +7,7 @@
 //! no clock, no environment and no file system.
 
 pub mod agreement;
+mod allowances;
 pub mod artifacts;
 mod configuration;
 mod consensus;
@@ -19,7 +20,10 @@ mod ids;
 pub mod images;
 #[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
+mod kit;
 mod ngrams;
+mod offline;
 pub mod prompt;
 pub mod prompt_filter;
 pub mod scores;
@@ -40,7 +44,10 @@ pub use export_files::write_nibbler_export;
 pub use ids::{ImageId, PairId, SetId};
 #[cfg(feature = "import")]
 pub use import::{NIBBLER_LAYOUT, import_nibbler};
+#[cfg(feature = "import")]
+pub use kit::{known_rules, nibbler_kit};
 pub use ngrams::{CharacterNgrams, WIDTH as NGRAM_WIDTH};
+pub use offline::KnownRules;
 pub use scores::{Standing, Tally, ValidatedPair};
 pub use vendi::vendi_score;
 pub use vocabulary::{Mode, NO_GROUP, Term, Vocabulary};
@@ -93,6 +100,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     only_programs: false,
     kinds: &["generate", "submit", "verdict"],
     collects: Some("pair"),
+    columns: &[],
     leaderboards: |_| {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());
         Ok(Board::ALL.map(board).into())

@@ -11,7 +11,9 @@ use dataperf_collection_aws::{
     Case, Common, Judged, LineFunction, Notes, RESERVE, Reservation, Reserved, Reserving, Standings,
     count_submitted, duplicate, file, index, publish, read, settle_lines,
 };
-use dataperf_text::{Answer, BENCHMARK, Example, ExampleId, Input, Line, Rules, Task, fooled, is_fooling};
+use dataperf_text::{
+    Answer, BENCHMARK, EXAMPLES, Example, ExampleId, Input, Line, Rules, Task, fooled, is_fooling,
+};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
 use lambda_runtime::Context;
@@ -22,8 +24,6 @@ use crate::examples::{Asked, Examples, FiledExample, ModelSaid};
 use crate::refusals;
 use crate::targets::{Builtin, NotAnswered, Targets};
 
-/// What is counted of a day.
-const EXAMPLES: &str = "examples";
 /// The time that models have in one run, if the run has as much.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Examples that are written to the table side by side.

@@ -12,7 +12,7 @@ use dataperf_collection_aws::{
     Case, Common, Deciding, Given, Judged as Outcome, LineFunction, Notes, Reservation, Reserving, give,
     is_rater, read,
 };
-use dataperf_text::{BENCHMARK, Line, Rules, Task, Verdict};
+use dataperf_text::{BENCHMARK, Line, Rules, Task, VERDICTS, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
@@ -20,9 +20,6 @@ use serde_json::{Value, json};
 
 use crate::examples::{Examples, Judged};
 use crate::refusals;
-
-/// What is counted of a day.
-const VERDICTS: &str = "verdicts";
 
 struct JudgeFunction(Deciding<Examples>);
 

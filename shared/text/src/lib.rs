@@ -7,6 +7,7 @@
 //! `dataperf`, it knows no cloud, no clock, no environment and no file system.
 
 mod agreement;
+mod allowances;
 mod answers;
 pub mod campaign;
 pub mod compare;
@@ -22,14 +23,18 @@ mod hosted;
 mod ids;
 #[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
+mod kit;
 mod lines;
 pub mod matrix;
 pub mod models;
+mod offline;
 pub mod squad;
 mod standing;
 mod task;
 
 pub use agreement::{Agreement, agreement};
+pub use allowances::{EXAMPLES, VERDICTS};
 pub use answers::{Answer, FOOLED_BELOW_F1, Gold, Input, Span, fooled, is_fooling, is_wrong};
 pub use configuration::{
     CONFIGURATION_FILE, CONTEXTS_FILE, Configuration, MODEL_DIRECTORY, PUBLIC_FILE, Parameters, PublicTask,
@@ -45,6 +50,9 @@ pub use hosted::{ABOUT, BENCHMARK, DESCRIPTOR, Kind, METRICS, RANKING, UnknownKi
 pub use ids::{ExampleId, is_validated_by_chance};
 #[cfg(feature = "import")]
 pub use import::{TEXT_LAYOUT, import_text};
+#[cfg(feature = "import")]
+pub use kit::{known_rules, text_kit};
 pub use lines::{Example, Found, MAX_WHY_CHARS, Rules, Said, Verdict};
+pub use offline::KnownRules;
 pub use standing::{ErrorRate, Standing, State};
 pub use task::{Task, UnknownTask};

@@ -227,6 +227,38 @@ test("the organizer sees what failed, with the command for this cloud", async ()
   });
 });
 
+test("the organizer has the files of a board compared", async () => {
+  await on("light", signedIn(""), async (page) => {
+    const file = (submitter, digit, n) => ({ artifact: `sha256:${digit.repeat(64)}`, submission: String(n).repeat(32), submitter, is_baseline: false, received_at: "2026-03-01T00:00:00.000Z" });
+    const files = [file("ada", "a", 1), file("bo", "b", 2), file("cy", "a", 3), file("bo", "b", 4)];
+    await page.route(/\/speech-selection\/leaderboards\/[^/]+\/files\?/, (route) => {
+      const isFirst = !route.request().url().includes("cursor=");
+      return route.fulfill({ json: { benchmark: "speech-selection", leaderboard: "en-25", round: "open", files: isFirst ? files.slice(0, 2) : files.slice(2), next: isFirst ? "more" : null } });
+    });
+    await page.reload();
+    await page.waitForSelector("#identical");
+    const asked = [];
+    page.on("request", (request) => request.url().includes("/files?") && asked.push(request.url()));
+    assert.ok(!(await page.locator("#board-of-files option").allInnerTexts()).some((name) => /Adversarial (text|nibbler),/.test(name)), "whose scores are no files");
+    await page.selectOption("#board-of-files", { label: "Speech selection, en-25" });
+    assert.deepEqual(asked, [], "nothing is read before it is asked for");
+    await page.getByRole("button", { name: "Compare its files" }).click();
+    await page.waitForSelector(".identical table");
+    const text = (await page.locator(".identical").innerText()).replace(/\s+/g, " ");
+    assert.match(text, /4 scored files of en-25 were compared: 1 file by several submitters\./);
+    assert.match(text, /ada .*cy /);
+    assert.equal(await page.locator(".identical tbody tr").count(), 2, "one's own twice is no such file");
+    assert.equal(asked.length, 2);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+  });
+  await on("light", asAda, async (page) => {
+    await page.waitForSelector("h1");
+    assert.equal(await page.locator("#identical").count(), 0, "the organizer's alone");
+  });
+});
+
 test("a withdrawal says why", async () => {
   await on("light", asAda, async (page) => {
     await page.route(/\/speech-selection\/submissions\/[0-9a-f]{32}$/, async (route) => {
@@ -908,8 +940,15 @@ test("prompts, pairs and verdicts are uploaded as files by keyboard alone", asyn
       assert.match(await page.locator(".uploads .found").innerText(), wrong, name);
     }
     const { submitting } = await api("adversarial-nibbler");
+    await page.setInputFiles("#file", { name: "large.jsonl", mimeType: "application/jsonl", buffer: Buffer.alloc(submitting.max_bytes_of_kinds.generate + 1, "\n") });
+    await page.waitForFunction(() => /at most 1\.05 MB are read/.test(document.querySelector(".uploads .found").textContent));
+    assert.equal(await page.locator("#largest").innerText(), "1.05 MB");
+    await page.selectOption("#kind", "submit"); // whose files may be larger
+    await page.waitForFunction(() => !/at most/.test(document.querySelector(".uploads .found").textContent));
+    assert.equal(await page.locator("#largest").innerText(), "4.19 MB");
     await page.setInputFiles("#file", { name: "large.jsonl", mimeType: "application/jsonl", buffer: Buffer.alloc(submitting.max_bytes + 1, " ") });
     await page.waitForFunction(() => /at most 4\.19 MB are read/.test(document.querySelector(".uploads .found").textContent));
+    await page.selectOption("#kind", "generate");
     const { lines: made } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "generate", [{ prompt }, { prompt: "a scene of gore" }]);
     assert.deepEqual(made.map(({ status }) => status), ["accepted", "rejected"]);
     assert.match(await page.locator(".uploads .found").innerText(), /1 of 2 lines taken.*denied_term/s);
@@ -1017,6 +1056,10 @@ test("the rules and the description of a board say what is true of its benchmark
     const images = await said(page, "#/adversarial-nibbler/board/model-fooling/open/rules", "Adversarial nibbler model-fooling", "#round");
     assert.match(images, /within the benchmark's own daily allowances.* as many sets of images as the organizer has set: the receipts of prompts say how many/);
     assert.match(await said(page, "#/speech-selection/board/en-25/open/rules", "Speech selection en-25", "#round"), /as often as they like/);
+    await go(page, "#/", "DataPerf leaderboards");
+    const lead = (id) => page.locator(`section[aria-labelledby="of-${id}"] .lead`).innerText();
+    assert.match(await lead("speech-selection"), /The model is frozen\.$/);
+    for (const id of ["adversarial-text", "adversarial-nibbler", "adversarial-text-models"]) assert.doesNotMatch(await lead(id), /frozen/, id);
     const frozen = /The model is frozen; people compete on the data\./;
     assert.match(await said(page, "#/speech-selection/board/en-25/open/about", "Speech selection en-25", "#about"), frozen);
     assert.doesNotMatch(await said(page, "#/adversarial-text/board/qa/open/about", "Adversarial text qa", "#about"), frozen);
@@ -1039,6 +1082,14 @@ test("my submissions have names, reasons, ranks and what is left", async () => {
     assert.match(await rejected.locator("details").innerText(), /unknown_clip and \d+ more.*beside their lines/s);
     const quotas = page.locator("section[aria-label='Selection'] .quotas tbody tr", { hasText: "digits-20" });
     assert.match(await quotas.innerText(), /spring\s+3 of 3\s+no limit/);
+    await page.route(/\/adversarial-text\/quotas\?/, async (route) => {
+      const quotas = await (await route.fetch()).json();
+      assert.deepEqual(quotas.allowances.map(({ kind }) => kind), ["examples"]); // of an annotator
+      await route.fulfill({ json: { ...quotas, allowances: quotas.allowances.map((of) => ({ ...of, n_used: 3, n_left: of.limit - 3 })) } });
+    });
+    await page.reload();
+    await page.waitForSelector(".allowances");
+    assert.match(await page.locator("section[aria-label='Adversarial text'] .allowances").innerText(), /^Left today: [\d,]+ of [\d,]+ examples\. A day ends /);
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run());
     assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);

@@ -1,6 +1,6 @@
 //! `dataperf submitter list` and `identical`: who submits, how much, and the same file twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use clap::Args;
@@ -8,18 +8,21 @@ use clap::builder::PossibleValuesParser;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards};
 use dataperf::{Digest, Ending, SubmissionId};
+use dataperf_hosted::{DailyAllowance, daily_allowances};
 use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known;
 use crate::output::{align_right, score, table};
+use crate::registry::descriptor;
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dataperf submitter list speech-selection --local\n  dataperf submitter list --format csv > submitters.csv\n\n\
-    What is left is counted for uploads of this moment, in the rounds that are open now."
+    What is left is counted for uploads of this moment, in the rounds that are open now, and of daily allowances for today in UTC. \
+    `same file as` names who else has handed in one of the submitter's files; `dataperf submitter identical` lists the files."
 )]
 pub(crate) struct ListArgs {
     /// The benchmark; all of them, when left out
@@ -77,25 +80,74 @@ fn in_words(quota: &Value) -> String {
     )
 }
 
+/// What is left today of a daily allowance.
+fn left_today(allowance: &Value) -> String {
+    format!(
+        "{}: {} of {} today",
+        allowance["title"].as_str().unwrap_or_default(),
+        allowance["left"],
+        allowance["limit"]
+    )
+}
+
+/// What the overviews of a benchmark's submitters have in common.
+struct Known<'a> {
+    cloud: &'a Cloud,
+    benchmark: &'a str,
+    challenge: Option<Challenge>,
+    leaderboards: Vec<String>,
+    allowances: Vec<DailyAllowance>,
+}
+
+impl Known<'_> {
+    /// What is left of a submitter's daily allowances; those of validators only for these.
+    async fn left_of_allowances(&self, submitter: &str) -> Result<Vec<Value>> {
+        let (table, at) = (self.cloud.leaderboards(), now());
+        let mut left = Vec::with_capacity(self.allowances.len());
+        for one in &self.allowances {
+            if one.is_of_validators && !table.is_rater(self.benchmark, submitter).await? {
+                continue;
+            }
+            let n_used = table
+                .n_taken_of_day(self.benchmark, submitter, one.counted_as, at)
+                .await?;
+            left.push(json!({ "kind": one.kind, "title": one.title, "limit": one.limit,
+                              "left": one.limit.saturating_sub(n_used) }));
+        }
+        Ok(left)
+    }
+}
+
+/// A submitter's uploads with the digests of their files, as far as these were read.
+async fn files(cloud: &Cloud, benchmark: &str, history: &[Entry]) -> Result<BTreeMap<SubmissionId, Digest>> {
+    let ids: Vec<SubmissionId> = history.iter().map(|entry| entry.id.clone()).collect();
+    let receipts = cloud.leaderboards().receipts(benchmark, &ids).await?;
+    let digests = receipts.into_iter().filter_map(|(id, receipt)| {
+        let artifact = receipt.verdict.artifact?;
+        Some((id, artifact))
+    });
+    Ok(digests.collect())
+}
+
 /// Everything about one submitter of a benchmark.
-async fn overview(
-    cloud: &Cloud,
-    benchmark: &str,
-    submitter: &str,
-    challenge: Option<&Challenge>,
-    leaderboards: &[String],
-) -> Result<Value> {
+async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<Value> {
+    let Known {
+        cloud,
+        benchmark,
+        challenge,
+        leaderboards,
+        ..
+    } = of;
     let table = cloud.leaderboards();
-    let history = known::uploads(cloud, benchmark, submitter, usize::MAX, false).await?;
     let n = |ending: Option<Ending>| history.iter().filter(|entry| entry.ending == ending).count();
     let mut quotas = Vec::new();
     for leaderboard in leaderboards {
-        let terms = Terms::of(challenge, leaderboard, submitter, now());
+        let terms = Terms::of(challenge.as_ref(), leaderboard, submitter, now());
         if terms.limits.is_none() || terms.refusal.is_some() {
             continue;
         }
         let board = Board {
-            benchmark: benchmark.to_owned(),
+            benchmark: (*benchmark).to_owned(),
             leaderboard: leaderboard.clone(),
             round: terms.round.clone(),
         };
@@ -109,8 +161,46 @@ async fn overview(
                "n_failed": n(Some(Ending::Failed)), "n_unfinished": n(None),
                "n_withdrawn": history.iter().filter(is_withdrawn).count(),
                "last_upload": history.iter().map(|entry| entry.received_at).max(),
-               "is_baseline": history.iter().any(|entry| entry.is_baseline), "quotas": quotas }),
+               "is_baseline": history.iter().any(|entry| entry.is_baseline), "quotas": quotas,
+               "allowances": of.left_of_allowances(submitter).await? }),
     )
+}
+
+/// Everything about all submitters of a benchmark, with who has handed in a file that another one has handed in, too.
+async fn overviews(cloud: &Cloud, benchmark: &str) -> Result<Vec<Value>> {
+    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+    let challenge = Challenge::current(&datasets, &table, benchmark).await?;
+    let allowances = daily_allowances(&datasets, descriptor(benchmark)?, challenge.as_ref(), now()).await?;
+    let known = Known {
+        cloud,
+        benchmark,
+        challenge,
+        leaderboards: known::Known::of(cloud, benchmark).await?.leaderboards(),
+        allowances,
+    };
+    let (mut documents, mut owners) = (Vec::new(), BTreeMap::<Digest, BTreeSet<String>>::new());
+    for submitter in known::submitters(cloud, benchmark).await? {
+        let history = known::uploads(cloud, benchmark, &submitter, usize::MAX, false).await?;
+        documents.push(overview(&known, &submitter, &history).await?);
+        for artifact in files(cloud, benchmark, &history).await?.into_values() {
+            owners.entry(artifact).or_default().insert(submitter.clone());
+        }
+    }
+    let mut others: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for owners in owners.values().filter(|owners| owners.len() > 1) {
+        for own in owners {
+            let of_others = owners.iter().filter(|other| *other != own);
+            others
+                .entry(own)
+                .or_default()
+                .extend(of_others.map(String::as_str));
+        }
+    }
+    for document in &mut documents {
+        let own = document["submitter"].as_str().unwrap_or_default();
+        document["same_file_as"] = json!(others.remove(own).unwrap_or_default());
+    }
+    Ok(documents)
 }
 
 pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
@@ -119,12 +209,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
     let benchmarks = all.filter(|id| args.benchmark.as_ref().is_none_or(|only| only == id));
     let mut documents = Vec::new();
     for benchmark in benchmarks {
-        let challenge = Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await?;
-        let leaderboards = known::Known::of(&cloud, benchmark).await?.leaderboards();
-        for submitter in known::submitters(&cloud, benchmark).await? {
-            let of_one = overview(&cloud, benchmark, &submitter, challenge.as_ref(), &leaderboards);
-            documents.push(of_one.await?);
-        }
+        documents.extend(overviews(&cloud, benchmark).await?);
     }
     let columns = [
         "benchmark",
@@ -138,6 +223,8 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
         "last_upload",
         "is_baseline",
         "quotas",
+        "allowances",
+        "same_file_as",
     ];
     print_rows(&documents, &columns, format, || {
         if documents.is_empty() {
@@ -155,10 +242,15 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
             "withdrawn",
             "last upload",
             "left",
+            "same file as",
         ]);
         for document in &documents {
-            let quotas = document["quotas"].as_array().into_iter().flatten();
-            let quotas: Vec<String> = quotas.map(in_words).collect();
+            let list = |name: &str| document[name].as_array().into_iter().flatten();
+            let left = list("quotas")
+                .map(in_words)
+                .chain(list("allowances").map(left_today));
+            let left: Vec<String> = left.collect();
+            let others: Vec<&str> = list("same_file_as").filter_map(Value::as_str).collect();
             let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
             let count = |name: &str| document[name].to_string();
             lines.add_row([
@@ -171,7 +263,8 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
                 count("n_unfinished"),
                 count("n_withdrawn"),
                 text("last_upload"),
-                quotas.join("\n"),
+                left.join("\n"),
+                others.join("\n"),
             ]);
         }
         (2..8).for_each(|column| align_right(&mut lines, column));
@@ -183,23 +276,18 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
 
 pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
-    let table = cloud.leaderboards();
-    let mut files: BTreeMap<Digest, Vec<Entry>> = BTreeMap::new();
+    let mut by_file: BTreeMap<Digest, Vec<Entry>> = BTreeMap::new();
     for submitter in known::submitters(&cloud, benchmark).await? {
         let history = known::uploads(&cloud, benchmark, &submitter, usize::MAX, false).await?;
-        let ids: Vec<SubmissionId> = history.iter().map(|entry| entry.id.clone()).collect();
-        let receipts = table.receipts(benchmark, &ids).await?;
+        let artifacts = files(&cloud, benchmark, &history).await?;
         for entry in history {
-            let artifact = receipts
-                .get(&entry.id)
-                .and_then(|receipt| receipt.verdict.artifact);
-            if let Some(artifact) = artifact {
-                files.entry(artifact).or_default().push(entry);
+            if let Some(artifact) = artifacts.get(&entry.id) {
+                by_file.entry(*artifact).or_default().push(entry);
             }
         }
     }
     let mut documents = Vec::new();
-    for (artifact, mut entries) in files.into_iter().filter(|(_, entries)| entries.len() > 1) {
+    for (artifact, mut entries) in by_file.into_iter().filter(|(_, entries)| entries.len() > 1) {
         entries.sort_by(|a, b| a.time_order().cmp(&b.time_order()));
         let by_several = entries
             .iter()
@@ -237,7 +325,7 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
             println!("{benchmark}: no file was handed in{by}");
             return Ok(());
         }
-        let mut lines = self::table(&[
+        let mut lines = table(&[
             "file",
             "by several",
             "submitter",

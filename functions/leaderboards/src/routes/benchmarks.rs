@@ -1,6 +1,6 @@
 //! The benchmarks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -11,7 +11,7 @@ use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf_aws::{Table, now};
-use dataperf_hosted::HOSTED;
+use dataperf_hosted::{HOSTED, max_bytes};
 use futures_util::future::try_join_all;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -34,6 +34,10 @@ struct Summary {
     id: &'static str,
     /// One line about it.
     about: &'static str,
+    /// Whether people compete on what a frozen model is trained with, and not by fooling models or with models of their own.
+    has_frozen_model: bool,
+    /// Whether what is scored are files, and not what people decide about the lines of files.
+    has_files: bool,
     /// Which scores are better.
     direction: Direction,
     /// The least and the greatest score there can be.
@@ -141,8 +145,11 @@ struct Submitting {
     /// What stands in the leaderboard's place, where files are of several kinds; empty where they are of one.
     #[schema(example = json!([]))]
     kinds: &'static [&'static str],
-    /// The largest file that is read at all.
+    /// The largest file that is read at all, of whatever kind.
     max_bytes: u64,
+    /// The largest file of each kind; empty where files are of one.
+    #[schema(example = json!({}))]
+    max_bytes_of_kinds: BTreeMap<&'static str, u64>,
     /// The forms that a file may have, of `json`, `jsonl`, `csv` and `zip`.
     #[schema(example = json!(["json"]))]
     forms: &'static [&'static str],
@@ -183,6 +190,8 @@ async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Pr
     let summary = Summary {
         id: facts.id,
         about: facts.about,
+        has_files: facts.kinds.is_empty(),
+        has_frozen_model: facts.kinds.is_empty() && !facts.only_programs,
         direction: match facts.direction {
             dataperf::Direction::HigherIsBetter => Direction::HigherIsBetter,
             dataperf::Direction::LowerIsBetter => Direction::LowerIsBetter,
@@ -312,6 +321,11 @@ pub(super) async fn one(
         key: format!("{}/{place}/SUBMITTER/FILE", facts.id),
         kinds: facts.kinds,
         max_bytes: facts.max_artifact_bytes,
+        max_bytes_of_kinds: facts
+            .kinds
+            .iter()
+            .map(|kind| (*kind, max_bytes(facts, kind)))
+            .collect(),
         forms: facts.forms,
         only_programs: facts.only_programs,
         uploads: UPLOADS,

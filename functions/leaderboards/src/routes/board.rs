@@ -239,18 +239,8 @@ pub(super) async fn board(
             row.spread = spreads.remove(&row.submission);
         }
     }
-    if !facts.columns.is_empty() {
-        let mut numbers = numbers(&app, facts, &lines).await?;
-        for row in &mut rows {
-            row.metrics = numbers.remove(&row.submission).unwrap_or_default();
-        }
-    }
-    let names: Vec<&str> = facts
-        .columns
-        .iter()
-        .flat_map(|column| column.metrics)
-        .copied()
-        .collect();
+    fill_columns(&app, facts, &lines, &mut rows).await?;
+    let names: Vec<&str> = Column::names(facts.columns).collect();
     let numbers = |row: &Row| -> Vec<Option<f64>> {
         names.iter().map(|name| row.metrics.get(*name).copied()).collect()
     };
@@ -332,19 +322,24 @@ pub(super) async fn must_exist(
     Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
 }
 
-/// The numbers of the board's columns, by the submission that stands in the row. They are shown at every level.
-async fn numbers(
+/// Reads the numbers of the board's columns, which are in the receipts of what stands there and are shown at every level.
+async fn fill_columns(
     app: &App,
     facts: &Descriptor,
-    rows: &[BoardRow],
-) -> Result<BTreeMap<String, BTreeMap<String, f64>>, Problem> {
-    let ids: Vec<SubmissionId> = rows.iter().map(|row| row.entry.id.clone()).collect();
+    lines: &[BoardRow],
+    rows: &mut [Row],
+) -> Result<(), Problem> {
+    if facts.columns.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<SubmissionId> = lines.iter().map(|line| line.entry.id.clone()).collect();
     let receipts = app.table().await.receipts(facts.id, &ids).await?;
-    let numbers = |(id, receipt): (SubmissionId, Receipt)| {
-        let numbers = Column::numbers(facts.columns, &receipt.verdict.metrics);
-        (id.to_string(), numbers)
-    };
-    Ok(receipts.into_iter().map(numbers).collect())
+    for (line, row) in lines.iter().zip(rows) {
+        if let Some(receipt) = receipts.get(&line.entry.id) {
+            row.metrics = Column::numbers(facts.columns, &receipt.verdict.metrics);
+        }
+    }
+    Ok(())
 }
 
 /// How the scores of some rows spread, by id: of those of which the caller sees that. Rows that do not say it themselves are

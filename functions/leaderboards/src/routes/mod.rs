@@ -3,6 +3,7 @@
 mod benchmarks;
 mod board;
 mod contexts;
+mod difference;
 mod files;
 mod history;
 mod keys;
@@ -12,6 +13,7 @@ mod picture;
 mod quotas;
 mod retirement;
 mod rounds;
+mod scored_files;
 mod series;
 mod submission;
 mod token;
@@ -80,10 +82,12 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(picture::picture))
                 .routes(routes!(kit::kit))
                 .routes(routes!(series::series))
+                .routes(routes!(scored_files::scored_files))
                 .routes(routes!(retirement::retirement))
                 .routes(routes!(history::history))
                 .routes(routes!(submission::one))
                 .routes(routes!(submission::figures))
+                .routes(routes!(difference::difference))
                 .routes(routes!(files::receipt))
                 .routes(routes!(files::artifact))
                 .routes(routes!(files::image))

@@ -2,10 +2,11 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::SubmitterName;
-use dataperf::challenge::Terms;
+use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
+use dataperf::{Descriptor, SubmitterName, Timestamp};
 use dataperf_aws::now;
+use dataperf_hosted::daily_allowances;
 use dataperf_http::Problem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -25,6 +26,21 @@ struct Quotas {
     submitter: String,
     /// Each leaderboard in force.
     leaderboards: Vec<Quota>,
+    /// What the benchmark itself allows each submitter on a day, whatever rounds limit; empty where it allows as much as one likes.
+    allowances: Vec<OfDay>,
+}
+
+/// What is left today of something that the benchmark itself counts.
+#[derive(Serialize, ToSchema)]
+struct OfDay {
+    /// What is counted.
+    #[schema(example = "examples")]
+    kind: &'static str,
+    /// The same in words, in the plural.
+    #[schema(example = "examples")]
+    title: &'static str,
+    #[serde(flatten)]
+    allowance: Allowance,
 }
 
 /// What is left on one leaderboard.
@@ -129,10 +145,39 @@ pub(super) async fn quotas(
             together: if is_limited { together } else { Vec::new() },
         });
     }
+    let allowances = allowances(&app, facts, challenge.as_ref(), submitter.as_str(), at).await?;
     let document = Quotas {
         benchmark,
         submitter: submitter.into(),
         leaderboards: quotas,
+        allowances,
     };
     Ok(wishes.json(&caller, &document))
+}
+
+/// What is left of a submitter's daily allowances; those of validators only for these.
+async fn allowances(
+    app: &App,
+    facts: &Descriptor,
+    challenge: Option<&Challenge>,
+    submitter: &str,
+    at: Timestamp,
+) -> Result<Vec<OfDay>, Problem> {
+    let daily = daily_allowances(&app.datasets().await, facts, challenge, at).await?;
+    let table = app.table().await;
+    let mut found = Vec::with_capacity(daily.len());
+    for one in daily {
+        if one.is_of_validators && !table.is_rater(facts.id, submitter).await? {
+            continue;
+        }
+        let n_used = table
+            .n_taken_of_day(facts.id, submitter, one.counted_as, at)
+            .await?;
+        found.push(OfDay {
+            kind: one.kind,
+            title: one.title,
+            allowance: Allowance::of(one.limit, n_used, Some(at.next_day().to_string())),
+        });
+    }
+    Ok(found)
 }

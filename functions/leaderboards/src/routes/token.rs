@@ -9,7 +9,6 @@ use dataperf_http::{Problem, token as sent};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::validation;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
@@ -50,7 +49,7 @@ pub(super) async fn token(
     let mut is_rater = Vec::new();
     if let Holder::Submitter(name) = &issued.holder {
         for facts in HOSTED.iter().filter(|facts| facts.collects.is_some()) {
-            if validation::is_rater(&app.table().await, facts.id, name.as_str()).await? {
+            if app.table().await.is_rater(facts.id, name.as_str()).await? {
                 is_rater.push(facts.id.to_owned());
             }
         }

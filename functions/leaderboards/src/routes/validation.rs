@@ -46,12 +46,6 @@ struct Next {
     rules: Value,
 }
 
-/// Whether the caller is a validator, by its name.
-pub(super) async fn is_rater(table: &Table, benchmark: &str, name: &str) -> Result<bool, Problem> {
-    let role = Key::new(format!("{benchmark}#rater#{name}"), "role");
-    Ok(table.item(role).await?.is_some())
-}
-
 /// The validator who asks, and what items are called.
 async fn validator(
     app: &App,
@@ -75,7 +69,7 @@ async fn validator(
             ));
         }
     };
-    if !is_rater(&app.table().await, facts.id, name.as_str()).await? {
+    if !app.table().await.is_rater(facts.id, name.as_str()).await? {
         return Err(Problem::not_yours(format!(
             "`{name}` is no validator of `{}`: the organizer names validators with `dataperf submitter add NAME {} --rater`",
             facts.id, facts.id
@@ -134,25 +128,18 @@ pub(super) async fn next(
     }
     let challenge = catalogue::challenge(&app, &benchmark).await?;
     let rules = rules(&app, facts, challenge.as_ref(), found.as_ref()).await?;
-    let at = now();
     let limit = rules
         .pointer("/validation/verdicts_a_day")
         .and_then(Value::as_u64);
-    let day = Key::new(
-        format!("{benchmark}#quota#{name}"),
-        format!("verdicts#{}", at.day()),
-    );
-    let taken = table.item(day).await?;
-    let n_taken: Option<u64> = taken
-        .map(|item| Reader { item: &item }.number("n_taken"))
-        .transpose()?
-        .flatten();
+    let n_taken = table
+        .n_taken_of_day(&benchmark, name.as_str(), "verdicts", now())
+        .await?;
     let document = Next {
         benchmark,
         kind: kind.into(),
         item: found.as_ref().map(shown),
         n_more,
-        n_left_today: limit.map(|limit| limit.saturating_sub(n_taken.unwrap_or_default())),
+        n_left_today: limit.map(|limit| limit.saturating_sub(n_taken)),
         rules,
     };
     Ok(wishes.json(&caller, &document))

@@ -1,0 +1,34 @@
+//! What is counted by the day, and how large files may be.
+
+use dataperf_collection::{DailyAllowance, LineItem};
+
+use crate::Kind;
+use crate::artifacts::{GenerationRequest, Submission, Verdict};
+use crate::configuration::Parameters;
+
+/// Under which word the table counts a submitter's sets of images.
+const SETS: &str = "day";
+
+impl Parameters {
+    /// What somebody may have on a day.
+    pub fn daily_allowances(&self) -> Vec<DailyAllowance> {
+        vec![DailyAllowance {
+            kind: "sets",
+            title: "sets of images",
+            counted_as: SETS,
+            limit: self.sets_a_day.into(),
+            is_of_validators: false,
+        }]
+    }
+}
+
+impl Kind {
+    /// The largest file of this kind that is read at all, in bytes.
+    pub fn max_bytes(self) -> u64 {
+        match self {
+            Self::Generate => GenerationRequest::MAX_BYTES,
+            Self::Submit => Submission::MAX_BYTES,
+            Self::Verdict => Verdict::MAX_BYTES,
+        }
+    }
+}

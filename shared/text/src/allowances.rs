@@ -1,0 +1,44 @@
+//! What is counted by the day, and how large files may be.
+
+use dataperf_collection::{DailyAllowance, LineItem};
+
+use crate::configuration::Parameters;
+use crate::hosted::Kind;
+use crate::lines::{Example, Verdict};
+
+/// Under which word the table counts an annotator's examples.
+pub const EXAMPLES: &str = "examples";
+/// Under which word it counts a validator's verdicts.
+pub const VERDICTS: &str = "verdicts";
+
+impl Parameters {
+    /// What somebody may have on a day.
+    pub fn daily_allowances(&self) -> Vec<DailyAllowance> {
+        vec![
+            DailyAllowance {
+                kind: EXAMPLES,
+                title: "examples",
+                counted_as: EXAMPLES,
+                limit: self.examples_a_day.into(),
+                is_of_validators: false,
+            },
+            DailyAllowance {
+                kind: VERDICTS,
+                title: "verdicts",
+                counted_as: VERDICTS,
+                limit: self.validation.verdicts_a_day.into(),
+                is_of_validators: true,
+            },
+        ]
+    }
+}
+
+impl Kind {
+    /// The largest file of this kind that is read at all, in bytes.
+    pub fn max_bytes(self) -> u64 {
+        match self {
+            Self::Submit => Example::MAX_BYTES,
+            Self::Verdict => Verdict::MAX_BYTES,
+        }
+    }
+}
