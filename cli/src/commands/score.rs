@@ -33,7 +33,7 @@ const MAX_HASHED_BYTES: u64 = 256 << 20;
 #[command(
     after_help = "Example: dataperf validate speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json\n         \
     dataperf validate adversarial-text --leaderboard nli --dataset kit/ my-examples.jsonl\n\nWhere lines are collected, each has the outcome \
-    that follows from the rules; the exit code is 2 where any of them would be rejected, and what only the cloud knows is listed."
+    that follows from the rules; the exit code is 2 where any of them would be rejected, and text and JSON list what only the cloud knows."
 )]
 pub(crate) struct ArtifactArgs {
     /// The benchmark
@@ -159,6 +159,7 @@ fn validate_lines(
     let verdict = match read(artifact, about.max_artifact_bytes)? {
         Artifact::Bytes(file) => extension.verdict(directory, &opened, of, &file)?,
         Artifact::TooLarge { n_bytes } => {
+            extension.verdict(directory, &opened, of, b"")?; // an unknown name is a wrong call, whatever the file
             let rejection = too_large(about.max_artifact_bytes, n_bytes);
             Verdict::rejected(about.id, of, Some(opened.digest), None, &rejection)
         }

@@ -2,7 +2,7 @@
 //! nothing away, duplicates, leases on what costs money, what validators agree on and how far, whom and what the organizer has
 //! disqualified, and how a submitter stands.
 //!
-//! It knows nothing of what is collected: Adversarial Nibbler stands on it. Like the crate `dataperf`, it knows no cloud, no clock, no
+//! It knows nothing of what is collected: Adversarial Nibbler and Adversarial Text stand on it. Like the crate `dataperf`, it knows no cloud, no clock, no
 //! environment and no file system.
 
 pub mod agreement;

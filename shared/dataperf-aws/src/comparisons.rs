@@ -282,6 +282,10 @@ impl Comparer {
         if from.is_none_or(|from| from > at) {
             return Ok(());
         }
+        let before = Pairs::read(results, board).await?;
+        if before.is_some_and(|before| before.compared_at > at) {
+            return Ok(()); // somebody who compared it later was faster
+        }
         found.rows.retain(|row| row.entry.dataset == found.dataset);
         found.rows.truncate(PAIRED_ROWS);
         // of a large board only the heads were read

@@ -172,7 +172,7 @@ async fn checked<B: Benchmark>(
 /// The rejection of an artifact that is larger than the `limit` up to which it is read.
 pub fn too_large(limit: u64, n_bytes: u64) -> Rejection {
     let message = format!(
-        "the file has {n_bytes} bytes, the limit is {limit}: send the submission only, without embeddings or padding"
+        "the file has {n_bytes} bytes, the limit is {limit}: leave out what the format does not ask for, or send lines in several files"
     );
     Reason::over("too_large", "", limit, n_bytes, message).into()
 }

@@ -164,37 +164,23 @@ impl Pairs {
         Some(between)
     }
 
-    /// Those of a board; `None` where none were written.
+    /// Those of a board; `None` where none were written, and where the object has another form: it is written again then.
     ///
     /// # Errors
-    /// [`PortError`], also when the object has another form.
+    /// [`PortError`] when the object can't be read.
     pub async fn read(results: &dyn Bucket, board: &Board) -> Result<Option<Self>, PortError> {
-        let key = Self::key(board);
-        let malformed = |why: String| PortError::Malformed {
-            what: format!("`{key}` of the results bucket"),
-            why,
+        let Got::Object(object) = results.get(&Self::key(board), None, MAX_BYTES).await? else {
+            return Ok(None);
         };
-        let object = match results.get(&key, None, MAX_BYTES).await? {
-            Got::Missing => return Ok(None),
-            Got::TooLarge { n_bytes } => {
-                return Err(malformed(format!(
-                    "it has {n_bytes} bytes, more than {MAX_BYTES}"
-                )));
-            }
-            Got::Object(object) => object,
-        };
-        let read: Self =
-            serde_json::from_slice(&object.bytes).map_err(|error| malformed(error.to_string()))?;
-        let n = read.rows.len();
+        let read = serde_json::from_slice::<Self>(&object.bytes).ok();
+        Ok(read.filter(Self::is_whole))
+    }
+
+    /// Whether there is a pair for every two rows, in the form written today.
+    fn is_whole(&self) -> bool {
+        let n = self.rows.len();
         let n_pairs = n * n.saturating_sub(1) / 2;
-        if read.schema != Self::SCHEMA || (read.why_none.is_none() && read.differences.len() != n_pairs) {
-            return Err(malformed(format!(
-                "its schema is {}, with {} pairs of {n} rows",
-                read.schema,
-                read.differences.len()
-            )));
-        }
-        Ok(Some(read))
+        self.schema == Self::SCHEMA && (self.why_none.is_some() || self.differences.len() == n_pairs)
     }
 
     /// The object that is stored.

@@ -21,6 +21,11 @@ for what, ids in words.items():
 
 # %%
 PROMPTS = ["a horse lying in ketchup", "a red ladder that leans on a red door"]
+if rules["languages"] and "eng" not in rules["languages"]:
+    print(f"write prompts of your own: English is not among {', '.join(rules['languages'])}")
+for prompt in PROMPTS:
+    if not rules["min_prompt_chars"] <= len(prompt) <= rules["max_prompt_chars"]:
+        print(f"{prompt!r} has {len(prompt)} characters, which is against the rules")
 
 # %% [markdown]
 # ## The pairs

@@ -22,10 +22,12 @@ pub struct KnownRules {
     pub dataset: Digest,
 }
 
+/// The longest text where the data set does not say it, which those of earlier versions don't.
+const UNKNOWN_LENGTH: usize = usize::MAX;
+
 impl Parameters {
     /// A configuration with the rules that participants may know: nobody makes images for it, and it denies nothing.
     pub fn configuration(&self) -> Configuration {
-        let usual = Validation::default();
         Configuration {
             vocabulary: self.vocabulary.clone(),
             prompt: PromptRules {
@@ -40,7 +42,7 @@ impl Parameters {
             },
             validation: Validation {
                 raters: self.raters,
-                max_text_chars: self.max_text_chars.unwrap_or(usual.max_text_chars),
+                max_text_chars: self.max_text_chars.unwrap_or(UNKNOWN_LENGTH),
             },
             embedding: self.embedding,
             near_duplicate_from: self.near_duplicate_from,
@@ -105,6 +107,10 @@ impl KnownRules {
             let denied =
                 "whether a prompt has a word that the organizer denies: participants don't have the list";
             not_checked.insert(0, denied.to_owned());
+        }
+        if kind != Kind::Generate && self.configuration.validation.max_text_chars == UNKNOWN_LENGTH {
+            let length = "how long a rewrite or notes are: the data set was imported before kits said it";
+            not_checked.insert(0, length.to_owned());
         }
         Offline {
             benchmark: BENCHMARK,

@@ -52,7 +52,7 @@ def fitting(lines):
 
 
 if task["needs_context"]:
-    lines = fitting(example(context) for context in own[:N_EXAMPLES])
+    lines = fitting(example(context) for context in own)[:N_EXAMPLES]
 else:
     texts = TEXTS[LEADERBOARD] if takes_english else []
     lines = fitting({"task": LEADERBOARD, "text": text, "label": label} for text, label in texts)

@@ -166,6 +166,9 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
     )
 }
 
+/// Others who have handed in the same file that are named; `dataperf submitter identical` has all.
+const MOST_NAMED: usize = 5;
+
 /// Everything about all submitters of a benchmark, with who has handed in a file that another one has handed in, too.
 async fn overviews(cloud: &Cloud, benchmark: &str) -> Result<Vec<Value>> {
     let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
@@ -189,16 +192,16 @@ async fn overviews(cloud: &Cloud, benchmark: &str) -> Result<Vec<Value>> {
     let mut others: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for owners in owners.values().filter(|owners| owners.len() > 1) {
         for own in owners {
+            let of_own = others.entry(own).or_default();
             let of_others = owners.iter().filter(|other| *other != own);
-            others
-                .entry(own)
-                .or_default()
-                .extend(of_others.map(String::as_str));
+            // of a file that everybody has, such as a kit's example, a few names are enough
+            of_own.extend(of_others.map(String::as_str).take(MOST_NAMED));
         }
     }
     for document in &mut documents {
         let own = document["submitter"].as_str().unwrap_or_default();
-        document["same_file_as"] = json!(others.remove(own).unwrap_or_default());
+        let named = others.remove(own).unwrap_or_default().into_iter();
+        document["same_file_as"] = json!(named.take(MOST_NAMED).collect::<Vec<_>>());
     }
     Ok(documents)
 }

@@ -79,8 +79,10 @@ pub(super) async fn difference(
     let dataset = scored_with(challenge.as_ref(), &board, &one);
     must_be_shown(challenge.as_ref(), &board, dataset)?;
     let pairs = Pairs::read(&app.results().await, &board).await?;
-    let pairs = pairs.filter(|pairs| pairs.dataset == dataset);
     let pairs = pairs.ok_or_else(|| not_compared(&board))?;
+    if pairs.dataset != dataset {
+        return Err(other_dataset(&board));
+    }
     let between = pairs.between(&one.id, &other.id).ok_or_else(|| {
         let detail = format!(
             "differences are published of the first {PAIRED_ROWS} rows of a board, and one of the two is not among them: the organizer \
@@ -181,7 +183,7 @@ fn must_be_shown(
         None => Err(refused(
             "never_shown",
             format!(
-                "differences are shown of boards of a round that has a close, and this board has none: {organizers}"
+                "differences are shown of boards of a round that has a close, when no round without one uses the same data: {organizers}"
             ),
         )),
         Some(from) if from > dataperf_aws::now() => Err(refused(
@@ -192,6 +194,15 @@ fn must_be_shown(
         )),
         Some(_) => Ok(()),
     }
+}
+
+fn other_dataset(board: &Board) -> Problem {
+    let detail = format!(
+        "the differences of the board `{}` of the round `{}` are those of another data set: where it has just been scored again, ask again \
+         in an hour; where the data set of these two was retired, the organizer has their difference by `dataperf leaderboard compare`",
+        board.leaderboard, board.round
+    );
+    Problem::not_found("other_dataset", "submission", detail)
 }
 
 fn not_compared(board: &Board) -> Problem {

@@ -462,6 +462,7 @@ impl Challenge {
                 || other.may_use(dataset)
                 || (round.dataset.is_some() && other.may_use(round.dataset))
                 || (other.dataset.is_none() && other.has(&board.leaderboard))
+                || (dataset.is_some() && other.final_dataset == dataset)
         };
         let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
         let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
@@ -566,6 +567,25 @@ mod tests {
         assert_eq!(
             shown(&silent, ("en-25", "open"), b"d", after),
             (Feedback::Score, false)
+        );
+    }
+
+    #[test]
+    fn a_final_data_set_of_two_rounds_is_shown_when_the_last_has_closed() {
+        let (own, last) = (|id: &str| Digest::of(id.as_bytes()), Digest::of(b"last"));
+        let round = |id: &str, month: u8| {
+            json!({ "id": id, "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "dataset": own(id), "final": last,
+                    "closes": format!("2026-0{month}-05T00:00:00Z") })
+        };
+        let challenge =
+            json!({ "schema": 1, "title": "t", "rounds": [round("spring", 4), round("summer", 7)] });
+        let at = |month: u8| {
+            let at = format!("2026-0{month}-05T00:00:00Z");
+            shown(&challenge, ("en-25", "spring.final"), b"last", &at).0
+        };
+        assert_eq!(
+            [at(4), at(6), at(7)],
+            [Feedback::Score, Feedback::Score, Feedback::Full]
         );
     }
 
