@@ -25,6 +25,8 @@ use crate::writer::DatasetWriter;
 const GROUP_NUMBERS: usize = 4 << 20;
 /// Texts of more characters are no fields of `NumPy`'s records, where each takes as much room as the longest.
 const MOST_CHARS: usize = 64;
+/// An element of a list.
+const ELEMENT: &str = "element";
 /// The column of a row's numbers.
 const FEATURES: &str = "features";
 
@@ -118,6 +120,8 @@ pub enum Values {
     MaybeReal(Vec<Option<f64>>),
     /// Yes or no, where that is known.
     MaybeFlag(Vec<Option<bool>>),
+    /// Several words a row, or none.
+    Words(Vec<Vec<String>>),
 }
 
 impl Values {
@@ -132,6 +136,7 @@ impl Values {
             Self::MaybeWhole(values) => values.len(),
             Self::MaybeReal(values) => values.len(),
             Self::MaybeFlag(values) => values.len(),
+            Self::Words(values) => values.len(),
         }
     }
 
@@ -144,16 +149,20 @@ impl Values {
             Self::MaybeWhole(values) => text(values[row]),
             Self::MaybeReal(values) => text(values[row]),
             Self::MaybeFlag(values) => text(values[row]),
+            Self::Words(values) => values[row].join(" "),
         }
     }
 
     fn is_optional(&self) -> bool {
-        !matches!(self, Self::Text(_) | Self::Whole(_) | Self::Real(_))
+        !matches!(
+            self,
+            Self::Text(_) | Self::Whole(_) | Self::Real(_) | Self::Words(_)
+        )
     }
 
     fn physical(&self) -> Physical {
         match self {
-            Self::Text(_) | Self::MaybeText(_) => Physical::BYTE_ARRAY,
+            Self::Text(_) | Self::MaybeText(_) | Self::Words(_) => Physical::BYTE_ARRAY,
             Self::Whole(_) | Self::MaybeWhole(_) => Physical::INT64,
             Self::Real(_) | Self::MaybeReal(_) => Physical::DOUBLE,
             Self::MaybeFlag(_) => Physical::BOOLEAN,
@@ -224,16 +233,32 @@ fn schema(fields: Vec<TypePtr>) -> ParquetResult<TypePtr> {
 
 /// A column in a file's schema.
 fn field((name, values): &(String, Values)) -> ParquetResult<TypePtr> {
-    let is_text = matches!(values, Values::Text(_) | Values::MaybeText(_));
+    let is_list = matches!(values, Values::Words(_));
+    let is_text = is_list || matches!(values, Values::Text(_) | Values::MaybeText(_));
     let repetition = if values.is_optional() {
         Repetition::OPTIONAL
     } else {
         Repetition::REQUIRED
     };
-    let field = Type::primitive_type_builder(name, values.physical())
+    let field = Type::primitive_type_builder(if is_list { ELEMENT } else { name }, values.physical())
         .with_repetition(repetition)
         .with_logical_type(is_text.then_some(LogicalType::String));
-    field.build().map(Arc::new)
+    let field = field.build().map(Arc::new)?;
+    if is_list { list_of(name, field) } else { Ok(field) }
+}
+
+/// A column whose rows have several elements each.
+fn list_of(name: &str, element: TypePtr) -> ParquetResult<TypePtr> {
+    let list = Type::group_type_builder("list")
+        .with_repetition(Repetition::REPEATED)
+        .with_fields(vec![element])
+        .build()?;
+    Type::group_type_builder(name)
+        .with_repetition(Repetition::REQUIRED)
+        .with_logical_type(Some(LogicalType::List))
+        .with_fields(vec![Arc::new(list)])
+        .build()
+        .map(Arc::new)
 }
 
 /// A table's files, for people.
@@ -319,9 +344,8 @@ impl KitTable {
                 Values::MaybeText(_)
                 | Values::MaybeWhole(_)
                 | Values::MaybeReal(_)
-                | Values::MaybeFlag(_) => {
-                    return None;
-                }
+                | Values::MaybeFlag(_)
+                | Values::Words(_) => return None,
             };
             Some((name.clone(), kind))
         };
@@ -410,19 +434,10 @@ impl KitTable {
     fn schema(&self, element: Option<Element>) -> ParquetResult<TypePtr> {
         let mut fields: Vec<TypePtr> = self.columns.iter().map(field).collect::<ParquetResult<_>>()?;
         if let Some(element) = element {
-            let number = Type::primitive_type_builder("element", element.physical())
+            let number = Type::primitive_type_builder(ELEMENT, element.physical())
                 .with_repetition(Repetition::REQUIRED)
                 .build()?;
-            let list = Type::group_type_builder("list")
-                .with_repetition(Repetition::REPEATED)
-                .with_fields(vec![Arc::new(number)])
-                .build()?;
-            let features = Type::group_type_builder(FEATURES)
-                .with_repetition(Repetition::REQUIRED)
-                .with_logical_type(Some(LogicalType::List))
-                .with_fields(vec![Arc::new(list)])
-                .build()?;
-            fields.push(Arc::new(features));
+            fields.push(list_of(FEATURES, Arc::new(number))?);
         }
         schema(fields)
     }
@@ -539,6 +554,21 @@ fn write_values<W: Write + Send>(
         Values::MaybeFlag(values) => {
             let (flags, there) = split(&values[rows], |flag| *flag);
             next_column!(group, BoolType, &flags, (Some(&there[..]), None));
+        }
+        Values::Words(values) => {
+            let (mut words, mut there, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+            for row in &values[rows] {
+                words.extend(row.iter().map(|word| ByteArray::from(word.as_str())));
+                let n_levels = row.len().max(1); // a row without words has a level as well
+                there.extend(std::iter::repeat_n(i16::from(!row.is_empty()), n_levels));
+                repetitions.extend((0..n_levels).map(|idx| i16::from(idx > 0)));
+            }
+            next_column!(
+                group,
+                ByteArrayType,
+                &words,
+                (Some(&there[..]), Some(&repetitions[..]))
+            );
         }
     }
     Ok(())

@@ -193,8 +193,7 @@ fn json(field: &Field) -> Value {
     match field {
         Field::Null => Value::Null,
         Field::Bool(value) => (*value).into(),
-        Field::UByte(number) => (*number).into(),
-        Field::UInt(number) => (*number).into(),
+        Field::Long(number) => (*number).into(),
         Field::Str(text) => text.as_str().into(),
         Field::ListInternal(list) => list.elements().iter().map(json).collect(),
         other => panic!("{other:?}"),

@@ -1,9 +1,8 @@
 //! A round's data set on disk: the same rows as JSON Lines and as Parquet, the datasheet, and where they come from.
 
-use std::fs::{self, File};
 use std::path::Path;
 
-use dataperf_datasets::{ImportError, Values, write_parquet};
+use dataperf_datasets::{ImportError, Values, write_new_files, write_parquet};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -34,16 +33,7 @@ pub fn write_text_export(export: &Export, about: &About, out: &Path) -> Result<(
             .map_err(|error| ImportError::refused(out, error.to_string()))?;
         files.push((format!("{}.parquet", split.as_str()), parquet));
     }
-    if let Some((name, _)) = files.iter().find(|(name, _)| out.join(name).exists()) {
-        return Err(ImportError::Occupied(out.join(name)));
-    }
-    fs::create_dir_all(out).map_err(ImportError::io("can't make the directory", out))?;
-    for (name, bytes) in &files {
-        let path = out.join(name);
-        let mut file = File::create_new(&path).map_err(ImportError::io("can't write", &path))?;
-        std::io::Write::write_all(&mut file, bytes).map_err(ImportError::io("can't write", &path))?;
-    }
-    Ok(())
+    write_new_files(out, &files)
 }
 
 fn provenance(export: &Export, about: &About) -> Result<Vec<u8>, serde_json::Error> {
