@@ -423,9 +423,7 @@ fn add_missing(staging: &Path, out: &Path, documents: &[String]) -> Result<(), I
 
 /// The digest of a file.
 pub(crate) fn digest_of(path: &Path) -> std::io::Result<Digest> {
-    let mut hasher = Sha256::new();
-    std::io::copy(&mut File::open(path)?, &mut hasher)?;
-    Ok(Digest::from_hasher(hasher))
+    Ok(Digest::of_all(File::open(path)?)?.0)
 }
 
 /// Temporary directories are private; a data set is as readable as any other directory.

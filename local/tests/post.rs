@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use common::{PATIENCE, attempts, config_with_echo, get, s3};
 use dataperf_local::LocalCloud;
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
 use sha2::Sha256;

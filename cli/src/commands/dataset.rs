@@ -23,7 +23,6 @@ use dataperf_datasets::Import;
 use dataperf_hosted::IDS;
 use serde::Deserialize;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use crate::Done;
 use crate::output::{Format, align_right, n_of, print_json, table};
@@ -287,20 +286,18 @@ pub(crate) fn damages(directory: &Path, manifest: &Manifest) -> Vec<String> {
     );
     let mut damages = Vec::new();
     for (name, entry) in &manifest.files {
-        let mut hasher = Sha256::new();
         let path = directory.join(name);
-        let read =
-            fs::File::open(&path).and_then(|file| std::io::copy(&mut bar.wrap_read(file), &mut hasher));
+        let read = fs::File::open(&path).and_then(|file| Digest::of_all(bar.wrap_read(file)));
         match read {
             Err(error) => damages.push(format!("{}: {error}", quote(name))),
-            Ok(n_bytes) if n_bytes != entry.n_bytes => {
+            Ok((_, n_bytes)) if n_bytes != entry.n_bytes => {
                 damages.push(format!(
                     "{}: it has {n_bytes} bytes instead of {}",
                     quote(name),
                     entry.n_bytes
                 ));
             }
-            Ok(_) if Digest::from_hasher(hasher) != entry.digest => {
+            Ok((digest, _)) if digest != entry.digest => {
                 damages.push(format!(
                     "{}: its bytes are not those the manifest names",
                     quote(name)

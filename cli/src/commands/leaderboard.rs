@@ -425,14 +425,18 @@ pub(crate) fn document(shown: &Shown) -> Value {
         .iter()
         .map(|ranked| {
             let entry = &ranked.entry;
-            json!({ "rank": ranked.shown_rank(), "is_baseline": entry.is_baseline, "submitter": entry.submitter,
+            let mut place = json!({ "rank": ranked.shown_rank(), "is_baseline": entry.is_baseline, "submitter": entry.submitter,
                     "score": entry.score, "is_released": entry.climb.is_some(), "received_at": entry.received_at, "submission": entry.id,
                     "dataset": entry.dataset, "is_of_other_dataset": ranked.is_of_other_dataset,
                     "rank_interval": shown.line(ranked).and_then(|line| line.ranks),
                     "interval": shown.line(ranked).and_then(|line| line.interval),
                     "n_submissions": shown.line(ranked).map(|line| line.n_submissions),
                     "is_above_baselines": shown.line(ranked).and_then(|line| line.is_above_baselines),
-                    "public_rank": shown.public_rank(ranked), "metrics": shown.numbers_of(ranked) })
+                    "public_rank": shown.public_rank(ranked) });
+            if let Some(numbers) = shown.numbers_of(ranked) {
+                place["metrics"] = json!(numbers);
+            }
+            place
         })
         .collect();
     let comparison = shown.comparison.as_ref().map(|comparison| {

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dataperf_aws::Cursor;
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::Sha256;

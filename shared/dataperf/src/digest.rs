@@ -1,10 +1,14 @@
 //! SHA-256 digests, written `sha256:` and 64 hexadecimal digits wherever a person or a document sees them.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+/// What is read at a time.
+const BLOCK_BYTES: usize = 1 << 16;
 
 /// The SHA-256 of some bytes: the name of a data set, of a frozen file or of an artifact.
 ///
@@ -22,6 +26,25 @@ impl Digest {
     /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of everything that `from` gives, and how many bytes that is.
+    ///
+    /// # Errors
+    /// The first of reading.
+    pub fn of_all(mut from: impl Read) -> io::Result<(Self, u64)> {
+        let (mut hasher, mut n_bytes) = (Sha256::new(), 0);
+        let mut block = vec![0; BLOCK_BYTES];
+        loop {
+            let n = match from.read(&mut block) {
+                Ok(0) => return Ok((Self::from_hasher(hasher), n_bytes)),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            hasher.update(&block[..n]);
+            n_bytes += n as u64;
+        }
     }
 
     /// The digest a streaming hasher has arrived at.

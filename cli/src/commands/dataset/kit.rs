@@ -13,7 +13,6 @@ use dataperf::frozen::Manifest;
 use dataperf::progress::Silent;
 use dataperf_baselines::Baselines;
 use dataperf_datasets::{DirectoryBucket, Example, Import, export_kit};
-use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -116,7 +115,6 @@ pub(super) async fn archive(
         std::io::copy(&mut source, &mut archive).with_context(about)?;
     }
     archive.finish()?.flush().with_context(about)?;
-    let mut hasher = Sha256::new();
-    let n_bytes = std::io::copy(&mut File::open(path)?, &mut hasher).with_context(about)?;
-    Ok(Some((n_bytes, Digest::from_hasher(hasher))))
+    let (digest, n_bytes) = Digest::of_all(File::open(path)?).with_context(about)?;
+    Ok(Some((n_bytes, digest)))
 }

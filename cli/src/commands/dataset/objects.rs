@@ -192,9 +192,8 @@ impl Object<'_> {
         let size = part_bytes(self.n_bytes);
         let n_parts = self.n_bytes.div_ceil(size);
         for _ in 0..n_parts {
-            let mut hasher = Sha256::new();
-            std::io::copy(&mut Read::by_ref(&mut file).take(size), &mut hasher).with_context(reading)?;
-            of_parts.update(hasher.finalize());
+            let (digest, _) = Digest::of_all(Read::by_ref(&mut file).take(size)).with_context(reading)?;
+            of_parts.update(digest.bytes());
         }
         Ok(format!(
             "{}-{n_parts}",

@@ -134,7 +134,7 @@ mod tests {
             sha.update(&numeral.pixels);
             sha.update([numeral.class as u8, numeral.truth as u8]);
         }
-        format!("{:x}", sha.finalize())
+        dataperf::Digest::from_hasher(sha).hex()
     }
 
     #[test]
