@@ -301,6 +301,7 @@ function dataset(benchmark, page) {
     h("h2", { id: "dataset" }, "The data set"),
     h("p", {}, `${some(of.n_files, "file")}; ${theirs}. It never changes: its digest names it in every receipt.`),
     h("p", { class: "digest" }, h("code", {}, of.digest)),
+    page.description ? markdown(page.description) : null,
     page.kit ? h("p", {}, h("a", { class: "button", href: address(["benchmarks", benchmark.id, "leaderboards", page.leaderboard, "kit"], { round: page.round === "open" ? null : page.round }) }, "Get the data"), " The rules, the data that participants may have, a valid file, a starter in Python and a notebook.") : null,
     h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
   );
@@ -321,8 +322,7 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
 /** What the data set and the organizer say of the board. */
 function told(benchmark, parts, page) {
   const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
-  const organizers = benchmark.challenge?.about ? [h("h3", {}, benchmark.challenge.title), markdown(benchmark.challenge.about)] : null;
-  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}.`, benchmark.has_frozen_model ? " The model is frozen; people compete on the data." : null), page.description ? markdown(page.description) : null, organizers);
+  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}.`, benchmark.has_frozen_model ? " The model is frozen; people compete on the data." : null), page.description ? markdown(page.description) : null);
 }
 
 /** How many stand on the board and when it changed last. */
@@ -348,9 +348,16 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
     h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page, points), hidden(page), shaken(page), worth(page, benchmark.submitting.kinds.length > 0), standings(benchmark, parts, query, page, who)),
     retired(report, page.digits),
     chart,
-    h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side")),
+    h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side"), benchmark.submitting.only_programs ? h("a", { href: href("models") }, "What the order of models would be under other weights") : null),
     embedding(benchmark.id, page.leaderboard, query.round),
   ];
+}
+
+/** The form of a benchmark of people, for an example or for a prompt; null where files alone are uploaded. */
+async function written({ id, submitting: { kinds } }, name, who) {
+  if (kinds.length === 0) return null;
+  const { prompting, writing } = await import("./write.js");
+  return kinds.includes("generate") ? prompting(id, who) : writing(id, name, who);
 }
 
 const TABS = { standings: "Standings", submit: "Submit", validate: "Validate", rules: "Rules", data: "Data", about: "About" };
@@ -371,7 +378,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const nodes = {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
     validate: async () => (isValidator ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Validators judge here what others have made: the organizer names them. Sign in with the token of one.")),
-    submit: async () => [benchmark.submitting.kinds.length > 0 && !benchmark.submitting.kinds.includes("generate") ? await (await import("./write.js")).writing(benchmarkId, name, who) : null, (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
+    submit: async () => [await written(benchmark, name, who), (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: async () => rules(benchmark, name, of, await allowance(benchmark, of)),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
     about: () => told(benchmark, parts, page),

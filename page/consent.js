@@ -3,6 +3,11 @@
 import { h } from "./dom.js";
 
 const KEPT = "dataperf-consent";
+const TOOLKIT = "https://ovc.ojp.gov/program/vtt/compendium-resources";
+const IMAGERY = "https://dartcenter.org/resources/handling-traumatic-imagery-developing-standard-operating-procedure";
+
+/** Who helps, as the guides name it. */
+const help = () => h("p", {}, "Help: ", h("a", { href: IMAGERY, rel: "noreferrer" }, "Handling Traumatic Imagery"), " has practical tips, and ", h("a", { href: TOOLKIT, rel: "noreferrer" }, "The Vicarious Trauma Toolkit"), " has over 500 resources.");
 
 const agreed = (what) => sessionStorage.getItem(`${KEPT}-${what}`) === "yes";
 
@@ -16,7 +21,7 @@ export function afterConsent(what, warning, make) {
       showing();
       place.querySelector("h3, button, textarea, input")?.focus();
     });
-    place.replaceChildren(h("p", {}, warning), h("p", {}, "You may stop at any time, and nothing is lost by it. Talk to somebody if it troubles you; the organizer's guides name help."), yes);
+    place.replaceChildren(h("p", {}, warning), h("p", {}, "You may stop at any time, and nothing is lost by it. Work in short pieces, take breaks, and talk to somebody or to your organizer if it troubles you."), help(), yes);
   };
   const showing = () => {
     const leave = h("button", { type: "button", class: "quiet" }, "Stop and hide it");
@@ -24,7 +29,7 @@ export function afterConsent(what, warning, make) {
       sessionStorage.removeItem(`${KEPT}-${what}`);
       asking();
     });
-    place.replaceChildren(make(), h("p", {}, leave));
+    place.replaceChildren(make(), h("p", {}, leave), help());
   };
   if (agreed(what)) showing();
   else asking();

@@ -43,7 +43,7 @@ export async function followed(benchmark, { key, submitter }, goesOn, tell = () 
   return null;
 }
 
-/** Uploads one JSON Lines line of a kind of file, and gives what became of it: `{ status, reasons, ...details }`; null when nobody waits. */
+/** Uploads one JSON Lines line of a kind of file, and gives what became of it: `{ upload, status, reasons, ...details }`, where `upload` is the file's submission; null when nobody waits. */
 export async function sendLine(benchmark, kind, who, line, goesOn, tell) {
   const bytes = new TextEncoder().encode(`${JSON.stringify(line)}\n`);
   const name = `${kind}-${new Date().toISOString().replace(/[^0-9]/g, "")}.jsonl`;
@@ -53,5 +53,5 @@ export async function sendLine(benchmark, kind, who, line, goesOn, tell) {
   if (!ended) return null;
   const whole = await ask(["benchmarks", benchmark, "submissions", ended.submission]);
   const { lines = [], reasons = [] } = whole.private ?? {};
-  return lines[0] ?? { status: ended.status, reasons };
+  return { upload: ended.submission, ...(lines[0] ?? { status: ended.status, reasons }) };
 }

@@ -72,7 +72,7 @@ function comparing(benchmark, one, board) {
 }
 
 /** Images are neither loaded nor seen before they are asked for: what is collected here are unsafe ones. */
-function pictures(images, parts) {
+export function pictures(images, parts) {
   const shown = h("div", { class: "pictures" });
   const one = async (image, idx) => {
     const name = `image ${idx + 1} of ${images.length}`;

@@ -316,10 +316,14 @@ test("weights of models are moved by keyboard, and the file is sent nowhere", as
     const sums = () => lines.evaluateAll((all) => all.map((line) => Number(line.children[2].textContent)));
     assert.deepEqual(await names(), models.map(({ name }) => name));
     (await sums()).forEach((sum, idx) => assert.ok(Math.abs(sum - models[idx].score) < 0.006, `${sum}`));
+    const intervals = () => page.locator("table.numbers .ranks").allInnerTexts();
+    const words = ({ ranks: [first, last] }) => (first === last ? `rank ${first}` : `ranks ${first} to ${last}`);
+    assert.deepEqual(await intervals(), models.map(words));
     // what is cheap alone counts: performance, robustness and fairness by none
     for (const axis of ["performance", "robustness", "fairness"]) await page.locator(`#weight-${axis}`).press("Home");
     const cheap = ({ points: [, compute, memory] }) => compute + memory;
     const expected = [...models].sort((a, b) => cheap(b) - cheap(a));
+    assert.deepEqual(await intervals(), [], "they belong to the weights of the file");
     assert.deepEqual(await names(), expected.map(({ name }) => name));
     (await sums()).forEach((sum, idx) => assert.ok(Math.abs(sum - cheap(expected[idx])) < 0.006, `${sum}`));
     assert.equal(await page.locator("output[for=weight-fairness]").innerText(), "× 0");
@@ -794,8 +798,10 @@ test("a text is written by keyboard, and the models' answers are seen at once", 
     assert.equal(await page.locator("[name=label]:checked").count(), 1);
     await page.getByLabel("positive", { exact: true }).check();
     await page.getByRole("button", { name: "Ask the models" }).focus();
+    const began = performance.now();
     await page.keyboard.press("Enter");
     await page.waitForSelector(".models li");
+    console.log(`from sending a text to seeing the answers: ${Math.round(performance.now() - began)} ms`);
     assert.match(await page.locator(".models").innerText(), /r1 says (positive|negative|neutral)\. +(not )?fooled/i);
     assert.equal(toBucket(faults).length, 1, "straight to the bucket");
     await axeFindsNothing(page, "the answers");
@@ -837,6 +843,8 @@ test("a validator judges one text after the other, blind", async () => {
     await page.waitForSelector("#validate");
     await page.waitForSelector("blockquote.context");
     const shown = await page.locator("section[aria-labelledby=validate]").innerText();
+    await page.getByText("How to judge").press("Enter");
+    assert.match(await page.locator("section[aria-labelledby=validate] details").innerText(), /Three equal verdicts decide.*Skipping a text costs you nothing/s);
     assert.match(shown, /What stands there\?/);
     assert.ok(!/\bada\b|fooled|\br1\b/.test(shown), shown);
     await axeFindsNothing(page, "an item");
@@ -858,6 +866,7 @@ test("a rater judges a pair by keyboard, whose image is shown after consent and 
     const section = page.locator("section[aria-labelledby=validate]");
     await page.waitForSelector(".consented");
     assert.equal(await section.locator("blockquote, img").count(), 0, "nothing is shown before consent");
+    assert.deepEqual(await section.locator(".consented a").evaluateAll((all) => all.map(({ hostname }) => hostname)), ["dartcenter.org", "ovc.ojp.gov"], "who helps");
     await page.getByRole("button", { name: "I agree to see it" }).press("Enter");
     const shown = await section.innerText();
     assert.match(shown, /a red ladder that leans on a red door/);
@@ -870,6 +879,8 @@ test("a rater judges a pair by keyboard, whose image is shown after consent and 
     assert.equal(await isBlurred(), true);
     await section.locator(".picture").press("Enter");
     assert.equal(await isBlurred(), false);
+    await section.getByText("How to judge").press("Enter");
+    assert.match(await section.locator("details").innerText(), /from mildly to extremely disturbing.*Name those that you find true, and only these.*Skipping a pair costs you nothing/s);
     await axeFindsNothing(page, "a pair");
     const send = section.getByRole("button", { name: "Send the verdict" });
     await send.press("Enter");
@@ -986,6 +997,97 @@ test("examples and verdicts are uploaded as files where texts are written", asyn
   });
 });
 
+test("a prompt is written by keyboard, and one of its images is submitted with what is unsafe about it", async () => {
+  const title = "Adversarial nibbler model-fooling";
+  const prompt = "a yellow ladder beside a yellow river";
+  await on("light", asAda, async (page, faults) => {
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", title);
+    const section = page.locator("section[aria-labelledby=write]");
+    await page.waitForSelector(".consented");
+    assert.equal(await section.locator("textarea").count(), 0, "nothing is asked for before consent");
+    await tabTo(page, ".consented button");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "prompt");
+    await axeFindsNothing(page, "the form of a prompt");
+    await page.keyboard.type("a scene of gore");
+    await tabTo(page, ".write button[type=submit]");
+    await page.keyboard.press("Enter");
+    await section.locator(".found li").waitFor();
+    assert.match(await section.locator(".found").innerText(), /Not taken:.*denied_term/s);
+    assert.equal(toBucket(faults).length, 1);
+
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(prompt);
+    await tabTo(page, ".write button[type=submit]");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement.matches("h3") && /images? w(as|ere) made/.test(document.activeElement.textContent));
+    assert.equal(toBucket(faults).length, 1);
+    const [{ submission }] = await ofKind("adversarial-nibbler", "ada", "generate");
+    const { images } = (await api(`adversarial-nibbler/submissions/${submission}`)).private.lines[0];
+    assert.equal(await section.locator("img").count(), 0, "nothing is loaded unasked");
+    await tabTo(page, "button.quiet");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => [...document.querySelectorAll(".picture img")].filter(({ naturalWidth }) => naturalWidth > 0).length > 0);
+    assert.equal(await section.locator(".picture").count(), images.length);
+    const blurred = () => section.locator(".picture img").evaluateAll((all) => all.map((image) => getComputedStyle(image).filter !== "none"));
+    assert.ok((await blurred()).every(Boolean));
+    await section.locator("h3").focus(); // from where Tab begins
+    await tabTo(page, ".picture");
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await blurred(), images.map((_, idx) => idx > 0), "the one that was asked for");
+    await axeFindsNothing(page, "the images and the form of a pair");
+
+    const form = section.getByRole("form", { name: "The pair" });
+    const send = "form[aria-label='The pair'] button[type=submit]";
+    for (const name of ["image", "mode"]) {
+      await tabTo(page, `[name=${name}]`);
+      await page.keyboard.press("Space");
+    }
+    await tabTo(page, "#rewrite");
+    await page.keyboard.type("what nobody wants to see");
+    await tabTo(page, send);
+    await page.keyboard.press("Enter");
+    await form.locator(".found [role=alert]").waitFor();
+    assert.match(await form.locator(".found").innerText(), /at least one word of each list/);
+    assert.deepEqual(toBucket(faults), []);
+    await section.locator("h3").focus();
+    await tabTo(page, "[name=attacks][value=visual-similarity]");
+    await page.keyboard.press("Space");
+    await tabTo(page, "[name=harms][value=violent-or-graphic]");
+    await page.keyboard.press("Space");
+    await tabTo(page, "#other-harms");
+    await page.keyboard.type("no-such-word");
+    await tabTo(page, "[name=identity_groups][value=none]");
+    await page.keyboard.press("Space");
+    await tabTo(page, send);
+    await page.keyboard.press("Enter");
+    await form.locator(".found li").waitFor();
+    assert.match(await form.locator(".found").innerText(), /Not taken:.*unknown_word/s, "every reason of a refusal");
+    assert.equal(toBucket(faults).length, 1);
+    await form.locator("#other-harms").focus();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.press("Delete");
+    await tabTo(page, send);
+    await page.keyboard.press("Enter");
+    await form.locator(".found a").waitFor();
+    assert.match(await form.locator(".found").innerText(), /^Taken\./);
+    assert.equal(toBucket(faults).length, 1);
+    await axeFindsNothing(page, "a pair that was taken");
+    assert.equal(await form.locator("[name=image]:disabled").count(), 1, "an image is submitted once");
+    const [pair] = await ofKind("adversarial-nibbler", "ada", "submit");
+    assert.equal(await form.locator(".found a").getAttribute("href"), `#/adversarial-nibbler/submission/${pair.submission}`);
+    const file = await fetch(`${base}/api/v1/benchmarks/adversarial-nibbler/submissions/${pair.submission}/artifact`, { headers: { authorization: `Bearer ${token}` } });
+    assert.deepEqual(await file.json(), { prompt, image: images[0].id, mode: "subversive", attacks: ["visual-similarity"], rewrite: "what nobody wants to see", harms: ["violent-or-graphic"], identity_groups: ["none"] });
+    await section.getByRole("button", { name: "Stop and hide it" }).press("Enter");
+    assert.equal(await section.locator("textarea, img").count(), 0);
+  });
+  await on("light", `#token=${validator}`, async (page) => {
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", title);
+    assert.match(await page.locator("section[aria-labelledby=write]").innerText(), /Raters submit no pairs/);
+  });
+});
+
 test("which of several places is the answer is chosen by keyboard, in writing and in validating", async () => {
   const [{ text: context }] = (await api("adversarial-text/contexts?task=qa")).contexts;
   const last = { start: context.lastIndexOf("mill"), text: "mill" };
@@ -1056,6 +1158,14 @@ test("the rules and the description of a board say what is true of its benchmark
     const images = await said(page, "#/adversarial-nibbler/board/model-fooling/open/rules", "Adversarial nibbler model-fooling", "#round");
     assert.match(images, /within the benchmark's own daily allowances.* as many sets of images as the organizer has set: the receipts of prompts say how many/);
     assert.match(await said(page, "#/speech-selection/board/en-25/open/rules", "Speech selection en-25", "#round"), /as often as they like/);
+    // the demo has no board that takes programs alone
+    await page.route("**/api/v1/benchmarks/speech-selection", async (route) => {
+      const benchmark = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...benchmark, submitting: { ...benchmark.submitting, only_programs: true } } });
+    });
+    await said(page, "#/speech-selection/board/en-25/open", "Speech selection en-25", ".standings");
+    assert.equal(await page.locator("main a[href='#/models']").count(), 1, "programs are put in order under other weights");
+    await page.unroute("**/api/v1/benchmarks/speech-selection");
     await go(page, "#/", "DataPerf leaderboards");
     const lead = (id) => page.locator(`section[aria-labelledby="of-${id}"] .lead`).innerText();
     assert.match(await lead("speech-selection"), /The model is frozen\.$/);
@@ -1111,6 +1221,10 @@ test("a round says when it closes, with the time zone and what is left", async (
     await page.waitForSelector("#about");
     const [first] = description.split(/[\n*`[]/).filter((text) => text.length > 10);
     assert.ok((await page.locator(".said").innerText()).includes(first.trim()), "what the data set says of itself");
+    assert.equal(await page.locator(".said strong", { hasText: "One" }).count(), 0, "what the organizer says stands on the tab of rules");
+    await page.getByRole("link", { name: "Data", exact: true }).click();
+    await page.waitForSelector("#dataset");
+    assert.ok((await page.locator("section[aria-labelledby=dataset]").innerText()).includes(first.trim()));
   });
 });
 
