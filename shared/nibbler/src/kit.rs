@@ -6,12 +6,12 @@ use std::path::Path;
 
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::{Digest, Ending};
-use dataperf_datasets::{LinesKit, lines_example_path};
+use dataperf_datasets::{KitTable, LinesKit, Values, lines_example_path};
 use serde_json::json;
 
 use crate::configuration::{CONFIGURATION_FILE, Configuration, Parameters};
 use crate::offline::KnownRules;
-use crate::vocabulary::Term;
+use crate::vocabulary::{Term, Vocabulary};
 use crate::{BENCHMARK, Kind};
 
 const GUIDE: &str = include_str!("../kit/guide.md");
@@ -74,6 +74,7 @@ pub fn nibbler_kit(directory: &Path, manifest: &Manifest, dataset: Digest) -> Re
     } else {
         BTreeMap::from([(kind.to_owned(), lines.concat().into_bytes())])
     };
+    let table = table(&parameters.vocabulary);
     Ok(LinesKit {
         guide: format!("{}\n\n{}", GUIDE.trim_end(), rules(&parameters)),
         commands: commands(examples.contains_key(kind)),
@@ -81,9 +82,31 @@ pub fn nibbler_kit(directory: &Path, manifest: &Manifest, dataset: Digest) -> Re
         starter: STARTER,
         starter_does: "makes a valid file of requests, and of pairs once you have images, with Python's standard library",
         choices: Vec::new(),
-        tables: Vec::new(),
+        tables: vec![table],
         examples,
     })
+}
+
+/// The words that pairs are described with.
+fn table(vocabulary: &Vocabulary) -> KitTable {
+    let terms: Vec<(&str, &Term)> = [
+        ("attacks", &vocabulary.attacks),
+        ("harms", &vocabulary.harms),
+        ("identity_groups", &vocabulary.identity_groups),
+    ]
+    .into_iter()
+    .flat_map(|(what, terms)| terms.iter().map(move |term| (what, term)))
+    .collect();
+    let column = |of: fn(&(&str, &Term)) -> String| Values::Text(terms.iter().map(of).collect());
+    KitTable {
+        name: "vocabulary".to_owned(),
+        columns: vec![
+            ("of".to_owned(), column(|(what, _)| (*what).to_owned())),
+            ("id".to_owned(), column(|(_, term)| term.id.clone())),
+            ("about".to_owned(), column(|(_, term)| term.about.clone())),
+        ],
+        rows: None,
+    }
 }
 
 /// The rules with the numbers and the words of the data set.
