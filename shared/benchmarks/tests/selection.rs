@@ -281,6 +281,7 @@ fn participants_get_summaries_and_nothing_hidden() {
     let expected = [
         "README.md",
         "data/sellers.csv",
+        "data/sellers.npy",
         "data/sellers.parquet",
         "notebook.ipynb",
         "starter.py",
