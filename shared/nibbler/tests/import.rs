@@ -66,6 +66,9 @@ fn the_sample_is_frozen_and_participants_see_their_part_of_it() {
         files,
         [
             "README.md",
+            "data/vocabulary.csv",
+            "data/vocabulary.npy",
+            "data/vocabulary.parquet",
             "examples/generate.jsonl",
             "notebook.ipynb",
             "public/rules.json",
@@ -73,7 +76,8 @@ fn the_sample_is_frozen_and_participants_see_their_part_of_it() {
         ]
     );
     for path in files.iter().map(String::as_str).chain(["manifest.json"]) {
-        let text = fs::read_to_string(shown.join(path)).unwrap();
+        let bytes = fs::read(shown.join(path)).unwrap(); // also of tables in other forms than text
+        let text = String::from_utf8_lossy(&bytes);
         for secret in ["drawer", "pencil", "127.0.0.1", "swastika"] {
             assert!(!text.contains(secret), "`{path}`: {text}");
         }
