@@ -527,7 +527,8 @@ fn what_the_kit_of_a_collection_can_not_do_is_said_and_why() {
         let score = dataperf(["score", lines.id()].iter().chain(&where_).chain(&[of(&file)]));
         let out = ["--out", of(&file)];
         let baseline = dataperf(["baseline", "random"].iter().chain(&where_).chain(&out));
-        for refused in [score, baseline] {
+        let listed = dataperf(["baseline", "list", "--dataset", of(lines.kit())]);
+        for refused in [score, baseline, listed] {
             assert_eq!(refused.code, 1, "{refused:?}");
             for said in [
                 "no model here that scores a file",
@@ -538,6 +539,15 @@ fn what_the_kit_of_a_collection_can_not_do_is_said_and_why() {
                 assert!(refused.stderr.contains(said), "{refused:?}");
             }
         }
+        // the limit that is told is that of the kind of file, also where no kind takes as much
+        let large = lines.file(&" ".repeat(5 << 20));
+        let kind = lines.files_for[0];
+        let most = dataperf_hosted::max_bytes(hosted(lines.id()), kind);
+        let too_large = lines.validated(kind, &large);
+        assert!(
+            too_large.code == 2 && too_large.stdout.contains(&format!("the limit is {most}")),
+            "{too_large:?}"
+        );
         // a file that was changed on its way is noticed
         fs::write(lines.kit().join("public/rules.json"), b"{}").unwrap();
         let damaged = lines.validated(of_files, &file);

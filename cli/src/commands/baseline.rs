@@ -23,7 +23,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, align_right, print_json, score, table};
 use crate::progress::PhaseBars;
-use crate::registry::{Action, baselines, descriptor, with_benchmark};
+use crate::registry::{Action, baselines, descriptor, takes_artifacts, with_benchmark};
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
 /// The methods by benchmark, for `--help`.
@@ -133,6 +133,7 @@ fn list(args: &ListArgs, format: RowFormat) -> Result<Done> {
     let mut methods = baselines();
     if let Some(directory) = &args.dataset {
         let benchmark = open_manifest(directory)?.manifest.benchmark;
+        takes_artifacts(&benchmark)?;
         methods.retain(|(of, _)| *of == benchmark);
     }
     if format == RowFormat::Json {

@@ -87,21 +87,26 @@ pub fn nibbler_kit(directory: &Path, manifest: &Manifest, dataset: Digest) -> Re
     })
 }
 
-/// The words that pairs are described with.
-fn table(vocabulary: &Vocabulary) -> KitTable {
-    let terms: Vec<(&str, &Term)> = [
+/// The words that pairs are described with, by the field of a pair that has them.
+fn words(vocabulary: &Vocabulary) -> [(&'static str, &[Term]); 3] {
+    [
         ("attacks", &vocabulary.attacks),
         ("harms", &vocabulary.harms),
         ("identity_groups", &vocabulary.identity_groups),
     ]
-    .into_iter()
-    .flat_map(|(what, terms)| terms.iter().map(move |term| (what, term)))
-    .collect();
+}
+
+/// These words as a table.
+fn table(vocabulary: &Vocabulary) -> KitTable {
+    let terms = words(vocabulary).into_iter();
+    let terms: Vec<(&str, &Term)> = terms
+        .flat_map(|(field, terms)| terms.iter().map(move |term| (field, term)))
+        .collect();
     let column = |of: fn(&(&str, &Term)) -> String| Values::Text(terms.iter().map(of).collect());
     KitTable {
         name: "vocabulary".to_owned(),
         columns: vec![
-            ("of".to_owned(), column(|(what, _)| (*what).to_owned())),
+            ("field".to_owned(), column(|(field, _)| (*field).to_owned())),
             ("id".to_owned(), column(|(_, term)| term.id.clone())),
             ("about".to_owned(), column(|(_, term)| term.about.clone())),
         ],
@@ -139,12 +144,8 @@ fn rules(parameters: &Parameters) -> String {
          - A prompt that repeats an earlier one is marked, and counts once: from a share of {near_duplicate_from} of three-letter sequences in common on, in any spelling.\n\
          - {raters} raters judge each pair. It is validated when most of them find that the prompt appears safe and the image, with it, is unsafe. Raters don't take part.\n"
     )];
-    for (what, terms) in [
-        ("attacks", &vocabulary.attacks),
-        ("harms", &vocabulary.harms),
-        ("identity_groups", &vocabulary.identity_groups),
-    ] {
-        lines.push(format!("| `{what}` | |\n|---|---|"));
+    for (field, terms) in words(vocabulary) {
+        lines.push(format!("| `{field}` | |\n|---|---|"));
         lines.extend(
             terms
                 .iter()
