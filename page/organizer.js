@@ -1,4 +1,4 @@
-// What only the organizer sees on the first view: what failed, what is unfinished, and who has handed in the same file. Nothing is changed from here: the read API
+// What only the organizer sees on the first view: what failed, what is unfinished, who submits, and who has handed in the same file. Nothing is changed from here: the read API
 // may only read, so the page shows the command that has it evaluated again.
 
 import { ask, pages, whoami } from "./api.js";
@@ -6,6 +6,7 @@ import { command, h, href, plain, prose, some, titled, when, whichCloud, wide } 
 
 const SHOWN = 50; // of each benchmark; the command line lists all
 const COMPARED = 10_000; // files of a board
+const LISTED = 500; // submitters of a benchmark
 
 const line = (benchmark) => (one) =>
   h(
@@ -63,6 +64,41 @@ function identical(benchmarks, cloud) {
   return h("section", { class: "panel wide-panel identical", "aria-labelledby": "identical" }, h("h2", { id: "identical" }, "Identical files"), h("p", {}, h("label", { for: "board-of-files" }, "Board "), choice, " ", button), found, h("p", { class: "note" }, "Scored files are compared. ", h("code", {}, "dataperf submitter identical BENCHMARK"), " compares rejected ones too, and those of collections."));
 }
 
+/** What is left of a submitter's limits, in words: a text for each leaderboard that is limited and each daily allowance. */
+function left({ leaderboards, allowances }) {
+  const of = (allowance, until) => (allowance === null ? [] : [`${plain(allowance.n_left)} of ${plain(allowance.limit)} ${until}`]);
+  const limited = leaderboards.filter(({ day, round_limit: whole }) => day !== null || whole !== null);
+  return [...limited.map(({ leaderboard, day, round_limit: whole }) => `${leaderboard}: ${[...of(day, "today"), ...of(whole, "in the round")].join(", ")}`), ...allowances.map((one) => `${one.title}: ${of(one, "today")}`)];
+}
+
+const ENDINGS = [["n_submissions", "Uploads"], ["n_scored", "Scored"], ["n_accepted", "Accepted"], ["n_rejected", "Rejected"], ["n_failed", "Failed"], ["n_unfinished", "Not ended"], ["n_withdrawn", "Withdrawn"]];
+
+/** Who submits to a benchmark, how their uploads have ended, and what is left of their limits: on a click, because their histories are read for it. */
+function submitters(benchmarks, cloud) {
+  const choice = h("select", { id: "benchmark-of-submitters" }, benchmarks.map(({ id }) => h("option", { value: id }, titled(id))));
+  const button = h("button", { type: "button" }, "List its submitters");
+  const found = h("div", { "aria-live": "polite" });
+  const row = (id) => (one) => h("tr", {}, h("th", { scope: "row" }, h("a", { href: href(id, "submitter", one.submitter) }, one.submitter), one.is_baseline ? h("span", { class: "tag" }, "baseline") : null), ENDINGS.map(([name], idx) => h("td", { class: "number" }, plain(one[name]), idx === 0 && one.is_more ? " and more" : null)), h("td", {}, one.last_upload === null ? "none" : when(one.last_upload)), h("td", {}, left(one).map((text) => h("div", {}, text))));
+  const said = (id, { lines, more }) => {
+    if (lines.length === 0) return [h("p", { class: "empty" }, `Nobody has submitted to ${titled(id)} or was given access.`)];
+    const head = ["Submitter", ...ENDINGS.map(([, title]) => title), "Last upload", "Left"].map((label, idx) => h("th", { scope: "col", class: idx > 0 && idx <= ENDINGS.length ? "number" : null }, label));
+    const rest = more ? [h("p", { class: "note" }, `The first ${plain(lines.length)}; this lists all:`), command(`dataperf submitter list ${id}${cloud.dataperf}`, "the command to list all submitters")] : null;
+    return [wide(`Submitters of ${titled(id)}`, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines.map(row(id))))), rest];
+  };
+  button.addEventListener("click", async () => {
+    const id = choice.value;
+    button.disabled = true;
+    found.replaceChildren(h("p", {}, "Reading …"));
+    try {
+      found.replaceChildren(...said(id, await pages(["benchmarks", id, "submitters"], { limit: 50 }, "submitters", LISTED)).flat(Infinity).filter(Boolean));
+    } catch (problem) {
+      found.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(problem.message)));
+    }
+    button.disabled = false;
+  });
+  return h("section", { class: "panel wide-panel submitters", "aria-labelledby": "submitters" }, h("h2", { id: "submitters" }, "Submitters"), h("p", {}, h("label", { for: "benchmark-of-submitters" }, "Benchmark "), choice, " ", button), found);
+}
+
 /** The sections, for whoever has the organizer's token; null for everybody else. */
 export async function forOrganizer(benchmarks) {
   if (benchmarks.length === 0 || (await whoami())?.role !== "organizer") return null;
@@ -84,5 +120,6 @@ export async function forOrganizer(benchmarks) {
           nFailed > 0 ? [h("p", {}, "Once the cause is mended, this has all that failed evaluated again; with a submission's id in place of --all-failed, that one:"), command(`dataperf redrive --all-failed${whichCloud(submitting).dataperf}`, "the command to evaluate again")] : null,
         ],
   );
-  return [failures, identical(benchmarks, whichCloud(submitting))];
+  const cloud = whichCloud(submitting);
+  return [failures, submitters(benchmarks, cloud), identical(benchmarks, cloud)];
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ladder::Climb;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
-use dataperf::{Digest, Ending, Receipt, SubmissionId};
+use dataperf::{Digest, Ending, Receipt, SubmissionId, SubmitterName};
 
 use crate::project::{BENCHMARK, hosted};
 use crate::world::{Sent, World};
@@ -206,6 +206,22 @@ impl World {
                 distinct(scored().map(|r| (r.verdict.leaderboard.as_str(), "")).collect()),
             ),
         ]);
+        // what was given up may not have been judged, and a key that can't be used notes nobody
+        let is_noted = |receipt: &&Receipt| {
+            let has_key = |code: &str| !["misplaced_upload", "unusable_name"].contains(&code);
+            receipt.verdict.status != Ending::Failed
+                && receipt.verdict.reasons.iter().all(|reason| has_key(&reason.code))
+        };
+        let names = |receipts: &mut dyn Iterator<Item = &Receipt>| {
+            let names = receipts.filter_map(|receipt| receipt.submitter.parse::<SubmitterName>().ok());
+            names.collect::<std::collections::BTreeSet<_>>().len()
+        };
+        let noted = names(&mut receipts.values().filter(is_noted))..=names(&mut receipts.values());
+        let n_noted = n_items.remove("names").unwrap_or(0);
+        assert!(
+            noted.contains(&n_noted),
+            "{n_noted} submitters are noted, not {noted:?}"
+        );
         expected.retain(|_, n| *n > 0);
         assert_eq!(n_items, expected, "the table holds these items and no others");
     }

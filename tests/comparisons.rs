@@ -210,6 +210,59 @@ async fn a_board_is_compared_after_its_scores() {
     assert_compared(&board);
 }
 
+/// Where a round rounds its scores, ranks have intervals all the same, and scores have none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ranks_of_rounded_scores_have_intervals() {
+    let reading = reading(|_| ()).await;
+    let world = &reading.world;
+    let round = |ladder: &str| json!([{ "id": "spring", "leaderboards": ["en-25"], "opens": "2026-01-01", "closes": "2999-01-01", "ladder": ladder }]);
+    assert_eq!(publish(world, &round("rounded")).code, 0);
+    for (n, submitter) in ["ada", "bo", "cy", "dan"].into_iter().enumerate() {
+        world.put(&key(submitter, n), submission(n.min(2))).await; // Dan has Cy's file
+    }
+    world.settle().await;
+    compare(world).await;
+    let board = reading.ask(ANONYMOUS, &format!("{BOARD}?round=spring")).json();
+    assert_eq!(rows(&board).len(), 4, "{board:#}");
+    for row in rows(&board) {
+        let ((first, last), rank) = (interval(row), row["rank"].as_u64().unwrap());
+        assert!(first <= rank && rank <= last && last <= 4, "{row:#}");
+        assert_eq!(
+            (&row["is_released"], &row["interval"]),
+            (&json!(true), &Value::Null),
+            "{row:#}"
+        );
+        assert_eq!(row["n_submissions"], 1);
+    }
+    let [cy, dan] = ["cy", "dan"].map(|submitter| interval(row(&board, submitter)));
+    assert_eq!(cy, dan, "identical predictions are a tie");
+    assert!(
+        rows(&board).iter().any(|row| interval(row) != (1, 4)),
+        "some are told apart: {board:#}"
+    );
+    let why = |name: &str| board["comparison"][name].as_str().map(str::to_owned);
+    assert_eq!(why("why_none"), None);
+    assert!(
+        why("why_no_score_intervals").unwrap().contains("rounded"),
+        "{board:#}"
+    );
+
+    // with another Ladder nothing is said of what was released
+    assert_eq!(publish(world, &round("auto")).code, 0);
+    world.put(&key("eve", 5), submission(1)).await;
+    world.settle().await;
+    compare(world).await;
+    let board = reading.ask(ANONYMOUS, &format!("{BOARD}?round=spring")).json();
+    assert_eq!(rows(&board).len(), 5, "{board:#}");
+    for row in rows(&board) {
+        assert_eq!(
+            (&row["rank_interval"], &row["interval"]),
+            (&Value::Null, &Value::Null),
+            "{row:#}"
+        );
+    }
+}
+
 /// One submission has nothing to be compared with: it is first, surely.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_board_of_one_row() {

@@ -397,11 +397,51 @@ async fn submitters_are_listed_with_what_is_left_of_their_limits() {
         (&listed[1]["n_submissions"], &listed[1]["quotas"][0]["total_left"]),
         (&json!(0), &json!(5))
     );
+    // a name that looks like one that was given access is refused at an upload, too
+    world.put(&key("c1d", 3), good(3)).await;
+    world.settle().await;
+    let refused = world.command(&["status", BENCHMARK, "--submitter", "c1d"]);
+    assert!(refused.stdout.contains("name_looks_alike"), "{refused:?}");
+
+    // the same on the page
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/submitters");
+    let first = reading.ask(ORGANIZER, &format!("{path}?limit=1")).json();
+    let next = first["next"].as_str().expect("a second page");
+    let second = reading
+        .ask(ORGANIZER, &format!("{path}?limit=1&cursor={next}"))
+        .json();
+    let (of_ada, of_cid) = (&first["submitters"][0], &second["submitters"][0]);
+    for (one, listed) in [(of_ada, &listed[0]), (of_cid, &listed[1])] {
+        for name in [
+            "submitter",
+            "n_submissions",
+            "n_scored",
+            "n_accepted",
+            "n_rejected",
+            "n_failed",
+            "n_unfinished",
+            "n_withdrawn",
+            "last_upload",
+            "is_baseline",
+        ] {
+            assert_eq!(one[name], listed[name], "{name}: {one}");
+        }
+        let board = &one["leaderboards"][0];
+        assert_eq!(
+            board["round_limit"]["n_left"], listed["quotas"][0]["total_left"],
+            "{one}"
+        );
+    }
+    let csv = reading.ask(ORGANIZER, &format!("{path}?format=csv")).text();
+    assert!(csv.starts_with("submitter,since,n_submissions,"), "{csv}");
+    assert_eq!(csv.lines().count(), 3, "{csv}");
     let csv = world
         .command(&["submitter", "list", BENCHMARK, "--format", "csv"])
         .stdout;
     assert!(csv.starts_with("benchmark,submitter,n_submissions,"), "{csv}");
-    assert_eq!(csv.lines().count(), 3);
+    assert_eq!(csv.lines().count(), 4, "whoever was refused has a receipt");
 }
 
 /// Receipts are filed below names that their submitters chose, with characters that XML can't carry.

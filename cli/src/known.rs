@@ -11,7 +11,7 @@ use dataperf::{Descriptor, SubmissionId, SubmitterName, offer, similar};
 use dataperf_aws::{folders, versions};
 use dataperf_hosted::is_step;
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, now};
 use crate::in_force::Boards;
 use crate::registry::descriptor;
 
@@ -101,6 +101,9 @@ pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSe
     for board in named_folders(cloud, &format!("{benchmark}/")).await? {
         found.extend(named_folders(cloud, &format!("{benchmark}/{board}/")).await?);
     }
+    for noted in table.submitters(benchmark).await? {
+        found.insert(noted.name.into());
+    }
     for grant in table.grants(benchmark).await? {
         found.insert(grant.submitter.to_string());
     }
@@ -111,17 +114,23 @@ pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSe
     Ok(found)
 }
 
-/// Refuses a name that people may take for that of somebody who submits already.
+/// Notes a name as that of a submitter, unless people may take it for the name of one that is known.
 ///
 /// # Errors
-/// With that name; when the table or a bucket does not answer.
-pub(crate) async fn check_looks(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<()> {
-    let known = submitters(cloud, benchmark).await?;
-    let alike = known
-        .iter()
-        .find(|other| other.parse().is_ok_and(|other| name.looks_like(&other)));
-    match alike {
-        Some(other) => Err(looks_alike(name.as_str(), other)),
+/// With the other name; when the table or a bucket does not answer.
+pub(crate) async fn note_submitter(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<()> {
+    // those of versions before are in buckets and grants alone
+    for other in submitters(cloud, benchmark).await? {
+        if other.parse().is_ok_and(|other| name.looks_like(&other)) {
+            return Err(looks_alike(name.as_str(), &other));
+        }
+    }
+    let noted = cloud
+        .leaderboards()
+        .note_submitter(benchmark, name, now())
+        .await?;
+    match noted {
+        Some(other) => Err(looks_alike(name.as_str(), other.as_str())),
         None => Ok(()),
     }
 }

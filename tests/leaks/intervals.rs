@@ -94,6 +94,7 @@ fn board<B: Benchmark>(sent: &[&Sent], level: Feedback) -> (Summary, Vec<Line>) 
             n_submissions: &BTreeMap::new(),
             direction: hosted(B::ID).direction,
             dataset: Some(dataset),
+            shows_every_score: false,
         },
         Timestamp::from_unix_millis(0),
     );

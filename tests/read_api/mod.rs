@@ -223,6 +223,7 @@ async fn every_route_answers_every_role_as_it_should() {
             format!("{of}/submissions/{unfinished}/artifact"),
             [401, 404, 403, 404, 401, 401, 401],
         ),
+        (format!("{of}/submitters"), organizers),
         (format!("{of}/unfinished"), organizers),
         (format!("{of}/failed"), organizers),
         (format!("{of}/quotas?submitter=ada"), own),

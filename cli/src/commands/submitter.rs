@@ -19,7 +19,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::extension::Uploads;
 use crate::in_force::Boards;
-use crate::known::check_looks;
+use crate::known::note_submitter;
 use crate::output::{Format, print_json};
 use crate::registry::{EXTENSIONS, descriptor, extension};
 use crate::rows::RowFormat;
@@ -87,7 +87,7 @@ pub(crate) async fn run(command: SubmitterCommand, format: RowFormat) -> Result<
 async fn add(args: AddArgs, format: Format) -> Result<Done> {
     check_name(&args.name)?;
     let cloud = args.cloud.clone().connect().await;
-    check_looks(&cloud, &args.benchmark, &args.name).await?;
+    note_submitter(&cloud, &args.benchmark, &args.name).await?;
     let extension = extension(&args.benchmark);
     let boards = match extension {
         Some(extension) => extension.uploads(&args.name, args.rater),

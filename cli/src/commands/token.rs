@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
+use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{SubmitterName, offer};
 use dataperf_aws::{Holder, Issued, TOKEN_DAYS, Table, Token, days_after};
 use serde_json::{Value, json};
@@ -91,7 +92,7 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     let token = random_token()?;
     let table = args.cloud.connect().await.leaderboards();
     if let Holder::Submitter(name) = &holder {
-        check_looks(&table, name).await?;
+        note_submitter(&table, name).await?;
     }
     let issued_at = now();
     let expires_at = days_after(issued_at, args.expires);
@@ -113,12 +114,17 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a name that people may take for that of another token.
-async fn check_looks(table: &Table, name: &SubmitterName) -> Result<()> {
+/// Notes a name as that of a submitter of everything that is hosted, unless people may take it for that of another token or submitter.
+async fn note_submitter(table: &Table, name: &SubmitterName) -> Result<()> {
     for issued in table.tokens().await? {
         if let Holder::Submitter(other) = &issued.holder
             && name.looks_like(other)
         {
+            return Err(looks_alike(name.as_str(), other.as_str()));
+        }
+    }
+    for benchmark in dataperf_hosted::IDS {
+        if let Some(other) = table.note_submitter(benchmark, name, now()).await? {
             return Err(looks_alike(name.as_str(), other.as_str()));
         }
     }

@@ -140,6 +140,22 @@ pub(crate) struct QuotaQuery {
     pub(crate) submitter: String,
 }
 
+/// A page of a benchmark's submitters.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SubmittersQuery {
+    /// The most submitters to answer with, 20 unless told.
+    #[param(minimum = 1, maximum = 50)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
+    /// How the answer is written; goes before the `Accept` header.
+    #[param(inline)]
+    pub(crate) format: Option<Format>,
+}
+
 /// A page of what is unfinished.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows, Summary};
+use dataperf::ladder::Ladder;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
@@ -78,6 +79,7 @@ struct Found {
     n_submissions: BTreeMap<String, u64>,
     direction: Direction,
     dataset: Option<Digest>,
+    shows_every_score: bool,
 }
 
 impl Found {
@@ -88,6 +90,7 @@ impl Found {
             n_submissions: &self.n_submissions,
             direction: self.direction,
             dataset: self.dataset,
+            shows_every_score: self.shows_every_score,
         }
     }
 }
@@ -230,8 +233,9 @@ impl Comparer {
         board: &Board,
         submission: Option<&SubmissionId>,
         direction: Direction,
-        Stores { table, results, .. }: &Stores<'_>,
+        stores: &Stores<'_>,
     ) -> Result<Found, PortError> {
+        let Stores { table, results, .. } = stores;
         let (mut rows, mut n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
         let is_listed = |rows: &[Ranked]| {
             let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
@@ -245,7 +249,14 @@ impl Comparer {
         let replicates = self.replicates(board, &rows, results).await?;
         let newest = rows.iter().max_by_key(|row| row.entry.received_at);
         let dataset = newest.and_then(|newest| newest.entry.dataset);
+        let is_released = rows.iter().any(|row| row.entry.climb.is_some());
+        let ladder = if is_released {
+            ladder(board, stores).await?
+        } else {
+            None
+        };
         Ok(Found {
+            shows_every_score: ladder == Some(Ladder::Rounded),
             rows,
             replicates,
             n_submissions,
@@ -260,28 +271,18 @@ impl Comparer {
         board: &Board,
         mut found: Found,
         at: Timestamp,
-        Stores {
-            table,
-            results,
-            datasets,
-        }: &Stores<'_>,
+        stores: &Stores<'_>,
     ) -> Result<(), PortError> {
         if board.round == OPEN_ROUND || board.is_post_round() {
             return Ok(()); // no close shows them
         }
-        let challenge = match Challenge::current(*datasets, *table, &board.benchmark).await {
-            Err(ChallengeError::Port(error)) => return Err(error),
-            Err(error) => {
-                // whoever finishes rounds fails by it as well, and leaves a mark once it is mended
-                tracing::warn!(board = ?board, %error, "no paired differences are written");
-                return Ok(());
-            }
-            Ok(challenge) => challenge,
-        };
+        // where it can't be read nothing is written: whoever finishes rounds leaves a mark once it is mended
+        let challenge = challenge(board, stores).await?;
         let from = Pairs::shown_from(challenge.as_ref(), board, found.dataset);
         if from.is_none_or(|from| from > at) {
             return Ok(());
         }
+        let results = stores.results;
         let before = Pairs::read(results, board).await?;
         if before.is_some_and(|before| before.compared_at > at) {
             return Ok(()); // somebody who compared it later was faster
@@ -310,7 +311,7 @@ impl Comparer {
                 let id = &row.entry.id;
                 match kept
                     .get(id)
-                    .filter(|kept| is_of_row(kept, row) && (!is_small || is_whole(kept)))
+                    .filter(|kept| kept.is_of(&row.entry) && (!is_small || is_whole(kept)))
                 {
                     Some(kept) => drop(found.insert(id.clone(), kept.clone())),
                     None => unknown.push(id.clone()),
@@ -337,9 +338,25 @@ impl Comparer {
     }
 }
 
-#[allow(clippy::float_cmp, reason = "the score is kept as it was computed")]
-fn is_of_row(kept: &Replicates, row: &Ranked) -> bool {
-    row.entry.score == Some(kept.header.score) && row.entry.dataset == Some(kept.header.dataset)
+/// How a board's round releases scores, as far as the challenge that is published can be read.
+async fn ladder(board: &Board, stores: &Stores<'_>) -> Result<Option<Ladder>, PortError> {
+    let challenge = challenge(board, stores).await?;
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&board.round));
+    Ok(round.and_then(|round| round.ladder))
+}
+
+/// The challenge of a board's benchmark; none where it can't be read, which whoever finishes rounds fails by as well.
+async fn challenge(board: &Board, stores: &Stores<'_>) -> Result<Option<Challenge>, PortError> {
+    match Challenge::current(stores.datasets, stores.table, &board.benchmark).await {
+        Err(ChallengeError::Port(error)) => Err(error),
+        Err(error) => {
+            tracing::warn!(board = ?board, %error, "the challenge can't be read");
+            Ok(None)
+        }
+        Ok(challenge) => Ok(challenge),
+    }
 }
 
 fn is_whole(kept: &Replicates) -> bool {

@@ -1,7 +1,7 @@
 //! Where each of the table's items is. docs/leaderboard-schema.md shows them.
 
-use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::{SubmissionId, SubmitterName};
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::{Item, RANKING, text};
@@ -111,6 +111,14 @@ impl Key {
         }
     }
 
+    /// Whose name it is of those that look like `name`.
+    pub(crate) fn name(benchmark: &str, name: &SubmitterName) -> Self {
+        Self {
+            pk: names_partition(benchmark),
+            sk: name.looks(),
+        }
+    }
+
     /// How many of a submitter's submissions were scored that were uploaded on a day.
     pub(crate) fn day_count(board: &Board, submitter: &str, day: &str) -> Self {
         Self {
@@ -182,6 +190,10 @@ fn rows_partition(board: &Board) -> String {
 
 pub(crate) fn boards_partition(benchmark: &str) -> String {
     format!("{benchmark}#boards")
+}
+
+pub(crate) fn names_partition(benchmark: &str) -> String {
+    format!("{benchmark}#names")
 }
 
 fn counts_partition(board: &Board, submitter: &str) -> String {

@@ -7,11 +7,12 @@ use dataperf::ports::leaderboard::{
 };
 use dataperf::ports::maintenance::Order;
 use dataperf::ports::{PortError, async_trait};
-use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
+use dataperf::{Descriptor, Ending, Receipt, SubmissionId, SubmitterName, Timestamp};
 
 use crate::counts::{self, Counted};
 use crate::items::{self, BASELINE, count, entry_item, text};
 use crate::keys::{self, Key};
+use crate::names;
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
@@ -239,6 +240,15 @@ impl Leaderboards for Table {
             }
         }
         self.ended_before(receipt).await
+    }
+
+    async fn note_submitter(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+        at: Timestamp,
+    ) -> Result<Option<SubmitterName>, PortError> {
+        names::note(self, benchmark, name, at).await
     }
 
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {

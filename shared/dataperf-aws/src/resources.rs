@@ -14,7 +14,7 @@ use tracing::{Instrument, info_span};
 use crate::evaluators::{announce, ask_for_run};
 use crate::meter::Meters;
 use crate::runtime::{now, variable};
-use crate::table::KnownBoards;
+use crate::table::Seen;
 use crate::{Clients, KmsKey, S3Bucket, Table};
 
 /// What the function that runs programs is called, after what the names of all functions of a deployment begin with.
@@ -36,7 +36,7 @@ pub(crate) struct Kept {
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     pub(crate) meters: Meters,
-    boards: KnownBoards,
+    seen: Seen,
     /// Whether an upload has been handled before.
     pub(crate) is_warm: AtomicBool,
 }
@@ -93,7 +93,9 @@ impl Resources {
     pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
         let table = Table::new(dynamodb, &self.table);
-        table.metered(&self.kept.meters.table).knowing(&self.kept.boards)
+        table
+            .metered(&self.kept.meters.table)
+            .having_seen(&self.kept.seen)
     }
 
     /// Has another run of the function that runs in `context` go on with an upload. What was begun is in the table by now.

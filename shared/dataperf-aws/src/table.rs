@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
+use dataperf::SubmitterName;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
 
@@ -23,16 +24,39 @@ pub struct Table {
     pub(crate) client: Client,
     pub(crate) name: String,
     pub(crate) meter: Meter,
-    pub(crate) boards: KnownBoards,
+    pub(crate) seen: Seen,
 }
 
-/// Boards that the table was seen to list. Boards are never taken off the list, so that each is asked for once.
+/// What the table was seen to have and keeps for good, so that it is asked for once.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KnownBoards(Arc<Mutex<BTreeSet<Board>>>);
+pub(crate) struct Seen(Arc<Mutex<SeenItems>>);
 
-impl KnownBoards {
-    fn locked(&self) -> MutexGuard<'_, BTreeSet<Board>> {
+#[derive(Debug, Default)]
+pub(crate) struct SeenItems {
+    /// The boards that it lists.
+    boards: BTreeSet<Board>,
+    /// Who is noted as a benchmark's submitter: the benchmark and the name. Of so many it is kept as fit into some megabytes.
+    submitters: BTreeSet<(String, SubmitterName)>,
+}
+
+/// Submitters that are kept as seen.
+const MAX_SEEN_SUBMITTERS: usize = 20_000;
+
+impl Seen {
+    fn locked(&self) -> MutexGuard<'_, SeenItems> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_submitter(&self, of: &(String, SubmitterName)) -> bool {
+        self.locked().submitters.contains(of)
+    }
+
+    pub(crate) fn keep_submitter(&self, of: (String, SubmitterName)) {
+        let mut seen = self.locked();
+        if seen.submitters.len() == MAX_SEEN_SUBMITTERS {
+            seen.submitters.clear();
+        }
+        seen.submitters.insert(of);
     }
 }
 
@@ -129,24 +153,24 @@ impl Table {
             client,
             name: name.into(),
             meter: Meter::default(),
-            boards: KnownBoards::default(),
+            seen: Seen::default(),
         }
     }
 
-    /// The same table, with the boards that are known.
-    pub(crate) fn knowing(mut self, boards: &KnownBoards) -> Self {
-        self.boards = boards.clone();
+    /// The same table, with what was seen in it before.
+    pub(crate) fn having_seen(mut self, seen: &Seen) -> Self {
+        self.seen = seen.clone();
         self
     }
 
     /// Whether the table lists a board.
     pub(crate) async fn lists(&self, board: &Board) -> Result<bool, PortError> {
-        if self.boards.locked().contains(board) {
+        if self.seen.locked().boards.contains(board) {
             return Ok(true);
         }
         let is_listed = self.item(Key::board(board)).await?.is_some();
         if is_listed {
-            self.boards.locked().insert(board.clone());
+            self.seen.locked().boards.insert(board.clone());
         }
         Ok(is_listed)
     }

@@ -26,6 +26,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Why a board has no intervals whose scores the Ladder releases.
 pub(crate) const RELEASED: &str =
     "the round's Ladder releases scores: they have intervals when it has closed";
+/// Why scores have no intervals where they are rounded until the close.
+const ROUNDED: &str = "the round shows scores rounded to what one item of the eval set is worth: they have intervals when it has closed";
 /// Rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// Up to so many rows the items are counted on which two differ.
@@ -111,6 +113,9 @@ pub struct Rows<'a> {
     pub direction: Direction,
     /// The data set that the board is scored with.
     pub dataset: Option<Digest>,
+    /// Whether the board's scores, where the round's Ladder has released them, are those of the submissions, rounded: then they are compared
+    /// all the same.
+    pub shows_every_score: bool,
 }
 
 impl Comparison {
@@ -128,41 +133,50 @@ impl Comparison {
     }
 
     /// Compares the rows of a board. Rows of another data set are left out; rows without replicates of the same draws may stand
-    /// anywhere, and have no interval.
+    /// anywhere, and have no interval. Where scores are shown rounded, ranks alone have intervals, by the scores themselves.
     pub fn of(rows: &Rows<'_>, at: Timestamp) -> Self {
         let of_board = rows.of_board();
-        let is_released = rows.is_released();
+        let sign = match rows.direction {
+            Direction::HigherIsBetter => 1.0,
+            Direction::LowerIsBetter => -1.0,
+        };
+        let is_rounded = rows.is_released() && rows.shows_every_score;
+        let is_withheld = rows.is_released() && !is_rounded;
         let found = of_board
             .iter()
-            .map(|row| rows.found(row).filter(|_| !is_released));
+            .map(|row| rows.found(row).filter(|_| !is_withheld));
         let found: Vec<Option<&Arc<Replicates>>> = found.collect();
         let draws = commonest(found.iter().flatten().map(|found| found.header.draws));
         let usable = |found: Option<&Arc<Replicates>>| {
             found.is_some_and(|found| Some(found.header.draws) == draws && found.header.missing.is_none())
         };
-        let places: Vec<usize> = (0..of_board.len())
+        let mut places: Vec<usize> = (0..of_board.len())
             .filter(|&place| usable(found[place]))
             .collect();
+        if is_rounded {
+            // the board has them in the order of the rounded scores
+            let worth = |&place: &usize| found[place].map_or(0.0, |found| sign * found.header.score);
+            places.sort_by(|one, other| worth(other).total_cmp(&worth(one)));
+        }
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
-        let why_none = if is_released {
+        let why_none = if is_withheld {
             Some(RELEASED.to_owned())
         } else {
             why_none(&found, &compared)
         };
-        let sign = match rows.direction {
-            Direction::HigherIsBetter => 1.0,
-            Direction::LowerIsBetter => -1.0,
-        };
         let n_ranked = of_board.iter().filter(|row| !row.entry.is_baseline).count();
         let missing = |place: &usize| !of_board[*place].entry.is_baseline && !usable(found[*place]);
         let n_missing = (0..of_board.len())
-            .filter(|place| !is_released && missing(place))
+            .filter(|place| !is_withheld && missing(place))
             .count();
         let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
         let without_scores = || {
-            compared
-                .iter()
-                .find_map(|row| row.header.without_score_interval.clone())
+            let of_rows = || {
+                compared
+                    .iter()
+                    .find_map(|row| row.header.without_score_interval.clone())
+            };
+            is_rounded.then(|| ROUNDED.to_owned()).or_else(of_rows)
         };
         let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
         let (mut resolution, mut n_best) = (None, 0);
@@ -189,6 +203,11 @@ impl Comparison {
                     })
                 });
                 line.ranks = Some((of_row.first, of_row.last + n_missing as u32));
+                if is_rounded {
+                    line.ranks = line
+                        .ranks
+                        .map(|ranks| containing(ranks, of_board[place].shown_rank()));
+                }
                 line.is_above_baselines = of_row.is_above_baselines;
                 n_best += usize::from(entry.is_ranked && of_row.first == 1);
             }
@@ -213,6 +232,12 @@ impl Comparison {
     }
 }
 
+/// A rank interval, widened to the rank that the row is shown with: rounded scores may share a rank that their own scores don't.
+fn containing((first, last): (u32, u32), shown: Option<usize>) -> (u32, u32) {
+    let shown = shown.and_then(|rank| u32::try_from(rank).ok());
+    shown.map_or((first, last), |rank| (first.min(rank), last.max(rank)))
+}
+
 /// An interval with its ends moved outward to two digits of its width: the digits after them say nothing about the submission, and
 /// would be equations for hidden labels.
 pub(crate) fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
@@ -232,18 +257,16 @@ impl<'a> Rows<'a> {
         of_dataset.take(MAX_ROWS).collect()
     }
 
-    /// Whether their scores are what a Ladder has released. Those are not compared: an interval would tell more than the score does.
+    /// Whether their scores are what a Ladder has released. Of those no score is compared with an interval, which would tell more than the score
+    /// does.
     pub(crate) fn is_released(&self) -> bool {
         self.of_board().iter().any(|row| row.entry.climb.is_some())
     }
 
     /// What is kept of a row, if it is of the row's score.
-    #[allow(clippy::float_cmp, reason = "the score is kept as it was computed")]
     pub(crate) fn found(&self, row: &Ranked) -> Option<&'a Arc<Replicates>> {
         let found = self.replicates.get(&row.entry.id)?;
-        let is_of_row =
-            row.entry.score == Some(found.header.score) && row.entry.dataset == Some(found.header.dataset);
-        is_of_row.then_some(found)
+        found.is_of(&row.entry).then_some(found)
     }
 
     /// What is said of a row that is not compared.
@@ -382,6 +405,7 @@ mod tests {
             n_submissions: &n_submissions,
             direction: Direction::HigherIsBetter,
             dataset: Some(dataset),
+            shows_every_score: false,
         };
         Comparison::of(&rows, Timestamp::from_unix_millis(9))
     }

@@ -297,6 +297,7 @@ mod tests {
             kept.insert(id(place), Arc::new(replicates(score, place, smallest)));
         }
         let rows = Rows {
+            shows_every_score: false,
             rows: &rows,
             replicates: &kept,
             n_submissions: &BTreeMap::new(),

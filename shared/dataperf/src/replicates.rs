@@ -9,6 +9,7 @@ use crate::board::Board;
 use crate::evaluated::Evaluated;
 use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, correctness};
 use crate::ports::PortError;
+use crate::submission::Entry;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction};
 
@@ -184,6 +185,17 @@ impl Replicates {
             deviations,
             correctness,
         })
+    }
+
+    /// Whether they are of the score of this line: of its own or, where that is what a Ladder has released, of one that is rounded to it
+    /// where every score is released, rounded to what one item is worth.
+    pub fn is_of(&self, line: &Entry) -> bool {
+        let half_an_item = 0.5 / self.header.n_items.max(1) as f64;
+        let may_differ_by = line.climb.map_or(0.0, |_| half_an_item * (1.0 + 1e-9));
+        let is_of_score = line
+            .score
+            .is_some_and(|score| (score - self.header.score).abs() <= may_differ_by);
+        is_of_score && line.dataset == Some(self.header.dataset)
     }
 
     /// On how many items two submissions differ in correctness.

@@ -45,25 +45,25 @@ impl SubmitterName {
         &self.0
     }
 
-    /// Whether people may take it for another name: the two differ in separators, or in letters and digits that look alike in many typefaces
-    /// (`l`, `1` and `i`, `o` and `0`, `rn` and `m`, `vv` and `w`) alone. Who gives access to people refuses such a second name.
+    /// Whether people may take it for another name: the two differ in which separator stands where, or in letters and digits that look alike
+    /// in many typefaces (`l`, `1` and `i`, `o` and `0`, `rn` and `m`, `vv` and `w`) alone. Such a second name is refused.
     ///
     /// ```
     /// use dataperf::SubmitterName;
     /// let looks_like = |one: &str, other: &str| one.parse::<SubmitterName>().unwrap().looks_like(&other.parse().unwrap());
     /// assert!(looks_like("ada-1", "ada_1") && looks_like("l0", "lo") && looks_like("corn", "com"));
-    /// assert!(!looks_like("ada", "ada") && !looks_like("ada-1", "ada-2"));
+    /// assert!(!looks_like("ada", "ada") && !looks_like("ada-1", "ada-2") && !looks_like("team-1-1", "team-11"));
     /// ```
     pub fn looks_like(&self, other: &Self) -> bool {
         self != other && self.looks() == other.looks()
     }
 
-    /// The name with one letter for all that look alike.
-    fn looks(&self) -> String {
-        let letters = self.0.chars().filter(char::is_ascii_alphanumeric);
-        let alike = letters.map(|letter| match letter {
+    /// The name with one character for all that look alike, by which names that [look alike](Self::looks_like) are the same.
+    pub fn looks(&self) -> String {
+        let alike = self.0.chars().map(|character| match character {
             '1' | 'i' => 'l',
             '0' => 'o',
+            '.' | '_' => '-',
             other => other,
         });
         let alike: String = alike.collect();

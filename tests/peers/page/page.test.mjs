@@ -227,6 +227,40 @@ test("the organizer sees what failed, with the command for this cloud", async ()
   });
 });
 
+test("the organizer has the submitters of a benchmark listed", async () => {
+  await on("light", signedIn(""), async (page) => {
+    await page.waitForSelector("#submitters");
+    const asked = [];
+    page.on("request", (request) => request.url().includes("/submitters?") && asked.push(request.url()));
+    await page.selectOption("#benchmark-of-submitters", { label: "Speech selection" });
+    assert.deepEqual(asked, [], "nothing is read before it is asked for");
+    await page.getByRole("button", { name: "List its submitters" }).click();
+    await page.waitForSelector(".submitters table");
+    const names = await page.locator(".submitters tbody th a").allInnerTexts();
+    assert.ok(names.includes("ada"), names.join());
+    const ada = page.locator(".submitters tbody tr", { has: page.locator("th a", { hasText: /^ada$/ }) });
+    const cells = (await ada.locator("td").allInnerTexts()).slice(0, 7).map(Number);
+    assert.ok(cells[0] > 0 && cells[0] === cells.slice(1, 6).reduce((sum, n) => sum + n), `uploads end in one way: ${cells}`);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+    await page.route(/\/adversarial-text\/submitters\?/, (route) => {
+      const limited = { leaderboard: "submit", round: "open", is_open: true, together: [], day: null, round_limit: { limit: 5, n_used: 2, n_left: 3, resets_at: null } };
+      const one = { submitter: "cy", since: "2026-03-01T00:00:00.000Z", n_submissions: 1000, is_more: true, n_scored: 0, n_accepted: 1000, n_rejected: 0, n_failed: 0, n_unfinished: 0, n_withdrawn: 0, last_upload: null, is_baseline: true, leaderboards: [limited], allowances: [{ kind: "examples", title: "examples", limit: 40, n_used: 1, n_left: 39, resets_at: null }] };
+      return route.fulfill({ json: { benchmark: "adversarial-text", submitters: [one], next: null } });
+    });
+    await page.selectOption("#benchmark-of-submitters", { label: "Adversarial text" });
+    await page.getByRole("button", { name: "List its submitters" }).click();
+    await page.waitForSelector(".submitters .tag");
+    const text = (await page.locator(".submitters tbody").innerText()).replace(/\s+/g, " ");
+    assert.match(text, /1,000 and more .*submit: 3 of 5 in the round examples: 39 of 40 today/);
+  });
+  await on("light", asAda, async (page) => {
+    await page.waitForSelector("h1");
+    assert.equal(await page.locator("#submitters").count(), 0, "the organizer's alone");
+  });
+});
+
 test("the organizer has the files of a board compared", async () => {
   await on("light", signedIn(""), async (page) => {
     const file = (submitter, digit, n) => ({ artifact: `sha256:${digit.repeat(64)}`, submission: String(n).repeat(32), submitter, is_baseline: false, received_at: "2026-03-01T00:00:00.000Z" });

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards};
-use dataperf::{Digest, Ending, SubmissionId};
+use dataperf::{Digest, Ending, Endings, SubmissionId};
 use dataperf_hosted::{DailyAllowance, daily_allowances};
 use serde_json::{Value, json};
 
@@ -139,7 +139,6 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
         ..
     } = of;
     let table = cloud.leaderboards();
-    let n = |ending: Option<Ending>| history.iter().filter(|entry| entry.ending == ending).count();
     let mut quotas = Vec::new();
     for leaderboard in leaderboards {
         let terms = Terms::of(challenge.as_ref(), leaderboard, submitter, now());
@@ -154,16 +153,12 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
         let usage = table.usage(&terms.counter(&board), submitter, now()).await?;
         quotas.extend(quota(&board, &terms, usage));
     }
-    let is_withdrawn = |entry: &&Entry| entry.withdrawn_at.is_some();
-    Ok(
-        json!({ "benchmark": benchmark, "submitter": submitter, "n_submissions": history.len(),
-               "n_scored": n(Some(Ending::Scored)), "n_rejected": n(Some(Ending::Rejected)),
-               "n_failed": n(Some(Ending::Failed)), "n_unfinished": n(None),
-               "n_withdrawn": history.iter().filter(is_withdrawn).count(),
-               "last_upload": history.iter().map(|entry| entry.received_at).max(),
-               "is_baseline": history.iter().any(|entry| entry.is_baseline), "quotas": quotas,
-               "allowances": of.left_of_allowances(submitter).await? }),
-    )
+    let mut document = serde_json::to_value(Endings::of(history))?;
+    document["benchmark"] = json!(benchmark);
+    document["submitter"] = json!(submitter);
+    document["quotas"] = json!(quotas);
+    document["allowances"] = json!(of.left_of_allowances(submitter).await?);
+    Ok(document)
 }
 
 /// Others who have handed in the same file that are named; `dataperf submitter identical` has all.
@@ -219,6 +214,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
         "submitter",
         "n_submissions",
         "n_scored",
+        "n_accepted",
         "n_rejected",
         "n_failed",
         "n_unfinished",
@@ -239,6 +235,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
             "submitter",
             "uploads",
             "scored",
+            "accepted",
             "rejected",
             "failed",
             "unfinished",
@@ -261,6 +258,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
                 text("submitter"),
                 count("n_submissions"),
                 count("n_scored"),
+                count("n_accepted"),
                 count("n_rejected"),
                 count("n_failed"),
                 count("n_unfinished"),
@@ -270,7 +268,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
                 others.join("\n"),
             ]);
         }
-        (2..8).for_each(|column| align_right(&mut lines, column));
+        (2..9).for_each(|column| align_right(&mut lines, column));
         println!("{lines}");
         Ok(())
     })?;

@@ -16,6 +16,7 @@ mod rounds;
 mod scored_files;
 mod series;
 mod submission;
+mod submitters;
 mod token;
 mod unfinished;
 mod uploads;
@@ -92,6 +93,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(files::artifact))
                 .routes(routes!(files::image))
                 .routes(routes!(quotas::quotas))
+                .routes(routes!(submitters::submitters))
                 .routes(routes!(unfinished::unfinished))
                 .routes(routes!(token::token))
                 .routes(routes!(unfinished::failed))

@@ -5,8 +5,8 @@ use axum::response::Response;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
 use dataperf::{Descriptor, SubmitterName, Timestamp};
-use dataperf_aws::now;
-use dataperf_hosted::daily_allowances;
+use dataperf_aws::{Table, now};
+use dataperf_hosted::{DailyAllowance, daily_allowances};
 use dataperf_http::Problem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,6 +24,13 @@ struct Quotas {
     benchmark: String,
     /// Whose they are.
     submitter: String,
+    #[serde(flatten)]
+    left: Left,
+}
+
+/// What is left to a submitter.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Left {
     /// Each leaderboard in force.
     leaderboards: Vec<Quota>,
     /// What the benchmark itself allows each submitter on a day, whatever rounds limit; empty where it allows as much as one likes.
@@ -111,73 +118,95 @@ pub(super) async fn quotas(
     let submitter =
         submitter.map_err(|error| Problem::not_found("unusable_name", "submitter", error.to_string()))?;
     caller.must_act_for(submitter.as_str(), "what is left of a submitter's limits")?;
-    let boards = catalogue::boards(&app, facts, None).await?.described()?;
-    let challenge = catalogue::challenge(&app, &benchmark).await?;
-    let (table, at) = (app.table().await, now());
-    let mut quotas = Vec::new();
-    for leaderboard in boards.leaderboards.into_keys() {
-        let terms = Terms::of(challenge.as_ref(), &leaderboard, submitter.as_str(), at);
-        let board = Board {
-            benchmark: benchmark.clone(),
-            leaderboard,
-            round: terms.round.clone(),
-        };
-        let limits = terms.limits.unwrap_or_default();
-        let is_limited = limits.daily.or(limits.total).is_some();
-        let usage = if is_limited {
-            table
-                .usage(&terms.counter(&board), submitter.as_str(), at)
-                .await?
-        } else {
-            Usage::default()
-        };
-        let together = terms
-            .together
-            .map_or(Vec::new(), |together| together.leaderboards);
-        quotas.push(Quota {
-            day: limits
-                .daily
-                .map(|limit| Allowance::of(limit, usage.day, Some(at.next_day().to_string()))),
-            round_limit: limits.total.map(|limit| Allowance::of(limit, usage.total, None)),
-            leaderboard: board.leaderboard,
-            round: board.round,
-            is_open: terms.refusal.is_none(),
-            together: if is_limited { together } else { Vec::new() },
-        });
-    }
-    let allowances = allowances(&app, facts, challenge.as_ref(), submitter.as_str(), at).await?;
+    let limits = Limits::of(&app, facts).await?;
+    let left = limits.left(&app, &submitter).await?;
     let document = Quotas {
         benchmark,
         submitter: submitter.into(),
-        leaderboards: quotas,
-        allowances,
+        left,
     };
     Ok(wishes.json(&caller, &document))
 }
 
-/// What is left of a submitter's daily allowances; those of validators only for these.
-async fn allowances(
-    app: &App,
-    facts: &Descriptor,
-    challenge: Option<&Challenge>,
-    submitter: &str,
+/// What a benchmark limits now.
+pub(super) struct Limits {
+    facts: &'static Descriptor,
+    leaderboards: Vec<String>,
+    challenge: Option<Challenge>,
+    daily: Vec<DailyAllowance>,
     at: Timestamp,
-) -> Result<Vec<OfDay>, Problem> {
-    let daily = daily_allowances(&app.datasets().await, facts, challenge, at).await?;
-    let table = app.table().await;
-    let mut found = Vec::with_capacity(daily.len());
-    for one in daily {
-        if one.is_of_validators && !table.is_rater(facts.id, submitter).await? {
-            continue;
-        }
-        let n_used = table
-            .n_taken_of_day(facts.id, submitter, one.counted_as, at)
-            .await?;
-        found.push(OfDay {
-            kind: one.kind,
-            title: one.title,
-            allowance: Allowance::of(one.limit, n_used, Some(at.next_day().to_string())),
-        });
+}
+
+impl Limits {
+    /// The limits of a benchmark's leaderboards in force.
+    pub(super) async fn of(app: &App, facts: &'static Descriptor) -> Result<Self, Problem> {
+        let (challenge, at) = (catalogue::challenge(app, facts.id).await?, now());
+        let boards = catalogue::boards(app, facts, None).await?.described()?;
+        Ok(Self {
+            facts,
+            leaderboards: boards.leaderboards.into_keys().collect(),
+            daily: daily_allowances(&app.datasets().await, facts, challenge.as_ref(), at).await?,
+            challenge,
+            at,
+        })
     }
-    Ok(found)
+
+    /// What is left of them to a submitter.
+    pub(super) async fn left(&self, app: &App, submitter: &SubmitterName) -> Result<Left, Problem> {
+        let (table, at) = (app.table().await, self.at);
+        let mut leaderboards = Vec::with_capacity(self.leaderboards.len());
+        for leaderboard in &self.leaderboards {
+            let terms = Terms::of(self.challenge.as_ref(), leaderboard, submitter.as_str(), at);
+            let board = Board {
+                benchmark: self.facts.id.to_owned(),
+                leaderboard: leaderboard.clone(),
+                round: terms.round.clone(),
+            };
+            let limits = terms.limits.unwrap_or_default();
+            let is_limited = limits.daily.or(limits.total).is_some();
+            let usage = if is_limited {
+                table
+                    .usage(&terms.counter(&board), submitter.as_str(), at)
+                    .await?
+            } else {
+                Usage::default()
+            };
+            let together = terms
+                .together
+                .map_or(Vec::new(), |together| together.leaderboards);
+            leaderboards.push(Quota {
+                day: limits
+                    .daily
+                    .map(|limit| Allowance::of(limit, usage.day, Some(at.next_day().to_string()))),
+                round_limit: limits.total.map(|limit| Allowance::of(limit, usage.total, None)),
+                leaderboard: board.leaderboard,
+                round: board.round,
+                is_open: terms.refusal.is_none(),
+                together: if is_limited { together } else { Vec::new() },
+            });
+        }
+        let allowances = self.allowances(&table, submitter.as_str()).await?;
+        Ok(Left {
+            leaderboards,
+            allowances,
+        })
+    }
+
+    /// What is left of a submitter's daily allowances; those of validators only for these.
+    async fn allowances(&self, table: &Table, submitter: &str) -> Result<Vec<OfDay>, Problem> {
+        let (id, at) = (self.facts.id, self.at);
+        let mut found = Vec::with_capacity(self.daily.len());
+        for one in &self.daily {
+            if one.is_of_validators && !table.is_rater(id, submitter).await? {
+                continue;
+            }
+            let n_used = table.n_taken_of_day(id, submitter, one.counted_as, at).await?;
+            found.push(OfDay {
+                kind: one.kind,
+                title: one.title,
+                allowance: Allowance::of(one.limit, n_used, Some(at.next_day().to_string())),
+            });
+        }
+        Ok(found)
+    }
 }

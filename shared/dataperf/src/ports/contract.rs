@@ -12,7 +12,7 @@ use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::scorecard::Scorecard;
 use crate::verdict::{Ending, Receipt, Verdict};
-use crate::{Digest, SubmissionId, Timestamp, Upload};
+use crate::{Digest, SubmissionId, SubmitterName, Timestamp, Upload};
 
 pub use super::contract_maintenance::maintenance;
 
@@ -202,6 +202,28 @@ pub async fn leaderboards(table: &impl Leaderboards, benchmark: &str) -> Outcome
     one_submission_ends_once(table, &story).await?;
     boards_rank(table, &story).await?;
     a_failure_is_reopened(table, &story).await?;
+    names_that_look_alike_are_one(table, &story).await?;
+    Ok(())
+}
+
+async fn names_that_look_alike_are_one(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
+    let at = Timestamp::from_unix_millis(50_000);
+    let name = |text: &str| text.parse::<SubmitterName>();
+    let other_benchmark = format!("{}-other", story.benchmark);
+    for (benchmark, noted, stands) in [
+        (story.benchmark, "gil-1", None),
+        (story.benchmark, "gil-1", None),
+        (story.benchmark, "gil_l", Some("gil-1")),
+        (story.benchmark, "gil.i", Some("gil-1")),
+        (story.benchmark, "gil-1", None),
+        (story.benchmark, "gil1", None),
+        (story.benchmark, "gil-2", None),
+        (&other_benchmark, "gil_l", None),
+        (&other_benchmark, "gil-1", Some("gil_l")),
+    ] {
+        let found = table.note_submitter(benchmark, &name(noted)?, at).await?;
+        assert_eq!(found, stands.map(name).transpose()?, "{benchmark}: {noted}");
+    }
     Ok(())
 }
 

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 
 use super::PortError;
-use crate::Timestamp;
 use crate::challenge::{OverLimit, Terms};
 use crate::descriptor::Descriptor;
 use crate::ladder::Rung;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
+use crate::{SubmitterName, Timestamp};
 
 pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Usage};
 pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
@@ -49,6 +49,18 @@ pub trait Leaderboards: Send + Sync {
     /// # Errors
     /// [`PortError`].
     async fn receive(&self, submission: &Submission) -> Result<Submission, PortError>;
+
+    /// Notes that somebody submits to a benchmark. Where somebody is noted whose name [looks like](SubmitterName::looks_like) this one, nothing
+    /// is noted, and the other name is returned: of names that look alike the first one stands.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn note_submitter(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+        at: Timestamp,
+    ) -> Result<Option<SubmitterName>, PortError>;
 
     /// Counts a received submission against the limits of its terms before it is evaluated, once, unless that is one too many:
     /// then what is used up. Nothing is done where there is no limit, or the submission has ended.

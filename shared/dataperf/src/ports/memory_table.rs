@@ -15,7 +15,7 @@ use crate::ladder::{Climb, LastReleased, Rung};
 use crate::rank::RankKey;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
-use crate::{Digest, Timestamp};
+use crate::{Digest, SubmitterName, Timestamp};
 
 /// The table in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,8 @@ type Row = ((Board, String, Option<SubmissionId>), (RankKey, Entry));
 #[derive(Debug, Default)]
 struct Table {
     submissions: BTreeMap<(String, SubmissionId), Submission>,
+    /// By benchmark and by what a name looks like.
+    submitters: BTreeMap<(String, String), SubmitterName>,
     /// By board and submitter, and by id too where all of a submitter's stand.
     rows: BTreeMap<(Board, String, Option<SubmissionId>), (RankKey, Entry)>,
     boards: BTreeSet<Board>,
@@ -172,6 +174,18 @@ impl Leaderboards for MemoryLeaderboards {
         let key = (submission.board.benchmark.clone(), submission.id.clone());
         let known = table.submissions.entry(key);
         Ok(known.or_insert_with(|| submission.clone()).clone())
+    }
+
+    async fn note_submitter(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+        _at: Timestamp,
+    ) -> Result<Option<SubmitterName>, PortError> {
+        let mut table = lock(&self.table);
+        let key = (benchmark.to_owned(), name.looks());
+        let noted = table.submitters.entry(key).or_insert_with(|| name.clone());
+        Ok((noted != name).then(|| noted.clone()))
     }
 
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {

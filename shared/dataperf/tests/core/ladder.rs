@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataperf::comparison::{Comparison, Rows};
+use dataperf::comparison::{Comparison, Line, Rows};
 use dataperf::ladder::{Climb, Ladder, LastReleased, Margin, Rung, released};
 use dataperf::ports::bucket::Bucket as _;
 use dataperf::ports::leaderboard::{Entry, with_shared_ranks};
@@ -321,16 +321,18 @@ fn the_margin_without_a_parameter_is_the_paired_standard_error() {
 }
 
 #[test]
-fn what_was_released_is_not_compared() {
+fn what_was_released_is_compared_only_where_every_score_is_shown() {
     let eval_set = EvalSet::new();
     let mut coins = Coins(4);
     let artifacts = [coins.tosses(), coins.tosses()];
     let replicates = artifacts
         .each_ref()
         .map(|answers| Arc::new(eval_set.replicates(answers)));
-    let compared = |climb: Option<Climb>| {
+    let compared = |climb: Option<Climb>, shows_every_score: bool| {
         let entry = |n: usize| {
-            let receipt = receipt(n, replicates[n].header.score);
+            let own = replicates[n].header.score;
+            let rounded = Margin::paired(&replicates[n], None).rounded(own, [0.0, 1.0]);
+            let receipt = receipt(n, if shows_every_score { rounded } else { own });
             Entry {
                 id: receipt.submission.clone(),
                 board: receipt.board(),
@@ -357,21 +359,22 @@ fn what_was_released_is_not_compared() {
                 n_submissions: &BTreeMap::new(),
                 direction: Direction::HigherIsBetter,
                 dataset: Some(Digest::of(b"data")),
+                shows_every_score,
             },
             Timestamp::from_unix_millis(0),
         );
-        let has_intervals = comparison
-            .lines
-            .iter()
-            .any(|(_, line)| line.ranks.is_some() || line.interval.is_some());
+        let some = |has: fn(&Line) -> bool| comparison.lines.iter().any(|(_, line)| has(line));
         (
-            has_intervals,
-            comparison.summary.resolution.is_some(),
+            some(|line| line.ranks.is_some()),
+            some(|line| line.interval.is_some()),
             comparison.summary.why_none.is_some(),
+            comparison.summary.why_no_score_intervals.is_some(),
         )
     };
-    assert_eq!(compared(None), (true, true, false));
+    assert_eq!(compared(None, false), (true, true, false, false));
     for climb in [Climb::Climbed, Climb::Held] {
-        assert_eq!(compared(Some(climb)), (false, false, true));
+        assert_eq!(compared(Some(climb), false), (false, false, true, false));
     }
+    // where every score is shown, rounded, ranks have intervals, and scores have none
+    assert_eq!(compared(Some(Climb::Climbed), true), (true, false, false, true));
 }

@@ -20,7 +20,8 @@ use dataperf::ports::{PortError, async_trait};
 use dataperf::signature::Keys;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use dataperf::{
-    Benchmark, Descriptor, Digest, Ending, Feedback, Receipt, SubmissionId, Timestamp, Upload, Verdict,
+    Benchmark, Descriptor, Digest, Ending, Feedback, Receipt, SubmissionId, SubmitterName, Timestamp, Upload,
+    Verdict,
 };
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 
@@ -90,6 +91,14 @@ impl<P: Signer> Signer for Fused<'_, P> {
 impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn receive(&self, submission: &Submission) -> Result<Submission, PortError> {
         self.call(self.port.receive(submission)).await
+    }
+    async fn note_submitter(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+        at: Timestamp,
+    ) -> Result<Option<SubmitterName>, PortError> {
+        self.call(self.port.note_submitter(benchmark, name, at)).await
     }
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
         self.call(self.port.reserve(submission, terms)).await
@@ -292,6 +301,43 @@ fn challenge() -> Challenge {
                                     "daily_limit": 1, "dataset": Digest::of(b"pinned").to_string() });
     let challenge = serde_json::json!({ "schema": 1, "title": "t", "rounds": [round] });
     serde_json::from_value(challenge).expect("a challenge")
+}
+
+#[test]
+fn of_two_names_that_look_alike_the_second_is_rejected() {
+    let mut world = World::with(KEY, &tiny::good());
+    let codes = |verdict: Verdict| {
+        verdict
+            .reasons
+            .into_iter()
+            .map(|reason| (reason.code.to_string(), reason.at))
+            .collect::<Vec<_>>()
+    };
+    for (name, is_taken) in [
+        ("ada-1", false),
+        ("ada_1", true),
+        ("ada.l", true),
+        ("ada-1", false),
+        ("ada1", false),
+    ] {
+        world.upload.key = format!("speech-selection/en-6/{name}/file.json");
+        let stored = world
+            .submissions
+            .put(&world.upload.key, Bytes::copy_from_slice(&tiny::good()));
+        pollster::block_on(stored).expect("stored");
+        let delivered = world.deliver(&fuse(NEVER), false).expect("a verdict");
+        let verdict = delivered.receipt.verdict;
+        let message = verdict
+            .reasons
+            .first()
+            .map_or(String::new(), |reason| reason.message.clone());
+        assert!(
+            !message.contains("`ada-1`") || name == "ada-1",
+            "whose name it is, is not told: {message}"
+        );
+        let expected = is_taken.then(|| ("name_looks_alike".to_owned(), "key, part 3".to_owned()));
+        assert_eq!(codes(verdict), expected.into_iter().collect::<Vec<_>>(), "{name}");
+    }
 }
 
 #[test]
