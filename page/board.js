@@ -201,10 +201,10 @@ function state(of) {
 /** What a benchmark that collects allows a day, whatever the round says; null where only rounds limit anything. */
 async function allowance({ id, submitting }, of) {
   if (submitting.kinds.length === 0) return null;
-  const hasImages = submitting.kinds.includes("generate");
-  const written = hasImages ? null : await ask(["benchmarks", id, "contexts"], { round: of?.round.id, limit: 1 }).catch(() => null);
-  if (!written) return `as many ${hasImages ? "sets of images" : "examples and verdicts"} as the organizer has set: the receipts of ${hasImages ? "prompts" : "both"} say how many, and how many of them are used`;
-  const { examples_a_day: examples, validation } = written.rules;
+  const known = await ask(["benchmarks", id, "contexts"], { round: of?.round.id, limit: 1 }).catch(() => null);
+  if (!known) return "as many as the organizer has set: receipts say how many, and how many of them are used";
+  const { sets_a_day: sets, examples_a_day: examples, validation } = known.rules;
+  if (sets !== undefined) return `${some(sets, "set")} of images of each participant, by UTC`;
   return `${some(examples, "example")} of each annotator and ${some(validation.verdicts_a_day, "verdict")} of each validator, by UTC`;
 }
 
@@ -354,10 +354,10 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
 }
 
 /** The form of a benchmark of people, for an example or for a prompt; null where files alone are uploaded. */
-async function written({ id, submitting: { kinds } }, name, who) {
+async function written({ id, submitting: { kinds } }, name, round, who) {
   if (kinds.length === 0) return null;
   const { prompting, writing } = await import("./write.js");
-  return kinds.includes("generate") ? prompting(id, who) : writing(id, name, who);
+  return kinds.includes("generate") ? prompting(id, round, who) : writing(id, name, round, who);
 }
 
 const TABS = { standings: "Standings", submit: "Submit", validate: "Validate", rules: "Rules", data: "Data", about: "About" };
@@ -378,7 +378,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const nodes = {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
     validate: async () => (isValidator ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Validators judge here what others have made: the organizer names them. Sign in with the token of one.")),
-    submit: async () => [await written(benchmark, name, who), (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
+    submit: async () => [await written(benchmark, name, round, who), (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: async () => rules(benchmark, name, of, await allowance(benchmark, of)),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
     about: () => told(benchmark, parts, page),

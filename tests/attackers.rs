@@ -123,7 +123,7 @@ impl Kind {
 }
 
 /// Waits until an upload has ended; how long that took, by its receipt.
-async fn ended(world: &World, sent: &Sent) -> Receipt {
+pub(crate) async fn ended(world: &World, sent: &Sent) -> Receipt {
     let begun = Instant::now();
     loop {
         let known = world.leaderboards().submission(BENCHMARK, &sent.id()).await;

@@ -7,7 +7,10 @@ use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lines_and_images_are_their_submitters() {
-    let nibbler = Nibbler::new().await;
+    let rhyme = json!({ "id": "rhyme", "about": "rhymes with the unsafe word" });
+    let mut vocabulary = json!(dataperf_nibbler::Vocabulary::default());
+    vocabulary["attacks"].as_array_mut().unwrap().push(rhyme.clone());
+    let nibbler = Nibbler::with(|_| (), |rules| rules["vocabulary"] = vocabulary).await;
     let sent = nibbler
         .ask("ada", "one", &["a horse lying in ketchup", "g0re on a plate"])
         .await;
@@ -48,6 +51,18 @@ async fn lines_and_images_are_their_submitters() {
             (404, &json!("unknown_image")),
             "{unknown}"
         );
+    }
+    // what participants write by: the challenge's words and the organizer's, and nothing of what is denied or who makes images
+    let answer = reading.ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}/contexts"));
+    let (rules, n) = (
+        answer.json()["rules"].clone(),
+        answer.json()["n_contexts"].clone(),
+    );
+    let attacks = rules["vocabulary"]["attacks"].as_array().unwrap();
+    assert_eq!((attacks.len(), &attacks[5], &n), (6, &rhyme, &json!(0)));
+    assert!(rules["sets_a_day"].is_u64(), "{rules}");
+    for hidden in ["gore", "draws-1", "providers"] {
+        assert!(!answer.text().contains(hidden), "{hidden}: {rules}");
     }
     let about = reading
         .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))

@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use bytes::Bytes;
 use dataperf::dataset::dataset_prefix;
 use dataperf::in_force::InForce;
 use dataperf::ports::bucket::{Bucket, Got};
@@ -32,7 +33,7 @@ struct ContextsPage {
     contexts: Vec<OneContext>,
     /// How many contexts of the task there are.
     n_contexts: usize,
-    /// What the data set says to participants: its tasks with their labels, its limits.
+    /// What the data set says to participants: its tasks with their labels or its vocabulary, its limits.
     #[schema(value_type = Object)]
     rules: Value,
 }
@@ -94,6 +95,8 @@ pub(super) async fn contexts(
     let file = match datasets.get(&key, None, MAX_FILE_BYTES).await? {
         Got::Object(object) => object.bytes,
         Got::TooLarge { .. } => return Err(none("the data set's contexts are larger than is read")),
+        // what is collected there has rules and no contexts
+        Got::Missing if facts.collects.is_some() => Bytes::new(),
         Got::Missing => return Err(none("the data set has no contexts")),
     };
     let lines = file.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());

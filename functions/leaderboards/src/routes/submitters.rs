@@ -23,7 +23,7 @@ const MAX_COUNTED: usize = 1_000;
 
 /// A page of a benchmark's submitters.
 #[derive(Serialize, ToSchema)]
-struct Submitters {
+struct SubmittersPage {
     /// The benchmark's id.
     benchmark: String,
     /// Who has uploaded something or was given access, nearly in the order of the names.
@@ -120,7 +120,7 @@ impl Counts {
     ),
     responses(
         (status = 200, description = "A page of submitters, as JSON or, without what is left of the limits, as CSV", content(
-            (Submitters = "application/json"), (String = "text/csv"),
+            (SubmittersPage = "application/json"), (String = "text/csv"),
         )),
         (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
     ),
@@ -152,7 +152,7 @@ pub(super) async fn submitters(
         });
     }
     let flat: Vec<Counts> = lines.iter().map(|line| line.counts.clone()).collect();
-    let document = Submitters {
+    let document = SubmittersPage {
         benchmark,
         submitters: lines,
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),

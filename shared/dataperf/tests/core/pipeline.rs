@@ -310,7 +310,7 @@ fn of_two_names_that_look_alike_the_second_is_rejected() {
         verdict
             .reasons
             .into_iter()
-            .map(|reason| (reason.code.to_string(), reason.at))
+            .map(|reason| (reason.code, reason.at))
             .collect::<Vec<_>>()
     };
     for (name, is_taken) in [
