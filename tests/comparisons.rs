@@ -248,7 +248,9 @@ async fn ranks_of_rounded_scores_have_intervals() {
     );
 
     // with another Ladder nothing is said of what was released
-    assert_eq!(publish(world, &round("auto")).code, 0);
+    let ran = publish(world, &round("auto"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(format!("{ran:?}").contains("ladder_changed"), "{ran:?}");
     world.put(&key("eve", 5), submission(1)).await;
     world.settle().await;
     compare(world).await;

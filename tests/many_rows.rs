@@ -27,7 +27,12 @@ const MAX_BYTES: u64 = 1 << 24;
 
 /// The bytes of an object of the results bucket.
 async fn object(world: &World, key: &str) -> Bytes {
-    match world.bucket("results").get(key, None, MAX_BYTES).await.unwrap() {
+    object_of(world, "results", key).await
+}
+
+/// The bytes of an object of a bucket.
+pub(crate) async fn object_of(world: &World, bucket: &str, key: &str) -> Bytes {
+    match world.bucket(bucket).get(key, None, MAX_BYTES).await.unwrap() {
         Got::Object(object) => object.bytes,
         other => panic!("{key}: {other:?}"),
     }

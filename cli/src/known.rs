@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{BASELINE_PREFIX, Challenge};
 use dataperf::dataset::DatasetError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf::upload::UNNAMED;
 use dataperf::{Descriptor, SubmissionId, SubmitterName, offer, similar};
-use dataperf_aws::{folders, versions};
+use dataperf_aws::versions;
 use dataperf_hosted::is_step;
 
 use crate::cloud::{Cloud, now};
@@ -91,54 +90,60 @@ async fn in_force(cloud: &Cloud, descriptor: &Descriptor) -> Result<BTreeSet<Str
     }
 }
 
-/// The submitters of a benchmark: those that have a receipt, something unfinished, or access that was given to them.
+/// The submitters of a benchmark, as the read API lists them.
 ///
 /// # Errors
 /// When the table or a bucket does not answer.
 pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<String>> {
-    let table = cloud.leaderboards();
-    let mut found = BTreeSet::new();
-    for board in named_folders(cloud, &format!("{benchmark}/")).await? {
-        found.extend(named_folders(cloud, &format!("{benchmark}/{board}/")).await?);
-    }
-    for noted in table.submitters(benchmark).await? {
-        found.insert(noted.name.into());
-    }
-    for grant in table.grants(benchmark).await? {
-        found.insert(grant.submitter.to_string());
-    }
-    for entry in table.unfinished(benchmark).await? {
-        found.insert(entry.submitter);
-    }
-    found.retain(|name| name.parse::<SubmitterName>().is_ok());
-    Ok(found)
+    let found = dataperf_aws::submitters(&cloud.leaderboards(), &cloud.results(), benchmark).await?;
+    Ok(found.into_iter().map(String::from).collect())
 }
 
-/// Notes a name as that of a submitter, unless people may take it for the name of one that is known.
+/// Refuses a name that people may take for that of somebody who submits already, or of a baseline.
 ///
 /// # Errors
 /// With the other name; when the table or a bucket does not answer.
-pub(crate) async fn note_submitter(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<()> {
-    // those of versions before are in buckets and grants alone
+pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<()> {
+    check_is_no_baselines(name)?;
+    let table = cloud.leaderboards();
+    let grants = table.grants(benchmark).await?;
+    let is_granted = |name: &SubmitterName| grants.iter().any(|grant| grant.submitter == *name);
+    if is_granted(name) || table.has_stood_before(benchmark, name, now()).await? {
+        return Ok(());
+    }
+    if let Some(other) = table.name_taken_by(benchmark, name).await? {
+        return Err(looks_alike(name, &other, benchmark));
+    }
+    // those of versions before this was noted
     for other in submitters(cloud, benchmark).await? {
-        if other.parse().is_ok_and(|other| name.looks_like(&other)) {
-            return Err(looks_alike(name.as_str(), &other));
+        let other: SubmitterName = other.parse()?;
+        if name.looks_like(&other)
+            && (is_granted(&other) || table.has_stood_before(benchmark, &other, now()).await?)
+        {
+            return Err(looks_alike(name, &other, benchmark));
         }
     }
-    let noted = cloud
-        .leaderboards()
-        .note_submitter(benchmark, name, now())
-        .await?;
-    match noted {
-        Some(other) => Err(looks_alike(name.as_str(), other.as_str())),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Refuses a name that people may take for a baseline's.
+///
+/// # Errors
+/// With what the name is like.
+pub(crate) fn check_is_no_baselines(name: &SubmitterName) -> Result<()> {
+    if name.looks_like_baseline() {
+        bail!(
+            "`{name}` looks like the name of a baseline, which begins with `{BASELINE_PREFIX}` and is the organizer's: take a name that differs in more"
+        );
     }
+    Ok(())
 }
 
 /// Why a name is refused that looks like another one.
-pub(crate) fn looks_alike(name: &str, other: &str) -> anyhow::Error {
+pub(crate) fn looks_alike(name: &SubmitterName, other: &SubmitterName, benchmark: &str) -> anyhow::Error {
     anyhow!(
-        "`{name}` looks like `{other}`, who is known already: boards are read by people, so take a name that differs in more"
+        "`{name}` looks like `{other}`, who submits to {benchmark} or was given access: boards are read by people, so take a name that differs in \
+         more. If `{other}` was a mistake and has no score, `dataperf submitter free {other}` frees the name"
     )
 }
 
@@ -185,13 +190,6 @@ pub(crate) async fn check_submitter(cloud: &Cloud, benchmark: &str, name: &str) 
         bail!("{benchmark} has no submitter `{name}`: {}", offer(name, &known));
     }
     Ok(())
-}
-
-/// What is directly below a prefix of the results bucket and belongs to somebody.
-async fn named_folders(cloud: &Cloud, prefix: &str) -> Result<Vec<String>> {
-    let mut found = folders(&cloud.clients.s3, &cloud.names.results_bucket, prefix).await?;
-    found.retain(|name| name != UNNAMED);
-    Ok(found)
 }
 
 /// All submissions to a benchmark: those that have a receipt, and those that are unfinished.

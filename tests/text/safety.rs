@@ -101,6 +101,41 @@ async fn a_validator_learns_nothing_but_the_text() {
     assert!(!rules.contains("models/") && !rules.contains("http"), "{rules}");
 }
 
+/// What a round is about is shown from its opening on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contexts_of_a_round_are_shown_from_its_opening_on() {
+    let text = Text::new().await;
+    let coming = br#"{"id": "c1", "task": "nli", "text": "What nobody has read."}"#;
+    text.rules_and(|_| (), &[("contexts.jsonl", coming)]).await;
+    let current =
+        crate::many_rows::object_of(&text.world, "datasets", &format!("{BENCHMARK}/current.json")).await;
+    let current: Value = serde_json::from_slice(&current).unwrap();
+    let dataset = current["boards"].as_object().unwrap().values().next().unwrap();
+    text.rules(|_| ()).await;
+    let reading = Reading::of(text.world).await;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let contexts = |opens: &str| {
+        let rounds = json!([{ "id": "next", "opens": opens, "dataset": dataset }]);
+        let document =
+            json!({ "schema": 1, "title": "t", "benchmarks": { BENCHMARK: { "rounds": rounds } } });
+        let path = reading.world.scratch().join("next.yaml");
+        std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
+        let ran = reading
+            .world
+            .command(&["challenge", "publish", path.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        reading
+            .ask(ANONYMOUS, &format!("{of}/contexts?round=next"))
+            .text()
+    };
+    let before = contexts("2999-01-01");
+    assert!(
+        before.contains("The door") && !before.contains("nobody"),
+        "{before}"
+    );
+    assert!(contexts("2026-01-01").contains("nobody"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_validator_is_not_shown_its_own() {
     let text = Text::new().await;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{BoardVisibility, Challenge, Round, bare_dates, named_by_dataset};
+use dataperf::challenge::{BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset};
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
@@ -303,6 +303,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         let (of_task, of_data) = task.reasons().await?;
         reasons.append(of_task);
         warnings.extend(of_data);
+        warnings.extend(ladders_changed(&cloud, benchmark, challenge).await?);
     }
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
@@ -323,6 +324,35 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         format,
         "in force from now on, for every upload by its own time",
     )
+}
+
+/// That rounds which are open get another Ladder than they had: what it held back can be asked for from now on.
+async fn ladders_changed(cloud: &Cloud, benchmark: &str, challenge: &Challenge) -> Result<Vec<Reason>> {
+    let published = match Challenge::published(&cloud.datasets(), benchmark).await {
+        Err(ChallengeError::Port(error)) => return Err(error.into()),
+        Err(_) => None, // it is replaced because it can't be read
+        Ok(published) => published,
+    };
+    let at = now();
+    let is_open = |round: &&Round| round.opens <= at && round.closes.is_none_or(|closes| at < closes);
+    let rounds = published.iter().flat_map(|published| &published.rounds);
+    let changed = rounds.filter(is_open).filter(|round| {
+        let then = challenge.round(&round.id).and_then(|round| round.ladder);
+        round.ladder.is_some() && then != round.ladder
+    });
+    let warning = |round: &Round| {
+        let message = format!(
+            "the round `{}` is open and its Ladder is changed or taken away: what was released stays as it is until the close, and whoever uploads a file \
+             again learns what the Ladder held back of it",
+            round.id
+        );
+        Reason::new(
+            "ladder_changed",
+            pointer(&pointer("/benchmarks", benchmark), "rounds"),
+            message,
+        )
+    };
+    Ok(changed.map(warning).collect())
 }
 
 /// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published.

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::challenge::BASELINE_PREFIX;
+use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{SubmitterName, offer};
 use dataperf_aws::{
     FormKey, FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
@@ -19,7 +20,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::extension::Uploads;
 use crate::in_force::Boards;
-use crate::known::note_submitter;
+use crate::known;
 use crate::output::{Format, print_json};
 use crate::registry::{EXTENSIONS, descriptor, extension};
 use crate::rows::RowFormat;
@@ -34,6 +35,24 @@ pub(crate) enum SubmitterCommand {
     Identical(list::IdenticalArgs),
     /// Replace rights that lack leaderboards which have come into force since
     Refresh(refresh::RefreshArgs),
+    /// Free a name that was taken by mistake, so that others may submit whose names look like it
+    #[command(
+        after_help = "Example: dataperf submitter free mary-l --local\n\nOf names that look alike the first one stands, in each benchmark: the one that was given access \
+        or a token, or whose upload obeyed the rules first. Whoever has a score or an accepted file keeps the name, and functions that have seen it may go on with it until \
+        they start anew. Tokens are revoked by `dataperf token revoke`."
+    )]
+    Free(FreeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FreeArgs {
+    /// The name
+    name: SubmitterName,
+    /// The benchmark; all of them, when left out
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmark: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
 }
 
 #[derive(Debug, Args)]
@@ -81,13 +100,37 @@ pub(crate) async fn run(command: SubmitterCommand, format: RowFormat) -> Result<
         SubmitterCommand::List(args) => list::list(args, format).await,
         SubmitterCommand::Identical(args) => list::identical(args, format).await,
         SubmitterCommand::Refresh(args) => refresh::run(args, format.of_documents()?).await,
+        SubmitterCommand::Free(args) => free(args, format.of_documents()?).await,
     }
+}
+
+async fn free(args: FreeArgs, format: Format) -> Result<Done> {
+    let table = args.cloud.connect().await.leaderboards();
+    let all = dataperf_hosted::IDS.iter().copied();
+    let mut freed = Vec::new();
+    for benchmark in all.filter(|id| args.benchmark.as_ref().is_none_or(|only| only == id)) {
+        if table.free_name(benchmark, &args.name).await? {
+            freed.push(benchmark);
+        }
+    }
+    if freed.is_empty() {
+        bail!(
+            "`{}` is noted as nobody's name{}: nothing was freed",
+            args.name,
+            args.benchmark.map_or(String::new(), |id| format!(" in {id}"))
+        );
+    }
+    match format {
+        Format::Json => print_json(&json!({ "submitter": args.name, "freed": freed }))?,
+        Format::Text => println!("`{}` is free again in {}", args.name, freed.join(", ")),
+    }
+    Ok(Done::Fine)
 }
 
 async fn add(args: AddArgs, format: Format) -> Result<Done> {
     check_name(&args.name)?;
     let cloud = args.cloud.clone().connect().await;
-    note_submitter(&cloud, &args.benchmark, &args.name).await?;
+    known::check_name(&cloud, &args.benchmark, &args.name).await?;
     let extension = extension(&args.benchmark);
     let boards = match extension {
         Some(extension) => extension.uploads(&args.name, args.rater),
@@ -102,6 +145,11 @@ async fn add(args: AddArgs, format: Format) -> Result<Done> {
         None => leaderboards(&cloud, &args.benchmark).await?,
     };
     let leaderboards = chosen(&boards, &args.leaderboard)?;
+    let noted = cloud.leaderboards();
+    let noted = noted.note_submitter(&args.benchmark, &args.name, now()).await?;
+    if let Some(other) = noted {
+        return Err(known::looks_alike(&args.name, &other, &args.benchmark));
+    }
     if let Some(extension) = extension.filter(|_| args.rater) {
         extension.name_rater(&cloud, &args.name).await?;
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
-use crate::known::looks_alike;
+use crate::known::{check_is_no_baselines, looks_alike};
 use crate::output::{Format, print_json, table};
 use crate::rows::{RowFormat, print_rows};
 
@@ -114,18 +114,27 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Notes a name as that of a submitter of everything that is hosted, unless people may take it for that of another token or submitter.
+/// Notes a name as somebody's in everything that is hosted; nothing is noted where people may take it for that of another token or submitter.
 async fn note_submitter(table: &Table, name: &SubmitterName) -> Result<()> {
+    check_is_no_baselines(name)?;
     for issued in table.tokens().await? {
         if let Holder::Submitter(other) = &issued.holder
             && name.looks_like(other)
         {
-            return Err(looks_alike(name.as_str(), other.as_str()));
+            bail!(
+                "`{name}` looks like `{other}`, who has a token: boards are read by people, so take a name that differs in more. If `{other}` \
+                 was a mistake, revoke its token and free the name: `dataperf token list`, `dataperf submitter free {other}`"
+            );
+        }
+    }
+    for benchmark in dataperf_hosted::IDS {
+        if let Some(other) = table.name_taken_by(benchmark, name).await? {
+            return Err(looks_alike(name, &other, benchmark));
         }
     }
     for benchmark in dataperf_hosted::IDS {
         if let Some(other) = table.note_submitter(benchmark, name, now()).await? {
-            return Err(looks_alike(name.as_str(), other.as_str()));
+            return Err(looks_alike(name, &other, benchmark));
         }
     }
     Ok(())

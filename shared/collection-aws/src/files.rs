@@ -183,7 +183,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
-        _admission: &Admission<'_>, // nothing is counted against limits
+        admission: &Admission<'_>,
     ) -> Result<Verdict, WorkflowError> {
         let Common { resources, kept } = self.function.common();
         let (benchmark, kind) = (F::Collection::DESCRIPTOR.id, &submission.board.leaderboard);
@@ -199,6 +199,9 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         let table = &resources.leaderboards().await;
         let disqualified = read_disqualified(table, F::Collection::SPACE).await?;
         if let Some(reason) = self.function.refused(&disqualified, &submission.submitter) {
+            return Ok(rejected(&reason.into()));
+        }
+        if let Some(reason) = admission.refusal().await? {
             return Ok(rejected(&reason.into()));
         }
         let case = Case {

@@ -15,6 +15,7 @@ use dataperf::ports::bucket::{Bucket, Got, Object};
 use dataperf::ports::{PortError, Unreadable, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use crate::listing::folders;
 use crate::meter::Meter;
 use crate::port_error::port_error;
 use crate::ranges::Connections;
@@ -45,6 +46,14 @@ pub struct Tagged {
 }
 
 impl S3Bucket {
+    /// What is directly below `prefix`, as [`folders`](crate::folders) has it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn folders(&self, prefix: &str) -> Result<Vec<String>, PortError> {
+        folders(&self.client, &self.name, prefix).await
+    }
+
     /// The bucket `name`.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
         Self {

@@ -74,7 +74,7 @@ pub use keys::{Key, RANKING_INDEX, TABLE_KEYS};
 pub use kms::KmsKey;
 pub use listing::{Place, Versions, folders, versions};
 pub use logging::log_as_json;
-pub use names::NotedSubmitter;
+pub use names::submitters;
 pub use pages::{Cursor, Page, PageError, history_place};
 pub use port_error::port_error;
 pub use query::Partition;

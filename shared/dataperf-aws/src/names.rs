@@ -1,34 +1,33 @@
-//! Who submits to a benchmark, each noted once by what the name looks like: of names that people take for each other the first one stands.
+//! Whose a submitter's name is: in each benchmark it is noted once by what it looks like, so that of names that people take for each other
+//! the first one stands. And who submits.
+
+use std::collections::BTreeSet;
 
 use dataperf::ports::PortError;
+use dataperf::upload::UNNAMED;
 use dataperf::{SubmitterName, Timestamp};
 
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::{self, Key};
-use crate::pages::{Cursor, Page, PageError};
+use crate::pages::PageError;
 use crate::query::Partition;
 use crate::reader::Reader;
-use crate::table::Table;
+use crate::{S3Bucket, Table};
 
-/// A submitter of a benchmark.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotedSubmitter {
-    /// The name.
-    pub name: SubmitterName,
-    /// Since when it is noted: the time of the first upload, or when access was given.
-    pub since: Timestamp,
-}
+/// Lines of a history, the oldest, among which one is looked for that obeyed the rules.
+const FIRST_LINES: usize = 100;
 
-fn noted(item: &Item) -> Result<NotedSubmitter, PortError> {
+/// Unfinished submissions, the oldest, whose submitters are among those of a benchmark.
+const MAX_UNFINISHED: usize = 1_000;
+
+/// Whose a name is, and since when: the time of the upload, or when access was given.
+fn noted(item: &Item) -> Result<(SubmitterName, Timestamp), PortError> {
     let reader = Reader { item };
     reader.schema()?;
-    Ok(NotedSubmitter {
-        name: reader.parsed("submitter")?,
-        since: reader.parsed("since")?,
-    })
+    Ok((reader.parsed("submitter")?, reader.parsed("since")?))
 }
 
-/// Notes a submitter, unless one is noted that the name looks like: then that one.
+/// Notes that a name is somebody's, unless one is noted that it looks like: then that one.
 pub(crate) async fn note(
     table: &Table,
     benchmark: &str,
@@ -39,48 +38,105 @@ pub(crate) async fn note(
     if table.seen.is_submitter(&of) {
         return Ok(None);
     }
-    let mut found = table.item(Key::name(benchmark, name)).await?;
-    if found.is_none() {
-        let mut item = Key::name(benchmark, name).item();
+    let key = || Key::name(benchmark, name);
+    if table.item(key()).await?.is_none() {
+        let mut item = key().item();
         item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("submitter".into(), text(name.as_str()));
         item.insert("since".into(), text(at.to_string()));
-        if !table.put_new(item).await? {
-            found = table.item(Key::name(benchmark, name)).await?;
-        }
+        table.put_new(item).await?; // of two at once one is there
     }
-    let other = found.as_ref().map(noted).transpose()?.map(|noted| noted.name);
-    let other = other.filter(|other| other != name);
+    let other = table.name_taken_by(benchmark, name).await?;
     if other.is_none() {
         table.seen.keep_submitter(of);
     }
     Ok(other)
 }
 
-/// Submitters in the table.
+/// Names in the table.
 impl Table {
-    /// Who is noted as a benchmark's submitter, nearly in the order of the names; at most `n`.
-    ///
-    /// # Errors
-    /// [`PageError`].
-    pub async fn submitters_page(
-        &self,
-        benchmark: &str,
-        after: Option<&Cursor>,
-        n: usize,
-    ) -> Result<Page<NotedSubmitter>, PageError> {
-        let partition = Partition::of(keys::names_partition(benchmark));
-        self.lines(&partition, after, n, noted).await
-    }
-
-    /// All who are noted as a benchmark's submitters.
+    /// Whose name keeps somebody from submitting to a benchmark under `name`, because the two look alike; `None` where nobody's does.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn submitters(&self, benchmark: &str) -> Result<Vec<NotedSubmitter>, PortError> {
-        let items = self
-            .query(&Partition::of(keys::names_partition(benchmark)))
-            .await?;
-        items.iter().map(noted).collect()
+    pub async fn name_taken_by(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+    ) -> Result<Option<SubmitterName>, PortError> {
+        let Some(item) = self.item(Key::name(benchmark, name)).await? else {
+            return Ok(None);
+        };
+        let (other, since) = noted(&item)?;
+        if other == *name || self.has_stood_before(benchmark, name, since).await? {
+            return Ok(None);
+        }
+        Ok(Some(other))
     }
+
+    /// Whether one of somebody's first submissions to a benchmark was scored or accepted before then.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn has_stood_before(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+        then: Timestamp,
+    ) -> Result<bool, PortError> {
+        let history = Partition::of(keys::history_partition(benchmark, name.as_str()));
+        let first = self.entries(&history, FIRST_LINES).await?;
+        Ok(first.iter().any(|line| line.has_stood_before(then)))
+    }
+
+    /// Takes back that a name is noted as somebody's in a benchmark. Says whether it was.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn free_name(&self, benchmark: &str, name: &SubmitterName) -> Result<bool, PortError> {
+        let item = self.item(Key::name(benchmark, name)).await?;
+        let Some((whose, _)) = item.as_ref().map(noted).transpose()? else {
+            return Ok(false);
+        };
+        if whose != *name {
+            return Ok(false);
+        }
+        self.delete_item(Key::name(benchmark, name)).await?;
+        Ok(true)
+    }
+}
+
+/// The submitters of a benchmark: those that have a receipt, one of the first thousand that are unfinished, or access that was given to them.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn submitters(
+    table: &Table,
+    results: &S3Bucket,
+    benchmark: &str,
+) -> Result<BTreeSet<SubmitterName>, PortError> {
+    let mut found = BTreeSet::new();
+    for board in results.folders(&format!("{benchmark}/")).await? {
+        if board != UNNAMED {
+            found.extend(results.folders(&format!("{benchmark}/{board}/")).await?);
+        }
+    }
+    let unfinished = table.unfinished_page(benchmark, None, MAX_UNFINISHED).await;
+    let unfinished = unfinished.map_err(|error| match error {
+        PageError::Port(error) => error,
+        PageError::Cursor => PortError::Malformed {
+            what: format!("what is unfinished of `{benchmark}`"),
+            why: "it has no first page".into(),
+        },
+    });
+    found.extend(unfinished?.lines.into_iter().map(|entry| entry.submitter));
+    let mut names: BTreeSet<SubmitterName> = found.iter().filter_map(|name| name.parse().ok()).collect();
+    names.extend(
+        table
+            .grants(benchmark)
+            .await?
+            .into_iter()
+            .map(|grant| grant.submitter),
+    );
+    Ok(names)
 }

@@ -1,9 +1,11 @@
-//! Whether an artifact that obeys the rules is scored: where its submitter's limits are used up, nothing is computed.
+//! Whether an artifact that obeys the rules is scored: where its submitter's limits are used up, or the name looks like that of another
+//! submitter, nothing is computed.
 
 use crate::challenge::Terms;
 use crate::ports::PortError;
 use crate::ports::leaderboard::{Leaderboards, Submission};
 use crate::rejection::Reason;
+use crate::submitter::{BASELINE_PREFIX, SubmitterName};
 
 /// Whether a submission is scored.
 #[derive(Clone, Copy)]
@@ -17,7 +19,7 @@ impl<'a> Admission<'a> {
         Self { limited: None }
     }
 
-    /// As the limits of its terms say, against which the table counts it from now on.
+    /// As the limits of its terms say, against which the table counts it from now on, and where its submitter's name is nobody else's.
     pub fn limited(leaderboards: &'a dyn Leaderboards, submission: &'a Submission, terms: &'a Terms) -> Self {
         Self {
             limited: Some((leaderboards, submission, terms)),
@@ -32,8 +34,36 @@ impl<'a> Admission<'a> {
         let Some((leaderboards, submission, terms)) = self.limited else {
             return Ok(None);
         };
+        if let Some(reason) = name_refusal(leaderboards, submission).await? {
+            return Ok(Some(reason));
+        }
         let over = leaderboards.reserve(submission, terms).await?;
         let leaderboard = &submission.board.leaderboard;
         Ok(over.map(|over| terms.limit_reason(over, leaderboard, submission.received_at)))
     }
+}
+
+/// Notes the submitter's name; why not, where it looks like another one. Whose that is, is not said: a board may be hidden.
+async fn name_refusal(
+    leaderboards: &dyn Leaderboards,
+    submission: &Submission,
+) -> Result<Option<Reason>, PortError> {
+    let Ok(name) = submission.submitter.parse::<SubmitterName>() else {
+        return Ok(None); // a key without a submitter has been rejected
+    };
+    let refused = |like: &str| {
+        let message = format!(
+            "`{name}` looks like {like}, and boards are read by people: upload the file under a name that differs in more than `.`, `_` and `-` \
+             and in more than what looks alike (`l` and `1`, `o` and `0`, `m` and `rn`, `w` and `vv`)"
+        );
+        Some(Reason::new("name_looks_alike", "key, part 3", message))
+    };
+    if name.looks_like_baseline() {
+        let like =
+            format!("the name of a baseline, which begins with `{BASELINE_PREFIX}` and is the organizer's");
+        return Ok(refused(&like));
+    }
+    let (benchmark, at) = (&submission.board.benchmark, submission.received_at);
+    let other = leaderboards.note_submitter(benchmark, &name, at).await?;
+    Ok(other.and_then(|_| refused("the name of somebody else who submits here")))
 }

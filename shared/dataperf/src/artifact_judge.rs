@@ -88,15 +88,8 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
     async fn judge(self, submission: &Submission, terms: &Terms) -> Result<Verdict, WorkflowError> {
         self.challenge?;
         let benchmark = self.evaluator.hosted().id;
-        let key = match UploadKey::parse(benchmark, &submission.upload.key) {
-            Ok(key) => key,
-            Err(misplaced) => return Ok(rejected(submission, &misplaced)),
-        };
-        let noted = self
-            .leaderboards
-            .note_submitter(benchmark, &key.submitter, submission.received_at);
-        if noted.await?.is_some() {
-            return Ok(rejected(submission, &looks_alike(&key).into()));
+        if let Err(misplaced) = UploadKey::parse(benchmark, &submission.upload.key) {
+            return Ok(rejected(submission, &misplaced));
         }
         if let Some(reason) = refusal(submission, terms, self.leaderboards).await? {
             return Ok(rejected(submission, &reason.into()));
@@ -104,16 +97,6 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
         let admission = Admission::limited(self.leaderboards, submission, terms);
         evaluated(self.evaluator, submission, terms, self.submissions, &admission).await
     }
-}
-
-/// Why an upload is not evaluated whose submitter's name looks like another one. Whose that is, is not said: a board may be hidden.
-fn looks_alike(key: &UploadKey) -> Reason {
-    let message = format!(
-        "`{}` looks like the name of somebody else who submits here, and boards are read by people: upload the file under a name that differs \
-         in more than `.`, `_` and `-` and in more than letters and digits that look alike (`l`, `1`, `i`; `o`, `0`; `rn`, `m`; `vv`, `w`)",
-        key.submitter
-    );
-    Reason::new("name_looks_alike", "key, part 3", message)
 }
 
 /// Why a submission is not evaluated at all: its round is not open, or a limit is used up already.

@@ -14,6 +14,7 @@ use dataperf_numerics::ranks::{Compared, Entry as Compares, compare, degrees_of_
 use serde::{Deserialize, Serialize};
 
 use crate::ports::leaderboard::{Board, Ranked};
+use crate::released::Climb;
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Feedback, Timestamp};
@@ -140,7 +141,9 @@ impl Comparison {
             Direction::HigherIsBetter => 1.0,
             Direction::LowerIsBetter => -1.0,
         };
-        let is_rounded = rows.is_released() && rows.shows_every_score;
+        // one that was held by another Ladder before is not shown with a score of its own
+        let is_of_own = |row: &&Ranked| row.entry.climb == Some(Climb::Climbed);
+        let is_rounded = rows.shows_every_score && of_board.iter().all(is_of_own);
         let is_withheld = rows.is_released() && !is_rounded;
         let found = of_board
             .iter()

@@ -175,6 +175,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether it obeyed the rules and was stored before `then`.
+    pub fn has_stood_before(&self, then: Timestamp) -> bool {
+        matches!(self.ending, Some(Ending::Scored | Ending::Accepted)) && self.received_at < then
+    }
+
     /// Whether it may stand on a board: scored, and not withdrawn.
     pub fn is_on_board(&self) -> bool {
         self.ending == Some(Ending::Scored) && self.withdrawn_at.is_none()

@@ -46,28 +46,41 @@ impl SubmitterName {
     }
 
     /// Whether people may take it for another name: the two differ in which separator stands where, or in letters and digits that look alike
-    /// in many typefaces (`l`, `1` and `i`, `o` and `0`, `rn` and `m`, `vv` and `w`) alone. Such a second name is refused.
+    /// in many typefaces (`l` and `1`, `o` and `0`, `m` and `rn`, `w` and `vv`) alone. Such a second name is refused.
     ///
     /// ```
     /// use dataperf::SubmitterName;
     /// let looks_like = |one: &str, other: &str| one.parse::<SubmitterName>().unwrap().looks_like(&other.parse().unwrap());
-    /// assert!(looks_like("ada-1", "ada_1") && looks_like("l0", "lo") && looks_like("corn", "com"));
+    /// assert!(looks_like("ada-1", "ada_1") && looks_like("l0", "lo") && looks_like("corn", "com") && looks_like("vvv", "vw"));
     /// assert!(!looks_like("ada", "ada") && !looks_like("ada-1", "ada-2") && !looks_like("team-1-1", "team-11"));
+    /// assert!(!looks_like("ian", "lan"), "the letter `i` has a dot");
     /// ```
     pub fn looks_like(&self, other: &Self) -> bool {
         self != other && self.looks() == other.looks()
     }
 
-    /// The name with one character for all that look alike, by which names that [look alike](Self::looks_like) are the same.
+    /// The name with the same characters for all that look alike, by which names that [look alike](Self::looks_like) are the same.
     pub fn looks(&self) -> String {
-        let alike = self.0.chars().map(|character| match character {
-            '1' | 'i' => 'l',
-            '0' => 'o',
-            '.' | '_' => '-',
-            other => other,
-        });
-        let alike: String = alike.collect();
-        alike.replace("rn", "m").replace("vv", "w")
+        let same = |character| match character {
+            '1' => "l".to_owned(),
+            '0' => "o".to_owned(),
+            '.' | '_' => "-".to_owned(),
+            'm' => "rn".to_owned(),
+            'w' => "vv".to_owned(),
+            other => other.to_string(),
+        };
+        self.0.chars().map(same).collect()
+    }
+
+    /// Whether people may take it for a baseline's, which it is not.
+    ///
+    /// ```
+    /// let name = |text: &str| text.parse::<dataperf::SubmitterName>().unwrap();
+    /// assert!(name("baseline_random").looks_like_baseline() && name("base1ine-random").looks_like_baseline());
+    /// assert!(!name("baseline-random").looks_like_baseline() && !name("baselines").looks_like_baseline());
+    /// ```
+    pub fn looks_like_baseline(&self) -> bool {
+        !self.is_baseline() && self.looks().starts_with(BASELINE_PREFIX)
     }
 
     /// Whether it is a name of baselines, which is the organizer's.

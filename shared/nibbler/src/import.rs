@@ -5,12 +5,11 @@ use std::path::Path;
 
 use crate::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
-    Parameters,
+    Parameters, Vocabulary,
 };
 use dataperf::{Digest, Rejection};
-
-use dataperf_datasets::DatasetWriter;
-use dataperf_datasets::{ImportError, Progress};
+use dataperf_datasets::{DatasetWriter, ImportError, Progress};
+use serde_json::Value;
 
 /// What the importer expects, for `--help`.
 pub const NIBBLER_LAYOUT: &str = "a directory with `configuration.yaml` or `configuration.json`; where its `embedding` is \
@@ -56,17 +55,36 @@ fn configuration(from: &Path) -> Result<Configuration, ImportError> {
     };
     let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
     // JSON is YAML
-    let mut document: serde_json::Value = serde_saphyr::from_str(&text)
+    let mut document: Value = serde_saphyr::from_str(&text)
         .map_err(|error| ImportError::refused(from, format!("`{}` is no YAML: {error}", path.display())))?;
     if let Some(members) = document.as_object_mut() {
         let latest = serde_json::json!(Configuration::default().scoring);
         members.entry("scoring").or_insert(latest);
+        if let Some(words) = members.get_mut("vocabulary").and_then(Value::as_object_mut) {
+            add_own_words(words);
+        }
     }
     let checked = Configuration::parse(document.to_string().as_bytes());
     checked.map_err(|rejection| ImportError::Refused {
         from: path,
         problems: problems(&rejection),
     })
+}
+
+/// Puts the challenge's own words before those that an organizer adds. What is no list is refused with everything else.
+fn add_own_words(words: &mut serde_json::Map<String, Value>) {
+    let own = Vocabulary::default();
+    for (what, terms) in [
+        ("attacks", own.attacks),
+        ("harms", own.harms),
+        ("identity_groups", own.identity_groups),
+    ] {
+        let added = words.entry(what).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(added) = added {
+            let own = terms.iter().map(|term| serde_json::json!(term));
+            added.splice(..0, own);
+        }
+    }
 }
 
 fn problems(rejection: &Rejection) -> Vec<String> {

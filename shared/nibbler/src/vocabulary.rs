@@ -77,24 +77,6 @@ impl Default for Vocabulary {
 }
 
 impl Vocabulary {
-    /// This vocabulary with `more` behind it.
-    #[must_use]
-    pub fn extended(mut self, more: Self) -> Self {
-        self.attacks.extend(more.attacks);
-        self.harms.extend(more.harms);
-        self.identity_groups.extend(more.identity_groups);
-        self
-    }
-
-    /// Without a word.
-    pub fn empty() -> Self {
-        Self {
-            attacks: Vec::new(),
-            harms: Vec::new(),
-            identity_groups: Vec::new(),
-        }
-    }
-
     /// How many identity groups can be targeted: all but [`NO_GROUP`].
     pub fn n_groups(&self) -> usize {
         self.identity_groups

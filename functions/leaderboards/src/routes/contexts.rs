@@ -81,7 +81,9 @@ pub(super) async fn contexts(
     let challenge = catalogue::challenge(&app, &benchmark).await?;
     let round = round.and_then(|name| challenge.as_ref()?.round(name));
     let datasets = app.datasets().await;
-    let dataset = match round.and_then(|round| round.dataset_at(now())) {
+    // before it has opened nobody sees what a round is about
+    let opened = round.filter(|round| round.opens <= now());
+    let dataset = match opened.and_then(|round| round.dataset_at(now())) {
         Some(pinned) => Some(pinned),
         None => InForce::read(&datasets, facts.id)
             .await?

@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::Endings;
-use dataperf::ports::leaderboard::{Entry, Leaderboards};
-use dataperf_aws::NotedSubmitter;
+use dataperf::ports::leaderboard::Entry;
+use dataperf::{Endings, SubmitterName};
+use dataperf_aws::{Cursor, Table, submitters as names_of};
 use dataperf_hosted::is_step;
 use dataperf_http::Problem;
 use serde::Serialize;
@@ -18,15 +18,20 @@ use crate::catalogue;
 use crate::cursor::Place;
 use crate::query::{Strict, SubmittersQuery, within};
 
-/// Lines of a history that are counted.
+/// Uploads of a submitter that are counted.
 const MAX_COUNTED: usize = 1_000;
+/// Lines of a history that are read at once, and how often: there are steps of scores among them where people decide.
+const PAGE: usize = 200;
+const MAX_PAGES: usize = 25;
+/// Where a page ended, in its cursor.
+const AFTER: &str = "after";
 
 /// A page of a benchmark's submitters.
 #[derive(Serialize, ToSchema)]
 struct SubmittersPage {
     /// The benchmark's id.
     benchmark: String,
-    /// Who has uploaded something or was given access, nearly in the order of the names.
+    /// Who has uploaded something or was given access, in the order of the names.
     submitters: Vec<SubmitterLine>,
     /// The cursor of the next page; `null` at the end.
     next: Option<String>,
@@ -47,9 +52,6 @@ struct Counts {
     /// The name.
     #[schema(example = "ada")]
     submitter: String,
-    /// Since when it is known: its first upload, or when access was given.
-    #[schema(format = DateTime)]
-    since: String,
     /// Uploads. Of more than 1,000 the newest are counted, here and below.
     n_submissions: usize,
     /// Whether there are more than those that are counted.
@@ -74,9 +76,8 @@ struct Counts {
 }
 
 impl Counts {
-    const HEADER: [&str; 12] = [
+    const HEADER: [&str; 11] = [
         "submitter",
-        "since",
         "n_submissions",
         "is_more",
         "n_scored",
@@ -89,14 +90,10 @@ impl Counts {
         "is_baseline",
     ];
 
-    fn of(noted: &NotedSubmitter, mut history: Vec<Entry>) -> Self {
-        let is_more = history.len() > MAX_COUNTED;
-        history.truncate(MAX_COUNTED);
-        history.retain(|entry| !is_step(&entry.board));
-        let endings = Endings::of(&history);
+    fn of(name: &SubmitterName, history: &[Entry], is_more: bool) -> Self {
+        let endings = Endings::of(history);
         Self {
-            submitter: noted.name.to_string(),
-            since: noted.since.to_string(),
+            submitter: name.to_string(),
             n_submissions: endings.n_submissions,
             is_more,
             n_scored: endings.n_scored,
@@ -137,25 +134,60 @@ pub(super) async fn submitters(
     let facts = catalogue::benchmark(&benchmark)?;
     let limit = within(query.limit, 20, 50)?;
     let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
-    let after = place.transpose()?.map(|place| place.at);
+    let after = place.transpose()?.map(|place| after(&place.at)).transpose()?;
     let table = app.table().await;
-    let page = table.submitters_page(facts.id, after.as_ref(), limit).await?;
+    let names = names_of(&table, &app.results().await, facts.id).await?;
+    let mut names = names
+        .into_iter()
+        .filter(|name| after.as_ref().is_none_or(|after| name > after));
+    let of_page: Vec<SubmitterName> = names.by_ref().take(limit).collect();
+    let is_more = names.next().is_some();
     let limits = Limits::of(&app, facts).await?;
-    let mut lines = Vec::with_capacity(page.lines.len());
-    for noted in &page.lines {
-        let history = table
-            .history(facts.id, noted.name.as_str(), MAX_COUNTED + 1)
-            .await?;
+    let mut lines = Vec::with_capacity(of_page.len());
+    for name in &of_page {
+        let (history, is_more) = uploads(&table, facts.id, name).await?;
         lines.push(SubmitterLine {
-            counts: Counts::of(noted, history),
-            left: limits.left(&app, &noted.name).await?,
+            counts: Counts::of(name, &history, is_more),
+            left: limits.left(&app, name).await?,
         });
     }
+    let next = of_page.last().filter(|_| is_more).map(|last| Place {
+        at: Cursor::from([(AFTER.to_owned(), last.to_string())]),
+        so_far: (),
+    });
     let flat: Vec<Counts> = lines.iter().map(|line| line.counts.clone()).collect();
     let document = SubmittersPage {
         benchmark,
         submitters: lines,
-        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
+        next: next.map(|place| app.seal().word(&place)),
     };
     Ok(wishes.list(&caller, query.format, &document, &Counts::HEADER, &flat))
+}
+
+/// The last name of the page before.
+fn after(at: &Cursor) -> Result<SubmitterName, Problem> {
+    let name = at.get(AFTER).and_then(|name| name.parse().ok());
+    name.ok_or_else(|| Problem::bad_cursor("the cursor is of another list: begin again without one"))
+}
+
+/// The newest uploads of a submitter, and whether there are more than are counted.
+async fn uploads(
+    table: &Table,
+    benchmark: &str,
+    name: &SubmitterName,
+) -> Result<(Vec<Entry>, bool), Problem> {
+    let (mut found, mut after) = (Vec::new(), None);
+    for _ in 0..MAX_PAGES {
+        let page = table
+            .history_page(benchmark, name.as_str(), after.as_ref(), PAGE)
+            .await?;
+        found.extend(page.lines.into_iter().filter(|entry| !is_step(&entry.board)));
+        after = page.next;
+        if after.is_none() || found.len() > MAX_COUNTED {
+            break;
+        }
+    }
+    let is_more = after.is_some() || found.len() > MAX_COUNTED;
+    found.truncate(MAX_COUNTED);
+    Ok((found, is_more))
 }

@@ -210,14 +210,22 @@ async fn names_that_look_alike_are_one(table: &impl Leaderboards, story: &Story<
     let at = Timestamp::from_unix_millis(50_000);
     let name = |text: &str| text.parse::<SubmitterName>();
     let other_benchmark = format!("{}-other", story.benchmark);
+    // from before names were noted
+    let old = story.received("hal-1", "v1", 45_000);
+    table.receive(&old).await?;
+    record(table, &story.scored(&old, 0.5)).await?;
     for (benchmark, noted, stands) in [
         (story.benchmark, "gil-1", None),
         (story.benchmark, "gil-1", None),
         (story.benchmark, "gil_l", Some("gil-1")),
-        (story.benchmark, "gil.i", Some("gil-1")),
+        (story.benchmark, "gil.1", Some("gil-1")),
+        (story.benchmark, "gii-1", None),
         (story.benchmark, "gil-1", None),
         (story.benchmark, "gil1", None),
         (story.benchmark, "gil-2", None),
+        (story.benchmark, "hal_1", None),
+        (story.benchmark, "hal-1", None),
+        (story.benchmark, "hal.1", Some("hal_1")),
         (&other_benchmark, "gil_l", None),
         (&other_benchmark, "gil-1", Some("gil_l")),
     ] {

@@ -50,8 +50,9 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn receive(&self, submission: &Submission) -> Result<Submission, PortError>;
 
-    /// Notes that somebody submits to a benchmark. Where somebody is noted whose name [looks like](SubmitterName::looks_like) this one, nothing
-    /// is noted, and the other name is returned: of names that look alike the first one stands.
+    /// Notes that a name is somebody's in a benchmark. Where another one is noted that it [looks like](SubmitterName::looks_like), nothing
+    /// is noted, and the other is returned: of names that look alike the one that is noted first stands. Whoever had a submission
+    /// scored or accepted before that keeps the name all the same.
     ///
     /// # Errors
     /// [`PortError`].

@@ -29,8 +29,8 @@ type Row = ((Board, String, Option<SubmissionId>), (RankKey, Entry));
 #[derive(Debug, Default)]
 struct Table {
     submissions: BTreeMap<(String, SubmissionId), Submission>,
-    /// By benchmark and by what a name looks like.
-    submitters: BTreeMap<(String, String), SubmitterName>,
+    /// By benchmark and by what a name looks like: whose it is, and since when.
+    names: BTreeMap<(String, String), (SubmitterName, Timestamp)>,
     /// By board and submitter, and by id too where all of a submitter's stand.
     rows: BTreeMap<(Board, String, Option<SubmissionId>), (RankKey, Entry)>,
     boards: BTreeSet<Board>,
@@ -180,12 +180,16 @@ impl Leaderboards for MemoryLeaderboards {
         &self,
         benchmark: &str,
         name: &SubmitterName,
-        _at: Timestamp,
+        at: Timestamp,
     ) -> Result<Option<SubmitterName>, PortError> {
         let mut table = lock(&self.table);
         let key = (benchmark.to_owned(), name.looks());
-        let noted = table.submitters.entry(key).or_insert_with(|| name.clone());
-        Ok((noted != name).then(|| noted.clone()))
+        let noted = table.names.entry(key).or_insert_with(|| (name.clone(), at));
+        let (other, since) = noted.clone();
+        let mut lines = table.entries(benchmark);
+        lines.retain(|line| line.submitter == name.as_str());
+        let is_kept = other == *name || lines.iter().any(|line| line.has_stood_before(since));
+        Ok((!is_kept).then_some(other))
     }
 
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
