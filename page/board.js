@@ -202,7 +202,7 @@ function state(of) {
 async function allowance({ id, submitting }, of) {
   if (submitting.kinds.length === 0) return null;
   const known = await ask(["benchmarks", id, "contexts"], { round: of?.round.id, limit: 1 }).catch(() => null);
-  if (!known) return "as many as the organizer has set: receipts say how many, and how many of them are used";
+  if (!known?.rules) return "as many as the organizer has set: receipts say how many, and how many of them are used";
   const { sets_a_day: sets, examples_a_day: examples, validation } = known.rules;
   if (sets !== undefined) return `${some(sets, "set")} of images of each participant, by UTC`;
   return `${some(examples, "example")} of each annotator and ${some(validation.verdicts_a_day, "verdict")} of each validator, by UTC`;

@@ -90,7 +90,7 @@ function submitters(benchmarks, cloud) {
     button.disabled = true;
     found.replaceChildren(h("p", {}, "Reading …"));
     try {
-      found.replaceChildren(...said(id, await pages(["benchmarks", id, "submitters"], { limit: 50 }, "submitters", LISTED)).flat(Infinity).filter(Boolean));
+      found.replaceChildren(...said(id, await pages(["benchmarks", id, "submitters"], { limit: 20 }, "submitters", LISTED)).flat(Infinity).filter(Boolean));
     } catch (problem) {
       found.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(problem.message)));
     }

@@ -206,12 +206,9 @@ impl World {
                 distinct(scored().map(|r| (r.verdict.leaderboard.as_str(), "")).collect()),
             ),
         ]);
-        // what was given up may not have been judged, and a key that can't be used notes nobody
-        let is_noted = |receipt: &&Receipt| {
-            let has_key = |code: &str| !["misplaced_upload", "unusable_name"].contains(&code);
-            receipt.verdict.status != Ending::Failed
-                && receipt.verdict.reasons.iter().all(|reason| has_key(&reason.code))
-        };
+        // a name is noted where an upload obeys the rules, and stays where that is not evaluated in the end
+        let is_noted =
+            |receipt: &&Receipt| matches!(receipt.verdict.status, Ending::Scored | Ending::Accepted);
         let names = |receipts: &mut dyn Iterator<Item = &Receipt>| {
             let names = receipts.filter_map(|receipt| receipt.submitter.parse::<SubmitterName>().ok());
             names.collect::<std::collections::BTreeSet<_>>().len()

@@ -507,11 +507,14 @@ async fn of_names_that_look_alike_one_is_let_in_until_it_is_freed() {
         world.command(&["token", "create", "--submitter", "dee-1"]).code,
         0
     );
+    assert_eq!(world.command(&["submitter", "add", "dee-1", BENCHMARK]).code, 0);
     assert_eq!(
-        world.command(&["submitter", "free", "dee.1"]).code,
-        1,
-        "it is nobody's by now"
+        world.command(&["token", "create", "--submitter", "rob_1"]).code,
+        0,
+        "`rob.1` was given nothing"
     );
+    let again = world.command(&["submitter", "free", "dee.1"]);
+    assert!(again.code == 1 && again.stderr.contains("not noted"), "{again:?}");
 }
 
 /// Receipts are filed below names that their submitters chose, with characters that XML can't carry.

@@ -99,17 +99,18 @@ pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSe
     Ok(found.into_iter().map(String::from).collect())
 }
 
-/// Refuses a name that people may take for that of somebody who submits already, or of a baseline.
+/// Refuses a name that people may take for that of somebody who submits already, or of a baseline. Says whether it is one that was given access
+/// or stands on a board by now, which is kept whatever it looks like.
 ///
 /// # Errors
 /// With the other name; when the table or a bucket does not answer.
-pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<()> {
+pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterName) -> Result<bool> {
     check_is_no_baselines(name)?;
     let table = cloud.leaderboards();
     let grants = table.grants(benchmark).await?;
     let is_granted = |name: &SubmitterName| grants.iter().any(|grant| grant.submitter == *name);
-    if is_granted(name) || table.has_stood_before(benchmark, name, now()).await? {
-        return Ok(());
+    if is_granted(name) || table.has_stood(benchmark, name).await? {
+        return Ok(true);
     }
     if let Some(other) = table.name_taken_by(benchmark, name).await? {
         return Err(looks_alike(name, &other, benchmark));
@@ -117,20 +118,38 @@ pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterN
     // those of versions before this was noted
     for other in submitters(cloud, benchmark).await? {
         let other: SubmitterName = other.parse()?;
-        if name.looks_like(&other)
-            && (is_granted(&other) || table.has_stood_before(benchmark, &other, now()).await?)
-        {
+        if name.looks_like(&other) && (is_granted(&other) || table.has_stood(benchmark, &other).await?) {
             return Err(looks_alike(name, &other, benchmark));
         }
     }
-    Ok(())
+    Ok(false)
+}
+
+/// Notes a name that was [checked](check_name) as somebody's.
+///
+/// # Errors
+/// With the name that was faster; when the table does not answer.
+pub(crate) async fn note_name(
+    cloud: &Cloud,
+    benchmark: &str,
+    name: &SubmitterName,
+    is_kept: bool,
+) -> Result<()> {
+    let noted = cloud
+        .leaderboards()
+        .note_submitter(benchmark, name, now())
+        .await?;
+    match noted.filter(|_| !is_kept) {
+        Some(other) => Err(looks_alike(name, &other, benchmark)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a name that people may take for a baseline's.
 ///
 /// # Errors
 /// With what the name is like.
-pub(crate) fn check_is_no_baselines(name: &SubmitterName) -> Result<()> {
+fn check_is_no_baselines(name: &SubmitterName) -> Result<()> {
     if name.looks_like_baseline() {
         bail!(
             "`{name}` looks like the name of a baseline, which begins with `{BASELINE_PREFIX}` and is the organizer's: take a name that differs in more"
@@ -140,7 +159,7 @@ pub(crate) fn check_is_no_baselines(name: &SubmitterName) -> Result<()> {
 }
 
 /// Why a name is refused that looks like another one.
-pub(crate) fn looks_alike(name: &SubmitterName, other: &SubmitterName, benchmark: &str) -> anyhow::Error {
+fn looks_alike(name: &SubmitterName, other: &SubmitterName, benchmark: &str) -> anyhow::Error {
     anyhow!(
         "`{name}` looks like `{other}`, who submits to {benchmark} or was given access: boards are read by people, so take a name that differs in \
          more. If `{other}` was a mistake and has no score, `dataperf submitter free {other}` frees the name"

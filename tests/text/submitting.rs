@@ -1,6 +1,6 @@
 //! Examples: the models' answers, duplicates, the day's count, and a board that also counts what fooled nobody.
 
-use dataperf::Ending;
+use dataperf::{Ending, Receipt};
 use serde_json::json;
 
 use super::{Text, code, example, fooling, honest, line, line_code, own, status};
@@ -184,4 +184,20 @@ async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
     assert_eq!(after, before);
     assert_eq!(text.n_taken("ada", "examples").await, 2);
     assert_eq!(cloud.on_failure().await.unwrap(), [], "the record was read");
+}
+
+/// A collection's submitters are told apart as those of benchmarks are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_names_that_look_alike_the_first_writes() {
+    let text = Text::new().await;
+    let codes = |receipt: &Receipt| -> Vec<String> {
+        let reasons = receipt.verdict.reasons.iter();
+        reasons.map(|reason| reason.code.clone()).collect()
+    };
+    assert_eq!(codes(&text.submit("lo-1", "one", &[fooling(1)]).await), [""; 0]);
+    assert_eq!(
+        codes(&text.submit("l0_1", "one", &[fooling(2)]).await),
+        ["name_looks_alike"]
+    );
+    assert_eq!(codes(&text.submit("lo-1", "two", &[fooling(3)]).await), [""; 0]);
 }

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::challenge::BASELINE_PREFIX;
-use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{SubmitterName, offer};
 use dataperf_aws::{
     FormKey, FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
@@ -39,7 +38,7 @@ pub(crate) enum SubmitterCommand {
     #[command(
         after_help = "Example: dataperf submitter free mary-l --local\n\nOf names that look alike the first one stands, in each benchmark: the one that was given access \
         or a token, or whose upload obeyed the rules first. Whoever has a score or an accepted file keeps the name, and functions that have seen it may go on with it until \
-        they start anew. Tokens are revoked by `dataperf token revoke`."
+        they start anew. A token is revoked by `dataperf token revoke`; forms that were given expire, and a policy is removed where it is attached."
     )]
     Free(FreeArgs),
 }
@@ -115,7 +114,7 @@ async fn free(args: FreeArgs, format: Format) -> Result<Done> {
     }
     if freed.is_empty() {
         bail!(
-            "`{}` is noted as nobody's name{}: nothing was freed",
+            "`{}` is not noted as anybody's name{}: nothing was freed",
             args.name,
             args.benchmark.map_or(String::new(), |id| format!(" in {id}"))
         );
@@ -130,7 +129,7 @@ async fn free(args: FreeArgs, format: Format) -> Result<Done> {
 async fn add(args: AddArgs, format: Format) -> Result<Done> {
     check_name(&args.name)?;
     let cloud = args.cloud.clone().connect().await;
-    known::check_name(&cloud, &args.benchmark, &args.name).await?;
+    let is_kept = known::check_name(&cloud, &args.benchmark, &args.name).await?;
     let extension = extension(&args.benchmark);
     let boards = match extension {
         Some(extension) => extension.uploads(&args.name, args.rater),
@@ -145,11 +144,7 @@ async fn add(args: AddArgs, format: Format) -> Result<Done> {
         None => leaderboards(&cloud, &args.benchmark).await?,
     };
     let leaderboards = chosen(&boards, &args.leaderboard)?;
-    let noted = cloud.leaderboards();
-    let noted = noted.note_submitter(&args.benchmark, &args.name, now()).await?;
-    if let Some(other) = noted {
-        return Err(known::looks_alike(&args.name, &other, &args.benchmark));
-    }
+    known::note_name(&cloud, &args.benchmark, &args.name, is_kept).await?;
     if let Some(extension) = extension.filter(|_| args.rater) {
         extension.name_rater(&cloud, &args.name).await?;
     }

@@ -2,14 +2,13 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
-use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{SubmitterName, offer};
 use dataperf_aws::{Holder, Issued, TOKEN_DAYS, Table, Token, days_after};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::cloud::{CloudArgs, now};
-use crate::known::{check_is_no_baselines, looks_alike};
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::known::{check_name, note_name};
 use crate::output::{Format, print_json, table};
 use crate::rows::{RowFormat, print_rows};
 
@@ -70,7 +69,7 @@ pub(crate) struct RevokeArgs {
 
 pub(crate) async fn run(command: TokenCommand, format: RowFormat) -> Result<Done> {
     match command {
-        TokenCommand::Create(args) => create(args, format.of_documents()?).await?,
+        TokenCommand::Create(args) => Box::pin(create(args, format.of_documents()?)).await?,
         TokenCommand::List(args) => list(&args.cloud.connect().await.leaderboards(), format).await?,
         TokenCommand::Revoke(args) => {
             revoke(
@@ -90,9 +89,10 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
         None => Holder::Organizer,
     };
     let token = random_token()?;
-    let table = args.cloud.connect().await.leaderboards();
+    let cloud = args.cloud.connect().await;
+    let table = cloud.leaderboards();
     if let Holder::Submitter(name) = &holder {
-        note_submitter(&table, name).await?;
+        note_submitter(&cloud, name).await?;
     }
     let issued_at = now();
     let expires_at = days_after(issued_at, args.expires);
@@ -115,9 +115,8 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
 }
 
 /// Notes a name as somebody's in everything that is hosted; nothing is noted where people may take it for that of another token or submitter.
-async fn note_submitter(table: &Table, name: &SubmitterName) -> Result<()> {
-    check_is_no_baselines(name)?;
-    for issued in table.tokens().await? {
+async fn note_submitter(cloud: &Cloud, name: &SubmitterName) -> Result<()> {
+    for issued in cloud.leaderboards().tokens().await? {
         if let Holder::Submitter(other) = &issued.holder
             && name.looks_like(other)
         {
@@ -127,15 +126,12 @@ async fn note_submitter(table: &Table, name: &SubmitterName) -> Result<()> {
             );
         }
     }
+    let mut are_kept = Vec::with_capacity(dataperf_hosted::IDS.len());
     for benchmark in dataperf_hosted::IDS {
-        if let Some(other) = table.name_taken_by(benchmark, name).await? {
-            return Err(looks_alike(name, &other, benchmark));
-        }
+        are_kept.push(check_name(cloud, benchmark, name).await?);
     }
-    for benchmark in dataperf_hosted::IDS {
-        if let Some(other) = table.note_submitter(benchmark, name, now()).await? {
-            return Err(looks_alike(name, &other, benchmark));
-        }
+    for (benchmark, is_kept) in dataperf_hosted::IDS.iter().zip(are_kept) {
+        note_name(cloud, benchmark, name, is_kept).await?;
     }
     Ok(())
 }

@@ -61,6 +61,10 @@ fn partition(benchmark: &str) -> String {
     format!("{benchmark}#submitters")
 }
 
+fn key(benchmark: &str, name: &SubmitterName, access: Access) -> Key {
+    Key::new(partition(benchmark), format!("{name}#{}", access.as_str()))
+}
+
 fn grant(item: &Item) -> Result<Grant, PortError> {
     let reader = Reader { item };
     reader.schema()?;
@@ -86,9 +90,8 @@ impl Table {
     /// # Errors
     /// [`PortError`].
     pub async fn note_grant(&self, benchmark: &str, grant: &Grant) -> Result<(), PortError> {
-        let sort_key = format!("{}#{}", grant.submitter, grant.access.as_str());
         let leaderboards = serde_json::json!(grant.leaderboards).to_string();
-        let mut item = Key::new(partition(benchmark), sort_key).item();
+        let mut item = key(benchmark, &grant.submitter, grant.access).item();
         item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("submitter".into(), text(grant.submitter.as_str()));
         item.insert("access".into(), text(grant.access.as_str()));
@@ -105,6 +108,25 @@ impl Table {
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
+    }
+
+    /// Forgets the access that was given under a name. Says whether there was any.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn forget_grants(
+        &self,
+        benchmark: &str,
+        name: &SubmitterName,
+    ) -> Result<bool, PortError> {
+        let mut is_known = false;
+        for grant in self.grants(benchmark).await? {
+            if grant.submitter == *name {
+                self.delete_item(key(benchmark, name, grant.access)).await?;
+                is_known = true;
+            }
+        }
+        Ok(is_known)
     }
 
     /// The access that was given to a benchmark's submitters, in the order of their names.

@@ -11,7 +11,7 @@ use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::{self, Key};
 use crate::pages::PageError;
 use crate::query::Partition;
-use crate::reader::Reader;
+use crate::reader::{self, Reader};
 use crate::{S3Bucket, Table};
 
 /// Lines of a history, the oldest, among which one is looked for that obeyed the rules.
@@ -20,11 +20,11 @@ const FIRST_LINES: usize = 100;
 /// Unfinished submissions, the oldest, whose submitters are among those of a benchmark.
 const MAX_UNFINISHED: usize = 1_000;
 
-/// Whose a name is, and since when: the time of the upload, or when access was given.
-fn noted(item: &Item) -> Result<(SubmitterName, Timestamp), PortError> {
+/// Whose a name is.
+fn noted(item: &Item) -> Result<SubmitterName, PortError> {
     let reader = Reader { item };
     reader.schema()?;
-    Ok((reader.parsed("submitter")?, reader.parsed("since")?))
+    reader.parsed("submitter")
 }
 
 /// Notes that a name is somebody's, unless one is noted that it looks like: then that one.
@@ -67,42 +67,38 @@ impl Table {
         let Some(item) = self.item(Key::name(benchmark, name)).await? else {
             return Ok(None);
         };
-        let (other, since) = noted(&item)?;
-        if other == *name || self.has_stood_before(benchmark, name, since).await? {
+        let other = noted(&item)?;
+        if other == *name || self.has_stood(benchmark, name).await? {
             return Ok(None);
         }
         Ok(Some(other))
     }
 
-    /// Whether one of somebody's first submissions to a benchmark was scored or accepted before then.
+    /// Whether one of somebody's first submissions to a benchmark was scored or accepted.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn has_stood_before(
-        &self,
-        benchmark: &str,
-        name: &SubmitterName,
-        then: Timestamp,
-    ) -> Result<bool, PortError> {
+    pub async fn has_stood(&self, benchmark: &str, name: &SubmitterName) -> Result<bool, PortError> {
         let history = Partition::of(keys::history_partition(benchmark, name.as_str()));
-        let first = self.entries(&history, FIRST_LINES).await?;
-        Ok(first.iter().any(|line| line.has_stood_before(then)))
+        for line in self.query_first(&history, FIRST_LINES).await? {
+            if reader::entry(&line)?.is_scored_or_accepted() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// Takes back that a name is noted as somebody's in a benchmark. Says whether it was.
+    /// Takes back that a name is noted as somebody's in a benchmark, and that access was given under it. Says whether one of the two was so.
     ///
     /// # Errors
     /// [`PortError`].
     pub async fn free_name(&self, benchmark: &str, name: &SubmitterName) -> Result<bool, PortError> {
         let item = self.item(Key::name(benchmark, name)).await?;
-        let Some((whose, _)) = item.as_ref().map(noted).transpose()? else {
-            return Ok(false);
-        };
-        if whose != *name {
-            return Ok(false);
+        let is_noted = item.as_ref().map(noted).transpose()?.as_ref() == Some(name);
+        if is_noted {
+            self.delete_item(Key::name(benchmark, name)).await?;
         }
-        self.delete_item(Key::name(benchmark, name)).await?;
-        Ok(true)
+        Ok(self.forget_grants(benchmark, name).await? || is_noted)
     }
 }
 

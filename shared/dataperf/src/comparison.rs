@@ -143,7 +143,12 @@ impl Comparison {
         };
         // one that was held by another Ladder before is not shown with a score of its own
         let is_of_own = |row: &&Ranked| row.entry.climb == Some(Climb::Climbed);
-        let is_rounded = rows.shows_every_score && of_board.iter().all(is_of_own);
+        let is_of_score = |row: &&Ranked| {
+            let kept = rows.replicates.get(&row.entry.id);
+            kept.is_none_or(|kept| kept.is_of(&row.entry))
+        };
+        let is_rounded =
+            rows.shows_every_score && of_board.iter().all(|row| is_of_own(row) && is_of_score(row));
         let is_withheld = rows.is_released() && !is_rounded;
         let found = of_board
             .iter()
@@ -212,7 +217,8 @@ impl Comparison {
                         .map(|ranks| containing(ranks, of_board[place].shown_rank()));
                 }
                 line.is_above_baselines = of_row.is_above_baselines;
-                n_best += usize::from(entry.is_ranked && of_row.first == 1);
+                let is_first = line.ranks.is_some_and(|(first, _)| first == 1);
+                n_best += usize::from(entry.is_ranked && is_first);
             }
             resolution = Compared::resolution(&intervals).map(|smallest| rounded_outward((0.0, smallest)).1);
         }

@@ -175,9 +175,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it obeyed the rules and was stored before `then`.
-    pub fn has_stood_before(&self, then: Timestamp) -> bool {
-        matches!(self.ending, Some(Ending::Scored | Ending::Accepted)) && self.received_at < then
+    /// Whether it obeyed the rules.
+    pub fn is_scored_or_accepted(&self) -> bool {
+        matches!(self.ending, Some(Ending::Scored | Ending::Accepted))
     }
 
     /// Whether it may stand on a board: scored, and not withdrawn.

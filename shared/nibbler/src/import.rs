@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
-    Parameters, Vocabulary,
+    Parameters, Term, Vocabulary,
 };
 use dataperf::{Digest, Rejection};
 use dataperf_datasets::{DatasetWriter, ImportError, Progress};
@@ -71,7 +71,8 @@ fn configuration(from: &Path) -> Result<Configuration, ImportError> {
     })
 }
 
-/// Puts the challenge's own words before those that an organizer adds. What is no list is refused with everything else.
+/// Puts the challenge's own words before those that an organizer adds, but for those that are repeated. What is no list is refused with
+/// everything else.
 fn add_own_words(words: &mut serde_json::Map<String, Value>) {
     let own = Vocabulary::default();
     for (what, terms) in [
@@ -81,7 +82,12 @@ fn add_own_words(words: &mut serde_json::Map<String, Value>) {
     ] {
         let added = words.entry(what).or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(added) = added {
-            let own = terms.iter().map(|term| serde_json::json!(term));
+            let is_there = |term: &&Term| !added.iter().any(|added| added["id"] == term.id);
+            let own: Vec<Value> = terms
+                .iter()
+                .filter(is_there)
+                .map(|term| serde_json::json!(term))
+                .collect();
             added.splice(..0, own);
         }
     }

@@ -12,7 +12,7 @@ use dataperf_nibbler::agreement::agreement;
 use dataperf_nibbler::export::{About, Export, PairRow, VerdictRow};
 use dataperf_nibbler::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, Mode,
-    PUBLIC_FILE, Parameters,
+    PUBLIC_FILE, Parameters, Vocabulary,
 };
 use dataperf_nibbler::{import_nibbler, known_rules, nibbler_kit, write_nibbler_export};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -37,6 +37,39 @@ fn layout(configuration: &str) -> TempDir {
 
 const MINILM: &str = "embedding: all-MiniLM-L6-v2\n\
     generation: { providers: [{ name: a, url: 'https://images.example', model: m, secret: a }] }\n";
+
+#[test]
+fn words_of_an_organizer_stand_behind_the_challenges_own() {
+    let own = Vocabulary::default();
+    let attacks = |configuration: &str| {
+        let from = layout(configuration);
+        let frozen = from.path().join("frozen");
+        import_nibbler(from.path(), &frozen, &Silent).unwrap();
+        let parameters: Parameters = manifest(&frozen).parameters().unwrap();
+        let Vocabulary {
+            attacks,
+            harms,
+            identity_groups,
+        } = parameters.vocabulary;
+        assert_eq!(
+            (harms, identity_groups),
+            (own.harms.clone(), own.identity_groups.clone())
+        );
+        attacks
+    };
+    let added = "{ id: rhyme, about: rhymes with the unsafe word }";
+    let rest = MINILM.replacen("embedding: all-MiniLM-L6-v2\n", "", 1);
+    let with = |vocabulary: &str| attacks(&format!("vocabulary: {vocabulary}\n{rest}"));
+    let one = with(&format!("{{ attacks: [{added}] }}"));
+    assert_eq!(
+        (&one[..5], one[5].id.as_str(), one.len()),
+        (&own.attacks[..], "rhyme", 6)
+    );
+    // all of them, as a frozen data set has them
+    let whole = serde_json::json!(one).to_string();
+    assert_eq!(with(&format!("{{ attacks: {whole} }}")), one);
+    assert_eq!(with("{}"), own.attacks);
+}
 
 #[test]
 fn the_sample_is_frozen_and_participants_see_their_part_of_it() {

@@ -7,6 +7,7 @@ use dataperf::{Endings, SubmitterName};
 use dataperf_aws::{Cursor, Table, submitters as names_of};
 use dataperf_hosted::is_step;
 use dataperf_http::Problem;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,6 +24,8 @@ const MAX_COUNTED: usize = 1_000;
 /// Lines of a history that are read at once, and how often: there are steps of scores among them where people decide.
 const PAGE: usize = 200;
 const MAX_PAGES: usize = 25;
+/// Submitters that are read at once.
+const READS_AT_ONCE: usize = 8;
 /// Where a page ended, in its cursor.
 const AFTER: &str = "after";
 
@@ -143,14 +146,15 @@ pub(super) async fn submitters(
     let of_page: Vec<SubmitterName> = names.by_ref().take(limit).collect();
     let is_more = names.next().is_some();
     let limits = Limits::of(&app, facts).await?;
-    let mut lines = Vec::with_capacity(of_page.len());
-    for name in &of_page {
+    let line = async |name: &SubmitterName| -> Result<SubmitterLine, Problem> {
         let (history, is_more) = uploads(&table, facts.id, name).await?;
-        lines.push(SubmitterLine {
+        Ok(SubmitterLine {
             counts: Counts::of(name, &history, is_more),
             left: limits.left(&app, name).await?,
-        });
-    }
+        })
+    };
+    let lines = stream::iter(&of_page).map(line).buffered(READS_AT_ONCE);
+    let lines: Vec<SubmitterLine> = lines.try_collect().await?;
     let next = of_page.last().filter(|_| is_more).map(|last| Place {
         at: Cursor::from([(AFTER.to_owned(), last.to_string())]),
         so_far: (),

@@ -51,8 +51,8 @@ pub trait Leaderboards: Send + Sync {
     async fn receive(&self, submission: &Submission) -> Result<Submission, PortError>;
 
     /// Notes that a name is somebody's in a benchmark. Where another one is noted that it [looks like](SubmitterName::looks_like), nothing
-    /// is noted, and the other is returned: of names that look alike the one that is noted first stands. Whoever had a submission
-    /// scored or accepted before that keeps the name all the same.
+    /// is noted, and the other is returned: of names that look alike the one that is noted first stands. Whoever has a submission
+    /// that was scored or accepted keeps the name all the same.
     ///
     /// # Errors
     /// [`PortError`].

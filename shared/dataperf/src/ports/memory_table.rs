@@ -29,8 +29,8 @@ type Row = ((Board, String, Option<SubmissionId>), (RankKey, Entry));
 #[derive(Debug, Default)]
 struct Table {
     submissions: BTreeMap<(String, SubmissionId), Submission>,
-    /// By benchmark and by what a name looks like: whose it is, and since when.
-    names: BTreeMap<(String, String), (SubmitterName, Timestamp)>,
+    /// By benchmark and by what a name looks like: whose it is.
+    names: BTreeMap<(String, String), SubmitterName>,
     /// By board and submitter, and by id too where all of a submitter's stand.
     rows: BTreeMap<(Board, String, Option<SubmissionId>), (RankKey, Entry)>,
     boards: BTreeSet<Board>,
@@ -180,15 +180,14 @@ impl Leaderboards for MemoryLeaderboards {
         &self,
         benchmark: &str,
         name: &SubmitterName,
-        at: Timestamp,
+        _at: Timestamp,
     ) -> Result<Option<SubmitterName>, PortError> {
         let mut table = lock(&self.table);
         let key = (benchmark.to_owned(), name.looks());
-        let noted = table.names.entry(key).or_insert_with(|| (name.clone(), at));
-        let (other, since) = noted.clone();
+        let other = table.names.entry(key).or_insert_with(|| name.clone()).clone();
         let mut lines = table.entries(benchmark);
         lines.retain(|line| line.submitter == name.as_str());
-        let is_kept = other == *name || lines.iter().any(|line| line.has_stood_before(since));
+        let is_kept = other == *name || lines.iter().any(Entry::is_scored_or_accepted);
         Ok((!is_kept).then_some(other))
     }
 
