@@ -135,10 +135,7 @@ pub(crate) async fn note_name(
     name: &SubmitterName,
     is_kept: bool,
 ) -> Result<()> {
-    let noted = cloud
-        .leaderboards()
-        .note_submitter(benchmark, name, now())
-        .await?;
+    let noted = cloud.leaderboards().note_name(benchmark, name, now()).await?;
     match noted.filter(|_| !is_kept) {
         Some(other) => Err(looks_alike(name, &other, benchmark)),
         None => Ok(()),

@@ -92,7 +92,7 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     let cloud = args.cloud.connect().await;
     let table = cloud.leaderboards();
     if let Holder::Submitter(name) = &holder {
-        note_submitter(&cloud, name).await?;
+        note_everywhere(&cloud, name).await?;
     }
     let issued_at = now();
     let expires_at = days_after(issued_at, args.expires);
@@ -115,7 +115,7 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
 }
 
 /// Notes a name as somebody's in everything that is hosted; nothing is noted where people may take it for that of another token or submitter.
-async fn note_submitter(cloud: &Cloud, name: &SubmitterName) -> Result<()> {
+async fn note_everywhere(cloud: &Cloud, name: &SubmitterName) -> Result<()> {
     for issued in cloud.leaderboards().tokens().await? {
         if let Holder::Submitter(other) = &issued.holder
             && name.looks_like(other)

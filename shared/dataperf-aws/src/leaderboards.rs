@@ -242,7 +242,7 @@ impl Leaderboards for Table {
         self.ended_before(receipt).await
     }
 
-    async fn note_submitter(
+    async fn note_name(
         &self,
         benchmark: &str,
         name: &SubmitterName,

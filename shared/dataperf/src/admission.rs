@@ -64,6 +64,6 @@ async fn name_refusal(
         return Ok(refused(&like));
     }
     let (benchmark, at) = (&submission.board.benchmark, submission.received_at);
-    let other = leaderboards.note_submitter(benchmark, &name, at).await?;
+    let other = leaderboards.note_name(benchmark, &name, at).await?;
     Ok(other.and_then(|_| refused("the name of somebody else who submits here")))
 }

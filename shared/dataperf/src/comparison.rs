@@ -210,15 +210,13 @@ impl Comparison {
                         (worse, better)
                     })
                 });
-                line.ranks = Some((of_row.first, of_row.last + n_missing as u32));
+                let mut ranks = (of_row.first, of_row.last + n_missing as u32);
                 if is_rounded {
-                    line.ranks = line
-                        .ranks
-                        .map(|ranks| containing(ranks, of_board[place].shown_rank()));
+                    ranks = containing(ranks, of_board[place].shown_rank());
                 }
+                line.ranks = Some(ranks);
                 line.is_above_baselines = of_row.is_above_baselines;
-                let is_first = line.ranks.is_some_and(|(first, _)| first == 1);
-                n_best += usize::from(entry.is_ranked && is_first);
+                n_best += usize::from(entry.is_ranked && ranks.0 == 1);
             }
             resolution = Compared::resolution(&intervals).map(|smallest| rounded_outward((0.0, smallest)).1);
         }

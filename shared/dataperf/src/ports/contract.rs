@@ -229,7 +229,7 @@ async fn names_that_look_alike_are_one(table: &impl Leaderboards, story: &Story<
         (&other_benchmark, "gil_l", None),
         (&other_benchmark, "gil-1", Some("gil_l")),
     ] {
-        let found = table.note_submitter(benchmark, &name(noted)?, at).await?;
+        let found = table.note_name(benchmark, &name(noted)?, at).await?;
         assert_eq!(found, stands.map(name).transpose()?, "{benchmark}: {noted}");
     }
     Ok(())

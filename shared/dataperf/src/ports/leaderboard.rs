@@ -56,7 +56,7 @@ pub trait Leaderboards: Send + Sync {
     ///
     /// # Errors
     /// [`PortError`].
-    async fn note_submitter(
+    async fn note_name(
         &self,
         benchmark: &str,
         name: &SubmitterName,

@@ -176,7 +176,7 @@ impl Leaderboards for MemoryLeaderboards {
         Ok(known.or_insert_with(|| submission.clone()).clone())
     }
 
-    async fn note_submitter(
+    async fn note_name(
         &self,
         benchmark: &str,
         name: &SubmitterName,

@@ -92,13 +92,13 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn receive(&self, submission: &Submission) -> Result<Submission, PortError> {
         self.call(self.port.receive(submission)).await
     }
-    async fn note_submitter(
+    async fn note_name(
         &self,
         benchmark: &str,
         name: &SubmitterName,
         at: Timestamp,
     ) -> Result<Option<SubmitterName>, PortError> {
-        self.call(self.port.note_submitter(benchmark, name, at)).await
+        self.call(self.port.note_name(benchmark, name, at)).await
     }
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
         self.call(self.port.reserve(submission, terms)).await
