@@ -30,7 +30,7 @@ pub(crate) fn csv(world: &World, args: &[&str]) -> Printed {
 }
 
 /// The same of a command that asks no cloud.
-fn offline(args: &[&str], code: i32) -> Printed {
+pub(crate) fn offline(args: &[&str], code: i32) -> Printed {
     read(args, &dataperf([args, &["--format", "csv"]].concat()), code)
 }
 

@@ -227,9 +227,9 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Nibbler(command) => commands::nibbler::run(command, rows).await,
         #[cfg(feature = "closed")]
         Command::Closed(command) => Box::pin(commands::closed::run(command, rows)).await,
-
         #[cfg(feature = "local")]
-        Command::Demo(args) => commands::demo::run(args, format?).await,
+        Command::Demo(args) => commands::demo::run(args, rows).await,
+
         Command::Export(args) => Box::pin(commands::export::run(args, format?)).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format?).await,
         #[cfg(feature = "local")]

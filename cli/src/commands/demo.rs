@@ -22,9 +22,9 @@ use super::submit::{receipt, upload};
 use super::{demo_all, demo_closed, demo_dynamic, demo_integrity, demo_story};
 use crate::Done;
 use crate::cloud::{Cloud, now};
-use crate::output::Format;
 use crate::progress;
 use crate::registry::with_benchmark;
+use crate::rows::RowFormat;
 
 const UPLOADS_AT_ONCE: usize = 8;
 const POLL: Duration = Duration::from_millis(250);
@@ -41,7 +41,8 @@ const POLL: Duration = Duration::from_millis(250);
     `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
     eval set, puts right what the audit doubts, and shows whose rank changes.\n\n\
     `dataperf demo dynamic` plays three rounds of Adversarial Text with programs for annotators and validators and texts made by a grammar, \
-    each round against a model that is trained on the rounds before. It starts no cloud."
+    each round against a model that is trained on the rounds before. It starts no cloud.\n\n\
+    As CSV, every demo prints one table: the rows of all its boards; `integrity` the ranks and scores before and after; `dynamic` the rounds."
 )]
 pub(crate) struct DemoArgs {
     /// Another demo: `all` plays everything that ships, `curation` a contest on images of Roman numerals, `closed` programs that run
@@ -83,7 +84,7 @@ pub(super) struct Outcome {
     pub(super) seconds: f64,
 }
 
-pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     match args.of.as_deref() {
         None => Box::pin(demo_story::run(args, format)).await,
         Some(demo_integrity::NAME) => Box::pin(demo_integrity::run(args, format)).await,
@@ -284,6 +285,16 @@ pub(super) async fn compared(cloud: &Cloud, shown: &[&str]) -> Result<()> {
         tokio::time::sleep(POLL).await;
     }
     Ok(())
+}
+
+/// An error that says what was not as planned, if anything was.
+pub(super) fn as_planned(surprises: &[String]) -> Result<Done> {
+    anyhow::ensure!(
+        surprises.is_empty(),
+        "the demo did not go as planned:\n  - {}",
+        surprises.join("\n  - ")
+    );
+    Ok(Done::Fine)
 }
 
 pub(super) async fn print_next_steps(

@@ -13,24 +13,25 @@ use futures_util::future::try_join_all;
 use serde_json::json;
 
 use super::demo::{
-    DemoArgs, Outcome, compared, drop_all, failed_for_good, failures, plan, plan_baselines, print_next_steps,
-    put_in_force, shipped_data,
+    DemoArgs, Outcome, as_planned, compared, drop_all, failed_for_good, failures, plan, plan_baselines,
+    print_next_steps, put_in_force, shipped_data,
 };
 use super::demo_story::CHANCE;
-use super::leaderboard::{Shown, boards, document, print};
+use super::leaderboard::{Shown, boards, csv, document, print};
 use super::local::{FunctionArgs, config, start};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
+use crate::cloud::CloudArgs;
 use crate::extension::ExtensionDemo;
 use crate::output::{Format, print_json, table};
 use crate::progress;
 use crate::registry::EXTENSIONS;
+use crate::rows::RowFormat;
 use crate::stop::stopped;
 
 /// What is typed.
 pub(super) const NAME: &str = "all";
 
-pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let is_drawn = args.of.as_deref() == Some(Curation::ID);
     if is_drawn && args.data.is_some() {
         bail!(
@@ -100,13 +101,19 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     for (demo, receipts) in &played {
         surprises.extend(demo.surprises(receipts));
     }
-    match format {
-        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &played).await?,
-        Format::Text => {
+    compared(&cloud, &shown).await?;
+    let mut all_boards = Vec::new();
+    for benchmark in &shown {
+        all_boards.extend(boards(&cloud, benchmark, None, 20).await?);
+    }
+    match format.of_rows()? {
+        (_, true) => print!("{}", csv(&all_boards)?),
+        (Format::Json, _) => print_outcomes_json(&all_boards, &outcomes, &played)?,
+        (Format::Text, _) => {
             for (demo, receipts) in &played {
                 demo.print(receipts);
             }
-            print_outcomes(&cloud, &shown, &outcomes).await?;
+            print_outcomes(&all_boards, &outcomes);
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
             print_next_steps(&local, args.keep_running, kept).await?;
         }
@@ -115,13 +122,7 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         stopped().await?;
     }
     local.shutdown().await;
-    if !surprises.is_empty() {
-        bail!(
-            "the demo did not go as planned:\n  - {}",
-            surprises.join("\n  - ")
-        );
-    }
-    Ok(Done::Fine)
+    as_planned(&surprises)
 }
 
 /// Whether what ships of a benchmark can be uploaded; where programs alone are scored, a round has to take them.
@@ -189,14 +190,11 @@ fn led_without_method(shown: &Shown) -> Option<String> {
     ))
 }
 
-async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
-    compared(cloud, shown).await?;
-    for benchmark in shown {
-        for shown in boards(cloud, benchmark, None, 20).await? {
-            print(&shown);
-            if let Some(sentence) = led_without_method(&shown) {
-                println!("{sentence}");
-            }
+fn print_outcomes(all_boards: &[Shown], outcomes: &[Outcome]) {
+    for shown in all_boards {
+        print(shown);
+        if let Some(sentence) = led_without_method(shown) {
+            println!("{sentence}");
         }
     }
     let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
@@ -219,19 +217,14 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
         "{} submissions ended; the slowest took {slowest:.2} s from upload to receipt",
         outcomes.len()
     );
-    Ok(())
 }
 
-async fn print_outcomes_json(
-    cloud: &Cloud,
-    shown: &[&str],
+fn print_outcomes_json(
+    all_boards: &[Shown],
     outcomes: &[Outcome],
     played: &[(&dyn ExtensionDemo, Vec<Receipt>)],
 ) -> Result<()> {
-    let mut documents = Vec::new();
-    for benchmark in shown {
-        documents.extend(boards(cloud, benchmark, None, 20).await?.iter().map(document));
-    }
+    let documents: Vec<_> = all_boards.iter().map(document).collect();
     let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
     let mut document = json!({ "leaderboards": documents, "receipts": receipts });
     for (demo, receipts) in played {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::baseline::{MakeBaseline, make_into};
 use super::dataset::{ImportSource, Switch, open, publish};
 use super::demo::{DemoArgs, compared, print_next_steps, shipped_data};
-use super::leaderboard::{boards, document, print};
+use super::leaderboard::{boards, csv, document, print};
 use super::local::{FunctionArgs, config, start};
 use super::score;
 use super::submit::{receipt, upload};
@@ -30,6 +30,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json, table};
 use crate::registry::{Action, with_benchmark};
+use crate::rows::RowFormat;
 use crate::stop::stopped;
 
 /// What is typed.
@@ -90,7 +91,7 @@ struct File {
     ends: Ending,
 }
 
-pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match &args.data {
@@ -131,7 +132,10 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         let board = contest.leaderboard.to_owned();
         shown.extend(boards(&cloud, contest.benchmark, Some(board), 20).await?);
     }
-    if format == Format::Json {
+    let (format, is_csv) = format.of_rows()?;
+    if is_csv {
+        print!("{}", csv(&shown)?);
+    } else if format == Format::Json {
         let by_chance = by_chance
             .iter()
             .map(|(contest, scores)| (contest.benchmark.to_owned(), json!(scores)));

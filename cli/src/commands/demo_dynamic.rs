@@ -5,13 +5,14 @@ use dataperf_text::Task;
 use dataperf_text::campaign::{Outcome, Settings, Share, play};
 use dataperf_text::export::Row;
 use dataperf_text::models::{Labelled, LinearSettings, ModelError, TargetModel, read_linear, train_linear};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::demo::DemoArgs;
 use super::dynamic::print_matrix;
 use crate::Done;
-use crate::output::{Format, print_json, table};
+use crate::output::table;
 use crate::progress;
+use crate::rows::{RowFormat, print_tabled};
 
 /// What is typed.
 pub(super) const NAME: &str = "dynamic";
@@ -27,7 +28,7 @@ struct Played {
     unchanged: Outcome,
 }
 
-pub(super) fn run(args: &DemoArgs, format: Format) -> Result<Done> {
+pub(super) fn run(args: &DemoArgs, format: RowFormat) -> Result<Done> {
     ensure!(
         args.data.is_none() && args.data_dir.is_none() && !args.keep_running,
         "`dataperf demo dynamic` simulates its rounds and starts no cloud: leave `--data`, `--data-dir` and `--keep-running` out"
@@ -39,14 +40,54 @@ pub(super) fn run(args: &DemoArgs, format: Format) -> Result<Done> {
         spinner.finish_and_clear();
         played.push(found?);
     }
-    match format {
-        Format::Json => {
-            let of = |found: &Played| json!({ "by_validator_error": found.by_error, "unchanged": found.unchanged });
-            print_json(&json!({ "tasks": played.iter().map(of).collect::<Vec<_>>() }))?;
-        }
-        Format::Text => played.iter().for_each(print),
-    }
+    let of = |found: &Played| json!({ "by_validator_error": found.by_error, "unchanged": found.unchanged });
+    print_tabled(
+        || Ok(json!({ "tasks": played.iter().map(of).collect::<Vec<_>>() })),
+        &COLUMNS,
+        || played.iter().flat_map(rows).collect(),
+        format,
+        || {
+            played.iter().for_each(print);
+            Ok(())
+        },
+    )?;
     Ok(Done::Fine)
+}
+
+/// The columns of the rounds.
+const COLUMNS: [&str; 13] = [
+    "task",
+    "validator_error",
+    "retrains",
+    "round",
+    "target",
+    "n_examples",
+    "n_fooling",
+    "n_validated",
+    "alpha",
+    "right_labels_fooling",
+    "right_labels_validated",
+    "right_ones_refused",
+    "wrong_ones_validated",
+];
+
+/// The rounds of all campaigns of a task.
+fn rows(played: &Played) -> Vec<Value> {
+    let campaigns = played.by_error.iter().chain([&played.unchanged]);
+    let rounds =
+        campaigns.flat_map(|outcome| outcome.rounds.iter().map(move |round| (&outcome.settings, round)));
+    rounds
+        .map(|(settings, round)| {
+            let quality = &round.quality;
+            json!({
+                "task": settings.task, "validator_error": settings.validator_error, "retrains": settings.retrains,
+                "round": round.round, "target": round.target, "n_examples": round.fooling.n, "n_fooling": round.fooling.n_found,
+                "n_validated": round.validated.n_found, "alpha": round.alpha,
+                "right_labels_fooling": quality.fooling.share, "right_labels_validated": quality.validated.share,
+                "right_ones_refused": quality.lost.share, "wrong_ones_validated": quality.let_through.share,
+            })
+        })
+        .collect()
 }
 
 fn play_all(task: Task) -> Result<Played> {

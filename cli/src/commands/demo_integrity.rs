@@ -24,8 +24,9 @@ use super::local::{FunctionArgs, config, start};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, print_json};
+use crate::output::print_json;
 use crate::registry::with_benchmark;
+use crate::rows::RowFormat;
 use crate::stop::stopped;
 
 /// What is typed.
@@ -41,7 +42,7 @@ const SUBMITTERS: [&str; 10] = [
 ];
 const N_CHOSEN: usize = 50;
 
-pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match args.data {
@@ -73,7 +74,8 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     show_everything(&cloud, Selection::ID).await?;
     submit_all(&cloud, &data.join(Selection::ID), scratch.path()).await?;
     compared(&cloud, &[Selection::ID]).await?;
-    if format == Format::Text {
+    let is_text = format == RowFormat::Text;
+    if is_text {
         println!(
             "{} of {} labels of the eval set were made wrong, drawn by chance; {} submissions were scored with them",
             planted.rows.len(),
@@ -103,7 +105,7 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     };
     let effect = of_cloud(&cloud, &board, &wrong, &corrected).await?;
     print_all(&audited.sets[0], &planted, &read, &effect, format)?;
-    if format == Format::Text {
+    if is_text {
         println!("{:.1} s", began.elapsed().as_secs_f64());
         let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
         print_next_steps(&local, args.keep_running, kept).await?;
@@ -232,14 +234,17 @@ fn print_all(
     planted: &Planted,
     verdicts: &Verdicts,
     effect: &Gathered,
-    format: Format,
+    format: RowFormat,
 ) -> Result<()> {
     let likely = found(
         of.doubts().iter().filter(|doubt| doubt.is_likely()),
         &planted.rows,
     );
     let any = found(of.doubts().iter(), &planted.rows);
-    if format == Format::Json {
+    if format == RowFormat::Csv {
+        return print_effect(effect, format);
+    }
+    if format == RowFormat::Json {
         return print_json(&json!({
             "n_planted": planted.rows.len(), "likely": likely, "in_doubt": any, "n_edits": verdicts.edits.len(),
             "n_reviewed": verdicts.n_reviewed(), "effect": effect,
@@ -273,6 +278,5 @@ fn print_all(
         verdicts.edits.len(),
         any.n_planted - any.n_right
     );
-    print_effect(effect);
-    Ok(())
+    print_effect(effect, format)
 }

@@ -18,15 +18,16 @@ use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
 use super::demo::{
-    DemoArgs, Outcome, Planned, compared, drop_all, failed_for_good, failures, plan, plan_baselines,
-    put_in_force, shipped_data,
+    DemoArgs, Outcome, Planned, as_planned, compared, drop_all, failed_for_good, failures, plan,
+    plan_baselines, put_in_force, shipped_data,
 };
-use super::leaderboard::{Shown, boards, document, print};
+use super::leaderboard::{Shown, boards, csv, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, with_token};
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::output::{Format, print_json, print_verdict, score};
 use crate::registry::descriptor;
+use crate::rows::RowFormat;
 use crate::stop::stopped;
 
 /// A board of the story.
@@ -125,7 +126,7 @@ const SEED: u32 = 1;
 /// As many reasons are printed.
 const MAX_REASONS: usize = 3;
 
-pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match &args.data {
@@ -197,9 +198,10 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let (rejected, accepted) = (&outcomes[n_before - 1], &outcomes[n_before]);
     let surprises = surprises(&outcomes, rejected, &shown)?;
     let commands = commands(&args, &data, &local);
-    match format {
-        Format::Json => print_story_json(&shown, &outcomes, &commands)?,
-        Format::Text => {
+    match format.of_rows()? {
+        (_, true) => print!("{}", csv(&shown)?),
+        (Format::Json, _) => print_story_json(&shown, &outcomes, &commands)?,
+        (Format::Text, _) => {
             for (scene, shown) in SCENES.iter().zip(&shown) {
                 println!("\n{}", scene.says);
                 if scene.leaderboard == TWENTY {
@@ -220,13 +222,7 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         stopped().await?;
     }
     local.shutdown().await;
-    if !surprises.is_empty() {
-        bail!(
-            "the demo did not go as planned:\n  - {}",
-            surprises.join("\n  - ")
-        );
-    }
-    Ok(Done::Fine)
+    as_planned(&surprises)
 }
 
 /// A submission by one of the methods that make baselines, of a seed that the baselines don't have.

@@ -163,7 +163,7 @@ fn print_boards(
 }
 
 /// All rows of all boards, each with its board.
-fn csv(boards: &[Shown]) -> Result<String> {
+pub(super) fn csv(boards: &[Shown]) -> Result<String> {
     let mut csv = Vec::new();
     write_csv(&columns(boards), &mut csv)?;
     Ok(String::from_utf8(csv)?)

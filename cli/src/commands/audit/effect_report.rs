@@ -52,7 +52,7 @@ pub(crate) fn print(of: &Gathered, format: RowFormat) -> Result<()> {
 }
 
 /// The same for people.
-pub(crate) fn print_text(of: &Gathered) {
+fn print_text(of: &Gathered) {
     println!(
         "{} {}; nothing is replaced\nbefore: {}\nafter:  {}",
         of.benchmark, of.leaderboard, of.before, of.after

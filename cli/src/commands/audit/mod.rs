@@ -28,7 +28,7 @@ use effect::EffectArgs;
 #[cfg(feature = "local")]
 pub(crate) use effect::{Gathered, of_cloud};
 #[cfg(feature = "local")]
-pub(crate) use effect_report::print_text as print_effect;
+pub(crate) use effect_report::print as print_effect;
 
 #[derive(Debug, Args)]
 #[command(
