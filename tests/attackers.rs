@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::StorageClass;
 use dataperf::ports::leaderboard::Leaderboards;
-use dataperf::{Benchmark as _, Ending, Receipt};
+use dataperf::{Benchmark as _, Ending, Receipt, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_local::{Config, Storm};
 use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
 
 use crate::nothing_lost::key;
 use crate::project::{BENCHMARK, good};
@@ -122,39 +124,98 @@ impl Kind {
     }
 }
 
-/// Waits until an upload has ended; how long that took, by its receipt.
-pub(crate) async fn ended(world: &World, sent: &Sent) -> Receipt {
+/// Files of lines of which not one is good. `good` is a line that is, and `text` its member that says something.
+pub(crate) fn bad_lines(good: &Value, text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let with = |member: &str, value: Value| {
+        let mut line = good.clone();
+        line[member] = value;
+        line.to_string()
+    };
+    let lines = |line: String, n: usize| vec![line; n].join("\n").into_bytes();
+    vec![
+        ("no JSON", b"{\n}\n]".to_vec()),
+        ("no text", vec![0xff, 0xfe, 0, 1, 2]),
+        ("deep", lines("[".repeat(100_000), 2)),
+        ("very many lines", lines(good.to_string(), 20_000)),
+        (
+            "one very long line",
+            with(text, json!("x".repeat(4 << 20))).into(),
+        ),
+        (
+            "control characters",
+            lines(with(text, json!("\u{0}\u{1}\u{202e}\u{fffe}")), 3),
+        ),
+        (
+            "members twice",
+            format!("{{\"{text}\": \"a\", \"{text}\": \"b\"}}").into(),
+        ),
+        (
+            "other types",
+            [
+                with(text, json!([1, 2])),
+                with(text, Value::Null),
+                "7\n\"text\"".into(),
+            ]
+            .join("\n")
+            .into(),
+        ),
+        ("unknown members", with("images", json!(1_000_000)).into()),
+        ("nothing", Vec::new()),
+    ]
+}
+
+/// That a file of lines was rejected, or each of its lines was.
+pub(crate) fn nothing_was_taken(kind: &str, verdict: &Verdict) {
+    let no_line = verdict.lines.iter().all(|line| line.status == Ending::Rejected);
+    let is_refused = verdict.status == Ending::Rejected || verdict.status == Ending::Accepted && no_line;
+    assert!(is_refused, "{kind}: {verdict:?}");
+}
+
+/// Uploads by clients of either side that wait for their verdicts: `n_honest` honest ones alone, then as many beside `n_hostile` hostile
+/// ones. Says how long the honest took, upload to verdict. `honest` and `hostile` upload the one of a number, and look at what becomes of
+/// it. How many honest ones there were in all, the first to start processes among them: their numbers begin at 0.
+pub(crate) async fn beside_each_other(
+    what: &str,
+    (n_honest, honest): (usize, impl AsyncFn(usize) -> Receipt),
+    (n_hostile, hostile): (usize, impl AsyncFn(usize)),
+) -> usize {
+    let seconds = async |numbers: Range<usize>| {
+        let receipts = stream::iter(numbers).map(|n| honest(n)).buffer_unordered(CLIENTS);
+        let seconds =
+            receipts.map(|of| (of.finished_at.unix_millis() - of.received_at.unix_millis()) as f64 / 1e3);
+        median_and_worst(seconds.collect().await)
+    };
+    let first = 2 * CLIENTS;
+    seconds(0..first).await; // starts processes
+    let alone = seconds(first..first + n_honest).await;
+    let attacks = stream::iter(0..n_hostile)
+        .map(|n| hostile(n))
+        .buffer_unordered(CLIENTS)
+        .for_each(async |()| ());
+    let (beside, ()) = tokio::join!(seconds(first + n_honest..first + 2 * n_honest), attacks);
+    // Not captured by the test harness: for docs/performance.md.
+    let _ = writeln!(
+        std::io::stderr(),
+        "{what}: {n_honest} honest uploads, alone {:.3} s, 99 of 100 {:.3} s; beside {n_hostile} hostile ones {:.3} s, {:.3} s",
+        alone.0,
+        alone.1,
+        beside.0,
+        beside.1
+    );
+    first + 2 * n_honest
+}
+
+/// Waits until an upload has ended.
+pub(crate) async fn ended(world: &World, benchmark: &str, sent: &Sent) -> Receipt {
     let begun = Instant::now();
     loop {
-        let known = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
+        let known = world.leaderboards().submission(benchmark, &sent.id()).await;
         if let Some(receipt) = known.unwrap().and_then(|known| known.receipt) {
             return receipt;
         }
         assert!(begun.elapsed() < PATIENCE, "`{}` has not ended", sent.key);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-}
-
-/// Honest uploads, each of a submitter of its own, by clients that wait for their verdicts; the seconds that each took.
-async fn honest(world: &World, n: usize) -> Vec<f64> {
-    let uploads = (0..n).map(|n| async move {
-        let sent = world.put(&key(&format!("honest-{n}"), n), good(n % 4)).await;
-        let receipt = ended(world, &sent).await;
-        assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
-        (receipt.finished_at.unix_millis() - receipt.received_at.unix_millis()) as f64 / 1e3
-    });
-    stream::iter(uploads).buffer_unordered(CLIENTS).collect().await
-}
-
-/// Hostile uploads of all kinds in turn, by as many clients.
-async fn hostile(world: &World) -> Vec<(Kind, Sent)> {
-    let uploads = (0..n_of_each()).flat_map(|n| KINDS.map(|kind| (kind, n)));
-    let uploads = uploads.map(|(kind, n)| async move {
-        let sent = kind.send(world, n).await;
-        ended(world, &sent).await;
-        (kind, sent)
-    });
-    stream::iter(uploads).buffer_unordered(CLIENTS).collect().await
 }
 
 pub(crate) fn median_and_worst(mut seconds: Vec<f64>) -> (f64, f64) {
@@ -170,22 +231,18 @@ fn configured(config: &mut Config) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_honest_are_served_beside_attackers() {
     let world = World::with(configured).await;
-    let n_honest = n_of_each() * KINDS.len();
-    honest(&world, 2 * CLIENTS).await; // warm
-    let alone = median_and_worst(honest(&world, n_honest).await);
-    let (beside, attacks) = tokio::join!(honest(&world, n_honest), hostile(&world));
-    let beside = median_and_worst(beside);
-    // Not captured by the test harness: for docs/performance.md.
-    let _ = writeln!(
-        std::io::stderr(),
-        "{n_honest} honest uploads, alone {:.3} s, 99 of 100 {:.3} s; beside {} hostile ones {:.3} s, {:.3} s",
-        alone.0,
-        alone.1,
-        attacks.len(),
-        beside.0,
-        beside.1
-    );
-    assert_eq!(attacks.len(), n_honest);
+    let n = n_of_each() * KINDS.len();
+    let honest = async |n: usize| {
+        let sent = world.put(&key(&format!("honest-{n}"), n), good(n % 4)).await;
+        let receipt = ended(&world, BENCHMARK, &sent).await;
+        assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
+        receipt
+    };
+    let hostile = async |n: usize| {
+        let sent = KINDS[n % KINDS.len()].send(&world, n / KINDS.len()).await;
+        ended(&world, BENCHMARK, &sent).await;
+    };
+    beside_each_other(BENCHMARK, (n, honest), (n, hostile)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -263,6 +263,16 @@ async fn ranks_of_rounded_scores_have_intervals() {
             "{row:#}"
         );
     }
+
+    // nor is it where the board leaves the round, or the challenge is removed
+    let mut elsewhere = round("auto");
+    elsewhere[0]["leaderboards"] = json!(["en-60"]);
+    let moved = publish(world, &elsewhere);
+    assert_eq!(moved.code, 0, "{moved:?}");
+    assert!(format!("{moved:?}").contains("ladder_changed"), "{moved:?}");
+    let removed = world.command(&["challenge", "remove", BENCHMARK]);
+    assert_eq!(removed.code, 0, "{removed:?}");
+    assert_eq!(removed.json()["warnings"][0]["code"], "ladder_changed");
 }
 
 /// One submission has nothing to be compared with: it is first, surely.

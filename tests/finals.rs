@@ -1,6 +1,7 @@
 //! Final data sets: scored with once, after the close, whatever is killed, and seen by no upload before.
 
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::comparison::Comparison;
+use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
 use dataperf::evaluate::evaluate;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::bucket::{Bucket as _, Got};
@@ -350,6 +351,38 @@ async fn finishing_killed_at_any_moment() {
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
+/// A final data set that can't be read keeps the boards of other rounds from nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_that_cannot_be_finished_keeps_no_other_from_it() {
+    let world = World::with(with_caretaker).await;
+    let (_, last) = staged(&world);
+    let damaged = other_dataset(&world);
+    let ran = world.command(&["dataset", "publish", "--stage", damaged.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let damaged = digest(&damaged);
+    let round = |id: &str, month: u8, last: Digest| json!({ "id": id, "opens": format!("2020-{month:02}-01"), "closes": format!("2020-{month:02}-09"), "final": last });
+    let rounds = json!([round("a", 1, damaged), round("b", 2, last)]);
+    assert_eq!(publish(&world, &rounds).code, 0);
+    for month in 1..=2 {
+        upload_at(&world, "ada", 0, &format!("2020-{month:02}-02T00:00:00Z")).await;
+    }
+    let key = format!("{}en/eval.safetensors", dataset_prefix(BENCHMARK, damaged));
+    let put = world.clients.s3.put_object().bucket("datasets").key(&key);
+    put.body(b"damaged".to_vec().into()).send().await.unwrap();
+
+    let event = json!({ "finish": {} });
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    let (_, error) = world.only_failure().await;
+    assert!(error.to_string().contains("eval.safetensors"), "{error}");
+    let table = world.leaderboards();
+    let ended = async |round: &str| {
+        let run = table.run(&board(round).of_final()).await.unwrap().unwrap();
+        run.ended_at.is_some()
+    };
+    assert!(!ended("a").await && ended("b").await);
+    assert_eq!(table.top(&board("b.final"), 9).await.unwrap().len(), 1);
+}
+
 /// Asks the function for one round, as the caretaker asks for all.
 pub(crate) async fn finish_round(world: &World, round: &str) {
     let event = json!({ "finish": { "round": round } });
@@ -362,7 +395,25 @@ async fn finished_once(world: &World, round: &str, receipt: &Receipt, own: f64, 
     let (table, public) = (world.leaderboards(), board(round));
     let last = public.of_final();
     let run = table.run(&last).await.unwrap().unwrap();
-    assert!(run.ended_at.is_some(), "{round}");
+    let ended_at = run.ended_at.unwrap_or_else(|| panic!("{round} is finished"));
+    // whatever was killed, both boards are compared as they are since, or are going to be
+    let marked = table.boards_to_compare(BENCHMARK).await.unwrap();
+    for board in [&public, &last] {
+        let compared = match world
+            .bucket("results")
+            .get(&Comparison::key(board), None, 1 << 20)
+            .await
+            .unwrap()
+        {
+            Got::Object(object) => Comparison::from_bytes(&object.bytes).ok(),
+            _ => None,
+        };
+        let compared = compared.map(|compared| compared.summary.compared_at);
+        assert!(
+            marked.contains(board) || compared.is_some_and(|at| at >= ended_at),
+            "{board:?}"
+        );
+    }
     let rows = |board: Board| {
         let table = table.clone();
         async move {

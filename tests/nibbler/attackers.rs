@@ -4,66 +4,35 @@ use dataperf::Ending;
 use serde_json::json;
 
 use super::{BENCHMARK, Nibbler, images, status};
-use crate::attackers::n_of_each;
-
-/// Files that make no image, by what is wrong with them.
-fn hostile() -> Vec<(&'static str, Vec<u8>)> {
-    let prompt = |text: &str| json!({ "prompt": text }).to_string();
-    let lines = |line: String, n: usize| vec![line; n].join("\n").into_bytes();
-    vec![
-        ("no JSON", b"{\n}\n]".to_vec()),
-        ("no text", vec![0xff, 0xfe, 0, 1, 2]),
-        ("deep", lines("[".repeat(100_000), 2)),
-        ("very many lines", lines(prompt("a lake"), 20_000)),
-        ("one very long line", prompt(&"x".repeat(4 << 20)).into_bytes()),
-        ("only denied prompts", lines(prompt("g0re and more gore"), 3)),
-        (
-            "control characters",
-            lines(prompt("\u{0}\u{1}\u{202e}\u{fffe}"), 3),
-        ),
-        (
-            "members twice",
-            b"{\"prompt\": \"a\", \"prompt\": \"b\"}".to_vec(),
-        ),
-        (
-            "other types",
-            b"{\"prompt\": [1, 2]}\n{\"prompt\": null}\n7\n\"text\"".to_vec(),
-        ),
-        (
-            "unknown members",
-            b"{\"prompt\": \"a lake\", \"images\": 1000000}".to_vec(),
-        ),
-        ("nothing", Vec::new()),
-    ]
-}
+use crate::attackers::{bad_lines, beside_each_other, ended, n_of_each, nothing_was_taken};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_honest_get_their_images_beside_bad_lines() {
     let nibbler = Nibbler::new().await;
-    let attacks = hostile();
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for n in 0..n_of_each() * attacks.len() {
-        let (kind, bytes) = &attacks[n % attacks.len()];
+    let mut attacks = bad_lines(&json!({ "prompt": "a lake" }), "prompt");
+    let denied = json!({ "prompt": "g0re and more gore" }).to_string();
+    attacks.push(("only denied prompts", denied.into()));
+    let honest = async |n: usize| {
         let prompt = format!("horse number {n} lying in ketchup");
-        good.push(nibbler.ask(&format!("honest-{n}"), "one", &[&prompt]).await);
-        let key = format!("{BENCHMARK}/generate/mallory/{n}.jsonl");
-        bad.push((*kind, nibbler.world.put(&key, bytes.clone()).await));
-    }
-    for receipt in nibbler.receipts(&good).await {
+        let sent = nibbler.ask(&format!("honest-{n}"), "one", &[&prompt]).await;
+        let receipt = ended(&nibbler.world, BENCHMARK, &sent).await;
         assert_eq!(status(&receipt), Ending::Accepted, "{receipt:?}");
         assert_eq!(images(&receipt.verdict.lines[0]).len(), 3);
-    }
-    for (kind, sent) in &bad {
-        let receipt = nibbler.receipt(sent).await;
-        let verdict = &receipt.verdict;
-        let no_line = verdict.lines.iter().all(|line| line.status == Ending::Rejected);
-        let is_refused = verdict.status == Ending::Rejected || verdict.status == Ending::Accepted && no_line;
-        assert!(is_refused, "{kind}: {verdict:?}");
-    }
+        receipt
+    };
+    let hostile = async |n: usize| {
+        let (kind, bytes) = &attacks[n % attacks.len()];
+        let key = format!("{BENCHMARK}/generate/mallory/{n}.jsonl");
+        let sent = nibbler.world.put(&key, bytes.clone()).await;
+        nothing_was_taken(kind, &ended(&nibbler.world, BENCHMARK, &sent).await.verdict);
+    };
+    let n = n_of_each() * attacks.len();
+    let n_honest = beside_each_other(BENCHMARK, (n, honest), (n, hostile)).await;
+    nibbler.world.settle().await;
     assert_eq!(nibbler.n_taken("mallory").await, 0, "no set was taken");
     assert_eq!(
         nibbler.world.images.n_requests() as usize,
-        good.len(),
+        n_honest,
         "and none was asked for"
     );
     assert!(nibbler.world.cloud.on_failure().await.unwrap().is_empty());

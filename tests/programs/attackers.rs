@@ -1,15 +1,12 @@
 //! Hostile programs of every kind beside honest ones: each honest one is scored as it is alone, each hostile one ends with its code.
 
-use std::io::Write as _;
-
 use dataperf::Ending;
-use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::programs::rounded;
 use serde_json::json;
 
 use super::attacks::hostile;
 use super::{closed_round, offline, program, with_programs};
-use crate::attackers::{median_and_worst, n_of_each};
+use crate::attackers::{beside_each_other, ended, n_of_each};
 use crate::challenges::publish;
 use crate::finals::staged;
 use crate::organizer::digest;
@@ -43,7 +40,7 @@ async fn the_honest_are_run_beside_endless_and_greedy_programs() {
     let world = World::with(|config| {
         with_programs(config);
         for function in &mut config.functions {
-            function.concurrency = 2;
+            function.concurrency = 8; // as many as there are clients: on AWS nobody waits for another's program
         }
     })
     .await;
@@ -54,47 +51,31 @@ async fn the_honest_are_run_beside_endless_and_greedy_programs() {
     let path = program("speech_selection-c");
     let score = offline(&path, &directory)["score"].as_f64().unwrap();
     let (honest, expected) = (std::fs::read(path).unwrap(), rounded(score, 312));
-    let put = async |who: String, bytes: Vec<u8>| {
-        let key = format!("{BENCHMARK}/en-25/{who}/selector.wasm");
-        world.put(&key, bytes).await
+    let run = async |who: String, bytes: &[u8]| {
+        let sent = world
+            .put(&format!("{BENCHMARK}/en-25/{who}/selector.wasm"), bytes)
+            .await;
+        ended(&world, BENCHMARK, &sent).await
     };
-    let attacks = attacks();
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for n in 0..n_of_each() * attacks.len() {
-        let (bytes, code) = &attacks[n % attacks.len()];
-        // spread over the hostile ones
-        if good.len() * attacks.len() <= n * HONEST {
-            good.push(put(format!("honest-{n}"), honest.clone()).await);
-        }
-        bad.push((*code, put(format!("mallory-{n}"), bytes.clone()).await));
-    }
-    world.settle().await;
-    let receipt = async |sent: &crate::world::Sent| {
-        let known = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
-        known.unwrap().unwrap().receipt.unwrap()
-    };
-    let mut seconds = Vec::new();
-    for sent in &good {
-        let receipt = receipt(sent).await;
+    let good = async |n: usize| {
+        let receipt = run(format!("honest-{n}"), &honest).await;
+        let verdict = &receipt.verdict;
         assert_eq!(
-            (receipt.verdict.status, receipt.verdict.score),
+            (verdict.status, verdict.score),
             (Ending::Scored, Some(expected)),
             "{receipt:?}"
         );
-        seconds.push((receipt.finished_at.unix_millis() - receipt.received_at.unix_millis()) as f64 / 1e3);
-    }
-    for (code, sent) in &bad {
-        let verdict = receipt(sent).await.verdict;
+        receipt
+    };
+    let attacks = attacks();
+    let bad = async |n: usize| {
+        let (bytes, code) = &attacks[n % attacks.len()];
+        let verdict = run(format!("mallory-{n}"), bytes).await.verdict;
         let found = verdict.reasons[0].code.as_str();
         assert_eq!((verdict.status, found), (Ending::Rejected, *code), "{verdict:?}");
-    }
-    let (median, worst) = median_and_worst(seconds);
-    // Not captured by the test harness: for docs/performance.md.
-    let _ = writeln!(
-        std::io::stderr(),
-        "{} honest programs beside {} hostile ones: {median:.2} s, 99 of 100 {worst:.2} s",
-        good.len(),
-        bad.len()
-    );
+    };
+    let n = n_of_each();
+    beside_each_other("programs", (n * HONEST, good), (n * attacks.len(), bad)).await;
+    world.settle().await;
     assert!(world.cloud.on_failure().await.unwrap().is_empty());
 }

@@ -134,6 +134,11 @@ async fn contexts_of_a_round_are_shown_from_its_opening_on() {
         "{before}"
     );
     assert!(contexts("2026-01-01").contains("nobody"));
+    let unknown = reading.ask(ANONYMOUS, &format!("{of}/contexts?round=nex")).text();
+    assert!(
+        unknown.contains("unknown_round") && !unknown.contains("The door"),
+        "{unknown}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -259,11 +259,15 @@ fn accepted(
         },
     )?;
     if format != RowFormat::Json {
-        for warning in &warnings {
-            eprintln!("warning: {}: {}", warning.at, warning.message);
-        }
+        print_warnings(&warnings);
     }
     Ok(Done::Fine)
+}
+
+fn print_warnings(warnings: &[Reason]) {
+    for warning in warnings {
+        eprintln!("warning: {}: {}", warning.at, warning.message);
+    }
 }
 
 fn refused(rejection: &Rejection, format: RowFormat) -> Result<Done> {
@@ -303,7 +307,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         let (of_task, of_data) = task.reasons().await?;
         reasons.append(of_task);
         warnings.extend(of_data);
-        warnings.extend(ladders_changed(&cloud, benchmark, challenge).await?);
+        warnings.extend(ladders_changed(&cloud, benchmark, Some(challenge)).await?);
     }
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
@@ -326,8 +330,12 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     )
 }
 
-/// That rounds which are open get another Ladder than they had: what it held back can be asked for from now on.
-async fn ladders_changed(cloud: &Cloud, benchmark: &str, challenge: &Challenge) -> Result<Vec<Reason>> {
+/// That rounds which are open get another Ladder than they had on a board, or none: what it held back can be asked for from now on.
+async fn ladders_changed(
+    cloud: &Cloud,
+    benchmark: &str,
+    replaced_by: Option<&Challenge>,
+) -> Result<Vec<Reason>> {
     let published = match Challenge::published(&cloud.datasets(), benchmark).await {
         Err(ChallengeError::Port(error)) => return Err(error.into()),
         Err(_) => None, // it is replaced because it can't be read
@@ -337,13 +345,14 @@ async fn ladders_changed(cloud: &Cloud, benchmark: &str, challenge: &Challenge) 
     let is_open = |round: &&Round| round.opens <= at && round.closes.is_none_or(|closes| at < closes);
     let rounds = published.iter().flat_map(|published| &published.rounds);
     let changed = rounds.filter(is_open).filter(|round| {
-        let then = challenge.round(&round.id).and_then(|round| round.ladder);
-        round.ladder.is_some() && then != round.ladder
+        let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
+        let same = then.filter(|then| then.ladder == round.ladder);
+        round.ladder.is_some() && same.is_none_or(|then| leaves_out_boards(then, round))
     });
     let warning = |round: &Round| {
         let message = format!(
-            "the round `{}` is open and its Ladder is changed or taken away: what was released stays as it is until the close, and whoever uploads a file \
-             again learns what the Ladder held back of it",
+            "the round `{}` is open, and its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until \
+             the close, and whoever uploads a file again learns what the Ladder held back of it",
             round.id
         );
         Reason::new(
@@ -353,6 +362,14 @@ async fn ladders_changed(cloud: &Cloud, benchmark: &str, challenge: &Challenge) 
         )
     };
     Ok(changed.map(warning).collect())
+}
+
+/// Whether a round has fewer boards than it had.
+fn leaves_out_boards(round: &Round, before: &Round) -> bool {
+    match before.leaderboards.as_slice() {
+        [] => !round.leaderboards.is_empty(),
+        boards => !boards.iter().all(|board| round.has(board)),
+    }
 }
 
 /// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published.
@@ -449,6 +466,7 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
     if let Some(reason) = published.and_then(|published| published.uncovered(None, now())) {
         bail!("{}", reason.message);
     }
+    let warnings = ladders_changed(&cloud, benchmark, None).await?;
     let keys = [Challenge::mark_key(benchmark), Challenge::key(benchmark)];
     let mut found = false;
     for key in &keys {
@@ -470,8 +488,13 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
         removed.with_context(|| format!("can't remove `s3://{bucket}/{key}`"))?;
     }
     match format {
-        Format::Json => print_json(&json!({ "benchmark": benchmark, "removed": true }))?,
-        Format::Text => println!("{benchmark} has no challenge any more: one open round without limits"),
+        Format::Json => {
+            print_json(&json!({ "benchmark": benchmark, "removed": true, "warnings": warnings }))?;
+        }
+        Format::Text => {
+            println!("{benchmark} has no challenge any more: one open round without limits");
+            print_warnings(&warnings);
+        }
     }
     Ok(Done::Fine)
 }

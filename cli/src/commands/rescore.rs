@@ -82,7 +82,9 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
         .await?
         .filter(|run| args.anew && run.ended_at.is_none())
     {
-        table.end_run(&board, &open, now()).await?;
+        table
+            .end_run(&board, &open, now(), std::slice::from_ref(&board))
+            .await?;
     }
     let run = table.begin_run(&board, now()).await?;
     let bar = progress::counting(0, "scoring again");
@@ -96,7 +98,9 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
     }
     keep_receipts(&cloud, &args, &board, &run).await?;
     bar.finish_and_clear();
-    table.end_run(&board, &run, now()).await?;
+    table
+        .end_run(&board, &run, now(), std::slice::from_ref(&board))
+        .await?;
     tidy(&cloud, &board.benchmark, &run).await?;
     let order = cloud.order(&board).await?;
     let revisions = table.revisions(&board, &run.id).await?;

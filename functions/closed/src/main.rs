@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use dataperf::programs::{ModelRun, ProgramRequest};
 use dataperf::{Benchmark, Upload};
-use dataperf_aws::{Clients, Fault, S3Bucket, program_request, uploads, variable};
+use dataperf_aws::{Clients, Fault, S3Bucket, guarded, program_request, uploads, variable};
 use dataperf_closed::Runner;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ async fn serve() -> Result<(), lambda_runtime::Error> {
     };
     let function = &function;
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
-        function.handle(&event).await
+        guarded(function.handle(&event)).await
     }))
     .await
 }

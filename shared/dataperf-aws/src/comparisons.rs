@@ -19,7 +19,7 @@ use dataperf::ladder::Ladder;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Ranked};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _, OPEN_ROUND, Ranked};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -80,6 +80,8 @@ struct Found {
     direction: Direction,
     dataset: Option<Digest>,
     shows_every_score: bool,
+    /// Whether the index does not list yet what stands.
+    is_behind: bool,
 }
 
 impl Found {
@@ -134,6 +136,18 @@ impl Table {
         self.put_new(comparison_mark(board)).await
     }
 
+    /// Whether a submission stands on its board by now, whether the index lists it or not.
+    async fn stands(&self, board: &Board, id: &SubmissionId) -> Result<bool, PortError> {
+        let Some(submission) = self.submission(&board.benchmark, id).await? else {
+            return Ok(false);
+        };
+        let entry = submission.entry();
+        let (row, own) =
+            futures_util::try_join!(self.item(Key::row(&entry)), self.item(Key::own_row(&entry)))?;
+        let is_its = |row: &Item| row.get("id") == Some(&text(id.as_str()));
+        Ok(row.iter().chain(&own).any(is_its))
+    }
+
     /// The boards of a benchmark whose comparison is due.
     ///
     /// # Errors
@@ -172,8 +186,8 @@ impl Comparer {
         direction: Direction,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        // on a busy board most find a mark, whose writer compares their rows as well
-        if !stores.table.mark_to_compare(board).await? {
+        // on a busy board most find a mark, whose writer compares their rows as well; what has changed many rows may have left the mark itself
+        if !stores.table.mark_to_compare(board).await? && submission.is_some() {
             return Ok(());
         }
         if let Some(rest) = rest_of_interval(board, stores.results).await? {
@@ -222,6 +236,9 @@ impl Comparer {
             let bytes = Bytes::from(Comparison::of(&found.rows(), at).to_bytes()?);
             let tag = before.map(|before| before.tag);
             if results.put_if(&key, bytes, tag.as_deref()).await? {
+                if found.is_behind {
+                    table.mark_to_compare(board).await?;
+                }
                 return self.write_pairs(board, found, at, stores).await;
             }
         }
@@ -242,9 +259,14 @@ impl Comparer {
             submission.is_none_or(stands)
         };
         // the index may not list it yet; a submission that does not stand on the board costs one short wait
+        let mut is_behind = false;
         if !is_listed(&rows) {
             tokio::time::sleep(INDEX_LAG).await;
             (rows, n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
+            is_behind = match submission {
+                Some(id) if rows.len() < MAX_ROWS && !is_listed(&rows) => table.stands(board, id).await?,
+                _ => false,
+            };
         }
         let replicates = self.replicates(board, &rows, results).await?;
         let newest = rows.iter().max_by_key(|row| row.entry.received_at);
@@ -257,6 +279,7 @@ impl Comparer {
         };
         Ok(Found {
             shows_every_score: ladder == Some(Ladder::Rounded),
+            is_behind,
             rows,
             replicates,
             n_submissions,

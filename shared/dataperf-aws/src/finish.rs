@@ -8,6 +8,7 @@ use dataperf::finishing::{Finish, FinishRequest, Finished};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::ports::maintenance::Maintenance;
+use dataperf::ports::signer::Signer;
 use dataperf::release::{Release, is_over};
 use dataperf::rescoring::Rescorer;
 use dataperf::retirement::{Retired, Retirement};
@@ -22,19 +23,26 @@ use crate::{S3Bucket, Table};
 /// Nothing is begun later than so long after the beginning: an evaluation takes a part of a run, and the next request goes on.
 const LONGEST: Duration = Duration::from_mins(4);
 
+/// What was done of each board, and what went wrong first: a board that can't be finished keeps no other from it.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub(crate) boards: Vec<(Board, Finished)>,
+    pub(crate) failed: Option<WorkflowError>,
+}
+
 /// Finishes the boards of a benchmark's rounds that are due, as far as there is time: half of the run's.
 pub(crate) async fn finish<E: Evaluator>(
     evaluator: &E,
     resources: &Resources,
     request: &FinishRequest,
     context: &Context,
-) -> Result<Vec<(Board, Finished)>, WorkflowError> {
+) -> Result<Done, WorkflowError> {
     let benchmark = evaluator.hosted().id;
-    let mut all = Vec::new();
+    let mut done = Done::default();
     let table = resources.leaderboards().await;
     let current = Challenge::current(&resources.datasets().await, &table, benchmark).await?;
     let Some(mut challenge) = current else {
-        return Ok(all);
+        return Ok(done);
     };
     let is_asked = |round: &Round| request.round.as_ref().is_none_or(|asked| *asked == round.id);
     for round in challenge.rounds.iter().filter(|round| is_asked(round)) {
@@ -45,39 +53,88 @@ pub(crate) async fn finish<E: Evaluator>(
         // whatever is published from now on, it stays known
         round.note_retired(&table, benchmark, now()).await?;
     }
-    let has_closed = |round: &Round| round.closes.is_some_and(|closes| is_over(closes, now()));
     let is_due = |round: &Round| has_closed(round) || round.retired(now()).is_some();
     let rounds = challenge.rounds.iter();
     let due: Vec<&Round> = rounds.filter(|round| is_asked(round) && is_due(round)).collect();
     if due.is_empty() {
-        return Ok(all);
+        return Ok(done);
     }
     let began = SystemTime::now();
     let left = context.deadline().duration_since(began).unwrap_or_default();
     let until = began + (left / 2).min(LONGEST);
     let clients = resources.clients().await;
-    let results = resources.results().await;
-    let signer = resources.signer().await;
-    let submissions = |name: &str| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>;
-    let goes_on = || SystemTime::now() < until;
+    let finishing = Finishing {
+        challenge: &challenge,
+        table: &table,
+        results: &resources.results().await,
+        signer: &resources.signer().await,
+        submissions: &|name| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>,
+        goes_on: &|| SystemTime::now() < until,
+    };
     for board in table.boards(benchmark).await? {
         let Some(round) = due.iter().find(|round| round.id == board.round) else {
             continue;
         };
+        match Box::pin(finishing.one(&board, round, evaluator)).await {
+            Ok(finished) => done.boards.push((board, finished)),
+            Err(error) => {
+                tracing::error!(?board, %error, "can't be finished now");
+                // some of its rows may have changed
+                table.mark_to_compare(&board).await?;
+                if round.final_dataset.is_some() && table.run(&board.of_final()).await?.is_some() {
+                    table.mark_to_compare(&board.of_final()).await?;
+                }
+                done.failed = done.failed.or(Some(error));
+            }
+        }
+    }
+    Ok(done)
+}
+
+fn has_closed(round: &Round) -> bool {
+    round.closes.is_some_and(|closes| is_over(closes, now()))
+}
+
+/// What boards are finished with.
+struct Finishing<'a> {
+    challenge: &'a Challenge,
+    table: &'a Table,
+    results: &'a S3Bucket,
+    signer: &'a dyn Signer,
+    submissions: &'a dyn Fn(&str) -> Box<dyn Bucket>,
+    goes_on: &'a dyn Fn() -> bool,
+}
+
+impl Finishing<'_> {
+    /// Does what is due of one board.
+    async fn one<E: Evaluator>(
+        &self,
+        board: &Board,
+        round: &Round,
+        evaluator: &E,
+    ) -> Result<Finished, WorkflowError> {
+        let Self {
+            challenge,
+            table,
+            results,
+            signer,
+            submissions,
+            goes_on,
+        } = *self;
         let mut finished = Finished::default();
         if round.retired(now()).is_some() {
             let retirement = Retirement {
                 board: board.clone(),
                 round,
                 with: Rescorer {
-                    challenge: Some(&challenge),
-                    submissions: &submissions,
-                    table: &table,
-                    results: &results,
-                    signer: &signer,
+                    challenge: Some(challenge),
+                    submissions,
+                    table,
+                    results,
+                    signer,
                     now: &now,
                 },
-                goes_on: &goes_on,
+                goes_on,
             };
             let Retired {
                 n_rescored,
@@ -94,13 +151,13 @@ pub(crate) async fn finish<E: Evaluator>(
         if is_retired && challenge.is_due(round, now()) {
             let finish = Finish {
                 board: board.clone(),
-                challenge: &challenge,
-                submissions: &submissions,
-                table: &table,
-                results: &results,
-                signer: &signer,
+                challenge,
+                submissions,
+                table,
+                results,
+                signer,
                 now: &now,
-                goes_on: &goes_on,
+                goes_on,
             };
             finished = Finished {
                 n_rescored: finished.n_rescored,
@@ -111,12 +168,12 @@ pub(crate) async fn finish<E: Evaluator>(
             let release = Release {
                 board: board.clone(),
                 hosted: evaluator.hosted(),
-                challenge: &challenge,
-                table: &table,
-                results: &results,
-                signer: &signer,
+                challenge,
+                table,
+                results,
+                signer,
                 now: &now,
-                goes_on: &goes_on,
+                goes_on,
             };
             let (n_released, all_released) = release.run().await?;
             finished = Finished {
@@ -124,11 +181,10 @@ pub(crate) async fn finish<E: Evaluator>(
                 is_complete: all_released && (finished.is_complete || !round.has_work()),
                 ..finished
             };
-            mark_to_pair(&board, round, &finished, &challenge, &table, &results).await?;
+            mark_to_pair(board, round, &finished, challenge, table, results).await?;
         }
-        all.push((board, finished));
+        Ok(finished)
     }
-    Ok(all)
 }
 
 /// Marks the boards of a round that is finished where their paired differences are missing. What has changed just now is compared anyway.

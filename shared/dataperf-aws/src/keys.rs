@@ -184,7 +184,7 @@ pub(crate) fn withdrawn_partition(board: &Board) -> String {
     )
 }
 
-fn rows_partition(board: &Board) -> String {
+pub(crate) fn rows_partition(board: &Board) -> String {
     format!("{}#best#{}#{}", board.benchmark, board.leaderboard, board.round)
 }
 

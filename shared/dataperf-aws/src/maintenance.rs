@@ -10,7 +10,7 @@ use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
 use crate::comparisons::comparison_mark;
 use crate::items::{self, entry_item, text};
-use crate::keys::{Key, revisions_partition, runs_partition, withdrawn_partition};
+use crate::keys::{Key, revisions_partition, rows_partition, runs_partition, withdrawn_partition};
 use crate::leaderboards::receipt_json;
 use crate::query::Partition;
 use crate::reader;
@@ -231,7 +231,13 @@ impl Maintenance for Table {
         begin(self, board, at, |_| false).await
     }
 
-    async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError> {
+    async fn end_run(
+        &self,
+        board: &Board,
+        run: &Run,
+        at: Timestamp,
+        changed: &[Board],
+    ) -> Result<(), PortError> {
         let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
         loop {
             let change = Change {
@@ -243,13 +249,20 @@ impl Maintenance for Table {
                 }),
                 ..Change::default()
             };
-            let ended = self.update(Key::run(board), change);
-            match self.transact(vec![(Step::Other, ended)]).await {
+            let mut operations = vec![(Step::Other, self.update(Key::run(board), change))];
+            let marks = changed.iter().map(comparison_mark);
+            operations.extend(marks.map(|mark| (Step::Other, self.put(mark, None))));
+            match self.transact(operations).await {
                 // When the condition does not hold, another run has begun since, so that this one had ended.
                 Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
+    }
+
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        self.entries(&Partition::of(rows_partition(board)), usize::MAX)
+            .await
     }
 
     async fn revise(

@@ -152,7 +152,6 @@ impl Table {
         Ok(submissions)
     }
 
-    /// Lines of a partition, each scored one with the data set it was scored with.
     /// What has failed and was not reopened, oldest first, from `after` on; at most `n`.
     ///
     /// # Errors
@@ -216,6 +215,7 @@ impl Table {
 
     /// Reads items by key, in no order; those that are not there are left out.
     async fn batch(&self, keys: Vec<Item>) -> Result<Vec<Item>, PortError> {
+        let _call = self.meter.call();
         let mut found = Vec::with_capacity(keys.len());
         let mut unread = keys;
         let mut retry = Retry::of(self.what("reading"));

@@ -79,13 +79,16 @@ async fn pass<E: Evaluator>(
         now: &now,
     };
     let pass = Pass { request, with };
-    let mut n_recorded = 0;
+    let (mut n_recorded, mut failed) = (0, None);
     for id in &request.submissions {
         let work = resources.begin();
         let receipt = match Box::pin(pass.rescore(id, evaluator)).await {
             Ok(Rescored::Recorded(receipt)) => receipt,
             Ok(Rescored::Settled) | Err(WorkflowError::GoesOn) => continue,
-            Err(error) => return Err(error),
+            Err(error) => {
+                failed = failed.or(Some(error)); // it keeps none of the others from being scored
+                continue;
+            }
         };
         let settled = Settled {
             receipt,
@@ -94,5 +97,13 @@ async fn pass<E: Evaluator>(
         work.report(request_id, &settled);
         n_recorded += 1;
     }
-    Ok(n_recorded)
+    let Some(error) = failed else {
+        return Ok(n_recorded);
+    };
+    if n_recorded > 0 {
+        table
+            .mark_to_compare(&request.board(evaluator.hosted().id))
+            .await?;
+    }
+    Err(error)
 }

@@ -33,7 +33,10 @@ pub fn now() -> Timestamp {
 }
 
 /// Does the work; a panic becomes a fault of its own kind, and the function lives on.
-pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+///
+/// # Errors
+/// The work's, or that it panicked.
+pub async fn guarded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());

@@ -56,12 +56,19 @@ impl Sweep<'_> {
         let shards = unfinished_shards(hosted.id);
         let begin = state.marks.take().filter(|place| shards.contains(&place.pk));
         let begin = begin.unwrap_or_else(|| Key::new(shards[fastrand::usize(..shards.len())].clone(), ""));
+        let mut is_read = true;
         for (n_done, stretch) in round_trip(&shards, &begin).into_iter().enumerate() {
             if n_done > 0 && is_over(until) {
                 state.marks = Some(Key::new(stretch.shard, stretch.after.unwrap_or_default()));
                 break;
             }
-            state.marks = self.stretch(hosted, &stretch, until, swept).await;
+            match self.stretch(hosted, &stretch, until, swept).await {
+                Ok(place) => state.marks = place,
+                Err(error) => {
+                    swept.note(error);
+                    is_read = false;
+                }
+            }
             if state.marks.is_some() {
                 break;
             }
@@ -69,31 +76,21 @@ impl Sweep<'_> {
         if let Err(error) = save(&self.table, hosted.id, state).await {
             swept.note(error);
         }
-        state.marks.is_none()
+        is_read && state.marks.is_none()
     }
 
-    /// Goes through a stretch, part by part; where it has stopped when the time was over. What can't be read is noted, and the
-    /// next stretch is gone through.
+    /// Goes through a stretch, part by part; where it has stopped when the time was over.
     async fn stretch(
         &self,
         hosted: &'static Descriptor,
         stretch: &Stretch,
         until: SystemTime,
         swept: &mut Swept,
-    ) -> Option<Key> {
+    ) -> Result<Option<Key>, PortError> {
         let mut after = stretch.after.clone();
         loop {
-            let page = match self
-                .table
-                .marks(&stretch.shard, after.as_deref(), MARKS_A_PAGE)
-                .await
-            {
-                Ok(page) => page,
-                Err(error) => {
-                    swept.note(error);
-                    return None;
-                }
-            };
+            let page = self.table.marks(&stretch.shard, after.as_deref(), MARKS_A_PAGE);
+            let page = page.await?;
             swept.n_unfinished += page.marks.len();
             let ended = page.marks.into_iter().map(|mark| async move {
                 let (key, entry) = mark?;
@@ -108,12 +105,12 @@ impl Sweep<'_> {
                     Err(error) => swept.note(error),
                 }
             }
-            let next = page.next?;
-            if stretch.to.as_ref().is_some_and(|to| next > *to) {
-                return None;
-            }
+            let next = page.next;
+            let Some(next) = next.filter(|next| stretch.to.as_ref().is_none_or(|to| next <= to)) else {
+                return Ok(None);
+            };
             if is_over(until) {
-                return Some(Key::new(stretch.shard.as_str(), next));
+                return Ok(Some(Key::new(stretch.shard.as_str(), next)));
             }
             after = Some(next);
         }

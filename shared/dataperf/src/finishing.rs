@@ -16,7 +16,7 @@ use crate::challenge::{Challenge, Round, Terms};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Entry, Ranked, Submission};
+use crate::ports::leaderboard::{Board, Entry, Submission};
 use crate::ports::maintenance::{Finalized, Maintenance, Revision, Run};
 use crate::ports::signer::Signer;
 use crate::rank::Direction;
@@ -27,8 +27,6 @@ use crate::{Digest, Timestamp};
 
 /// So long after the close nothing is finished yet, so that what was uploaded before it can be recorded.
 pub const GRACE_MILLIS: i64 = 15 * 60 * 1000;
-/// No board has more rows.
-const ALL: usize = usize::MAX;
 
 /// What the caretaker asks for at its time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,15 +109,21 @@ impl FinalReport {
         let scored: Vec<(&Revision, (f64, f64))> = people
             .filter_map(|revision| Some((revision, both(revision)?)))
             .collect();
-        let rank = |of: fn(&(f64, f64)) -> f64, own: f64| {
-            let is_better = |other: f64| match direction {
-                Direction::HigherIsBetter => other > own,
-                Direction::LowerIsBetter => other < own,
+        let sorted = |of: fn(&(f64, f64)) -> f64| {
+            let mut scores: Vec<f64> = scored.iter().map(|(_, scores)| of(scores)).collect();
+            scores.sort_by(f64::total_cmp);
+            scores
+        };
+        let [public, last] = [sorted(|scores| scores.0), sorted(|scores| scores.1)];
+        let rank = |scores: &[f64], own: f64| {
+            let n_better = match direction {
+                Direction::HigherIsBetter => scores.len() - scores.partition_point(|other| *other <= own),
+                Direction::LowerIsBetter => scores.partition_point(|other| *other < own),
             };
-            1 + scored.iter().filter(|(_, scores)| is_better(of(scores))).count()
+            1 + n_better
         };
         let ranks = scored.iter().map(|(revision, (before, after))| {
-            let ranks = (rank(|scores| scores.0, *before), rank(|scores| scores.1, *after));
+            let ranks = (rank(&public, *before), rank(&last, *after));
             (revision.id.clone(), ranks)
         });
         let ranks: BTreeMap<SubmissionId, (usize, usize)> = ranks.collect();
@@ -232,7 +236,9 @@ impl Finish<'_> {
         }
         let is_complete = all_lifted && all_scored;
         if is_complete {
-            self.table.end_run(&last, &run, (self.now)()).await?;
+            let mut changed = vec![self.board.clone()];
+            changed.extend(round.final_dataset.map(|_| last.clone()));
+            self.table.end_run(&last, &run, (self.now)(), &changed).await?;
         }
         Ok(Finished {
             n_lifted,
@@ -285,26 +291,30 @@ impl Finish<'_> {
         let last = self.board.of_final();
         let done = self.table.revisions(&last, &run.id).await?;
         let done: BTreeSet<SubmissionId> = done.into_iter().map(|done| done.id).collect();
-        let rows = self.table.top(&self.board, ALL).await?;
-        let mut n_scored = 0;
-        for row in rows.iter().filter(|row| !done.contains(&row.entry.id)) {
+        // as they are now: the Ladder may just have been lifted
+        let rows = self.table.rows(&self.board).await?;
+        let (mut n_scored, mut failed) = (0, None);
+        for row in rows.iter().filter(|row| !done.contains(&row.id)) {
             if !(self.goes_on)() {
                 return Ok((n_scored, false));
             }
-            n_scored += usize::from(self.score_one(row, dataset, run, evaluator).await?);
+            match self.score_one(row, dataset, run, evaluator).await {
+                Ok(is_scored) => n_scored += usize::from(is_scored),
+                Err(error) => failed = failed.or(Some(error)), // it keeps none of the others from being scored
+            }
         }
-        Ok((n_scored, true))
+        failed.map_or(Ok((n_scored, true)), Err)
     }
 
     async fn score_one<E: Evaluator>(
         &self,
-        row: &Ranked,
+        row: &Entry,
         dataset: Digest,
         run: &Run,
         evaluator: &E,
     ) -> Result<bool, WorkflowError> {
         let hosted = evaluator.hosted();
-        let known = self.table.submission(hosted.id, &row.entry.id).await?;
+        let known = self.table.submission(hosted.id, &row.id).await?;
         let known = known.filter(|known| known.withdrawn_at.is_none() && known.receipt.is_some());
         let Some(known) = known else {
             return Ok(false); // withdrawn since
@@ -322,12 +332,12 @@ impl Finish<'_> {
         let verdict = evaluated(evaluator, &submission, &terms, &*submissions, &free).await?;
         let last = Finalized {
             revision: Revision {
-                id: row.entry.id.clone(),
-                submitter: row.entry.submitter.clone(),
-                received_at: row.entry.received_at,
-                is_baseline: row.entry.is_baseline,
-                before: row.entry.score,
-                dataset_before: row.entry.dataset,
+                id: row.id.clone(),
+                submitter: row.submitter.clone(),
+                received_at: row.received_at,
+                is_baseline: row.is_baseline,
+                before: row.score,
+                dataset_before: row.dataset,
                 ending: verdict.status,
                 after: verdict.score,
             },

@@ -96,7 +96,7 @@ impl Retirement<'_> {
                 .keep_receipt(&self.board.benchmark, &last.id, hosted)
                 .await?;
         }
-        let mut n_rescored = 0;
+        let (mut n_rescored, mut failed) = (0, None);
         for id in standing_before(&series, &done, retire, &self.board, ranking, hosted.direction) {
             if !(self.goes_on)() {
                 return Ok(Retired {
@@ -104,22 +104,37 @@ impl Retirement<'_> {
                     is_complete: false,
                 });
             }
-            self.keep_replicates(&id, retire).await?;
-            let rescored = self
-                .with
-                .rescore(&self.board, &id, Some(retire.dataset), &run.id, evaluator);
-            n_rescored += usize::from(matches!(rescored.await?, Rescored::Recorded(_)));
+            match self.rescore(&id, retire, &run.id, evaluator).await {
+                Ok(rescored) => n_rescored += usize::from(matches!(rescored, Rescored::Recorded(_))),
+                Err(error) => failed = failed.or(Some(error)), // it keeps none of the others from being scored
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         let revisions = table.revisions(&self.board, &run.id).await?;
         let on_both = self.on_both(revisions, retire).await?;
         let report = RetirementReport::of(on_both, retire, hosted.direction, now());
         let key = RetirementReport::key(&self.board, retire.dataset);
         self.with.results.put(&key, report.to_json()?).await?;
-        table.end_run(&of_run, &run, now()).await?;
+        let changed = std::slice::from_ref(&self.board);
+        table.end_run(&of_run, &run, now(), changed).await?;
         Ok(Retired {
             n_rescored,
             is_complete: true,
         })
+    }
+
+    async fn rescore<E: Evaluator>(
+        &self,
+        id: &SubmissionId,
+        retire: &Retire,
+        run: &str,
+        evaluator: &E,
+    ) -> Result<Rescored, WorkflowError> {
+        self.keep_replicates(id, retire).await?;
+        let dataset = Some(retire.dataset);
+        self.with.rescore(&self.board, id, dataset, run, evaluator).await
     }
 
     /// Whether something that was uploaded before is still being evaluated.

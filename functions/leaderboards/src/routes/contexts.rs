@@ -6,6 +6,7 @@ use bytes::Bytes;
 use dataperf::dataset::dataset_prefix;
 use dataperf::in_force::InForce;
 use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf_aws::now;
 use dataperf_http::Problem;
 use serde::{Deserialize, Serialize};
@@ -79,7 +80,15 @@ pub(super) async fn contexts(
     let task = named("task", query.task.as_deref())?;
     let round = named("round", query.round.as_deref())?;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
-    let round = round.and_then(|name| challenge.as_ref()?.round(name));
+    let round = match round {
+        None | Some(OPEN_ROUND) => None,
+        Some(name) => {
+            let round = challenge.as_ref().and_then(|challenge| challenge.round(name));
+            let detail =
+                || format!("`{benchmark}` has no such round: `/api/v1/benchmarks/{benchmark}` lists them");
+            Some(round.ok_or_else(|| Problem::not_found("unknown_round", "round", detail()))?)
+        }
+    };
     let datasets = app.datasets().await;
     // before it has opened nobody sees what a round is about
     let opened = round.filter(|round| round.opens <= now());

@@ -50,7 +50,8 @@ impl<B: Benchmark> BenchmarkFunction<B> {
     /// Does what is done once when a round has closed, as far as there is time for it. Says of each board what was done.
     async fn finish(&self, request: &FinishRequest, context: &Context) -> Result<Value, Fault> {
         let mut documents = Vec::new();
-        for (board, finished) in finish(self, &self.resources, request, context).await? {
+        let done = finish(self, &self.resources, request, context).await?;
+        for (board, finished) in done.boards {
             if finished.n_lifted + finished.n_rescored > 0 {
                 self.compare_after(&board, None).await?;
             }
@@ -59,7 +60,10 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             }
             documents.push(report(&board, &finished, &context.request_id));
         }
-        Ok(json!({ "finished": documents }))
+        match done.failed {
+            Some(error) => Err(error.into()),
+            None => Ok(json!({ "finished": documents })),
+        }
     }
 }
 

@@ -197,7 +197,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     assert_eq!(revised, Revised::Recorded);
 
     // a score that turns out to be against the rules leaves the Ladder
-    table.end_run(&story.board, &run, at).await?;
+    table.end_run(&story.board, &run, at, &[]).await?;
     let run = table
         .begin_run(&story.board, Timestamp::from_unix_millis(5))
         .await?;

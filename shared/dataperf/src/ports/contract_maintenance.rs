@@ -1,7 +1,7 @@
 //! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
 
 use super::contract_story::{COUNTED, HOSTED, Outcome, Story};
-use super::leaderboard::{Ranked, Recorded, Usage, Withdrawal};
+use super::leaderboard::{Entry, Ranked, Recorded, Usage, Withdrawal};
 use super::maintenance::{Maintenance, Reinstated, Revised, Withdrawn};
 use crate::challenge::{Limits, OverLimit, Ranking, Together};
 use crate::verdict::{Ending, Receipt};
@@ -412,8 +412,20 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
         (Some(Ending::Rejected), None)
     );
 
+    let by_id = |mut entries: Vec<Entry>| {
+        entries.sort_by(|a, b| a.id.cmp(&b.id));
+        entries
+    };
+    let listed = table.top(board, usize::MAX).await?;
+    let listed = listed.into_iter().map(|row| row.entry).collect();
+    assert_eq!(
+        by_id(table.rows(board).await?),
+        by_id(listed),
+        "what stands is listed"
+    );
+
     table
-        .end_run(board, &run, Timestamp::from_unix_millis(20))
+        .end_run(board, &run, Timestamp::from_unix_millis(20), &[])
         .await?;
     let next = table.begin_run(board, Timestamp::from_unix_millis(21)).await?;
     assert_eq!((next.before.as_ref(), next.ended_at), (Some(&run.id), None));
@@ -424,7 +436,7 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
         .begin_only_run(&last, Timestamp::from_unix_millis(30))
         .await?;
     table
-        .end_run(&last, &only, Timestamp::from_unix_millis(31))
+        .end_run(&last, &only, Timestamp::from_unix_millis(31), &[])
         .await?;
     let late = table
         .begin_only_run(&last, Timestamp::from_unix_millis(32))

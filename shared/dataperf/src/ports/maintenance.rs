@@ -178,11 +178,24 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn begin_only_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
-    /// Notes that a pass has come to its end.
+    /// Notes that a pass has come to its end, and at once that the rows of `changed` boards are to be compared: whoever changed them may
+    /// have been stopped before that was done.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError>;
+    async fn end_run(
+        &self,
+        board: &Board,
+        run: &Run,
+        at: Timestamp,
+        changed: &[Board],
+    ) -> Result<(), PortError>;
+
+    /// What stands on a board as it is now, in no order; [`top`](Leaderboards::top) may be moments behind.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
 
     /// Replaces the verdict of a submission, once in a pass: submission, history, series and board change together or
     /// not at all. `receipt` has the number of the revision; `hosted` describes its benchmark.

@@ -463,13 +463,25 @@ impl Maintenance for MemoryLeaderboards {
         self.begin_run(board, at).await
     }
 
-    async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError> {
+    async fn end_run(
+        &self,
+        board: &Board,
+        run: &Run,
+        at: Timestamp,
+        _changed: &[Board],
+    ) -> Result<(), PortError> {
         let mut table = lock(&self.table);
         let current = table.runs.get_mut(board).filter(|current| current.id == run.id);
         if let Some(current) = current {
             current.ended_at = Some(at);
         }
         Ok(())
+    }
+
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        let table = lock(&self.table);
+        let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
+        Ok(rows.map(|(_, (_, entry))| entry.clone()).collect())
     }
 
     async fn revise(
