@@ -29,7 +29,13 @@ export const token = {
 export function whoami() {
   const held = token.get();
   if (!held) return Promise.resolve(null);
-  if (asked?.held !== held) asked = { held, who: ask(["token"]).catch(() => null) };
+  if (asked?.held !== held) {
+    const who = ask(["token"]).catch(() => {
+      if (asked?.who === who) asked = undefined; // it is asked again next time
+      return null;
+    });
+    asked = { held, who };
+  }
   return asked.who;
 }
 

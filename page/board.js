@@ -153,7 +153,7 @@ async function retirement(benchmark, parts, name) {
   const round = benchmark.challenge?.rounds.find(({ id }) => id === name);
   if (!round?.retires_at || Date.parse(round.retires_at) > Date.now()) return null;
   return ask([...parts, "retirement"], { round: name }).catch((problem) => {
-    if (problem.code === "not_retired") return null;
+    if (["not_retired", "hidden_board"].includes(problem.code)) return null;
     throw problem;
   });
 }
@@ -313,9 +313,9 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "over-time" },
-    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv" }), download: "series.csv" }, "CSV")),
+    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv", limit: 1000 }), download: "series.csv" }, "CSV")),
     bestOverTime(lines, isBetter, digits),
-    more ? h("p", { class: "note" }, `The first ${some(lines.length, "submission")}; the CSV and the API have all.`) : null,
+    more ? h("p", { class: "note" }, `The first ${some(lines.length, "submission")}; the CSV has a thousand, and the API all.`) : null,
   );
 }
 

@@ -14,13 +14,25 @@ function shown() {
   });
 }
 
-/** A token in the address is taken out of it, so that it is neither seen nor passed on. */
+/** Whether the page is this machine's: `dataperf local` prints addresses with tokens. */
+const isLocal = () => ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+
+/**
+ * A token in the address is taken out of it, so that it is neither seen nor passed on. On this machine it signs in whoever is not signed in.
+ * Elsewhere, or where there is another token, it is put into the dialog: anybody could make an address that signs others in as its maker.
+ */
 export function takeFromAddress() {
   const [, given] = /^#token=(dpk_[0-9a-f]+)$/.exec(location.hash) ?? [];
-  if (given) {
+  if (!given) return;
+  history.replaceState(null, "", "#/");
+  if (isLocal() && [null, given].includes(token.get())) {
     token.set(given);
-    history.replaceState(null, "", "#/");
+    shown();
+    return;
   }
+  element("token-value").value = given;
+  element("token-problem").textContent = "The address has this token. Sign in with it if it is yours.";
+  element("token").showModal();
 }
 
 /** Makes the button and its dialog work; `changed` is called when somebody else asks from now on. */

@@ -31,6 +31,11 @@ fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
     STAGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Has a directory removed by [`remove_unfinished`] as well: one with a data set that only this program looks at.
+pub fn remove_too(directory: &Path) {
+    staged().push(directory.to_owned());
+}
+
 /// Removes what is of data sets in the making, which have hidden labels. For a program that is about to be ended by a signal: whoever
 /// still writes one waits from then on.
 pub fn remove_unfinished() {
@@ -376,6 +381,7 @@ impl DatasetWriter {
             add_missing(self.staging.path(), &self.out, &self.documents)?;
             return Ok(digest);
         }
+        let mode = mode_for(&self.out, self.staging.path())?;
         let _held = staged();
         // A rename replaces an empty directory and nothing else.
         if fs::rename(self.staging.path(), &self.out).is_err() {
@@ -386,7 +392,7 @@ impl DatasetWriter {
                 .map_err(ImportError::io("can't move the data set to", &self.out))?;
         }
         drop(self.staging.keep()); // it is not at its old path any more: there is nothing to remove
-        make_readable(&self.out)?;
+        make_readable(&self.out, mode)?;
         Ok(digest)
     }
 }
@@ -426,14 +432,32 @@ pub(crate) fn digest_of(path: &Path) -> std::io::Result<Digest> {
     Ok(Digest::of_all(File::open(path)?)?.0)
 }
 
-/// Temporary directories are private; a data set is as readable as any other directory.
-fn make_readable(out: &Path) -> Result<(), ImportError> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let permissions = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(out, permissions).map_err(ImportError::io("can't make readable", out))?;
+/// What a directory is to permit: as much as the one that it replaces, or one that is made anew.
+#[cfg(unix)]
+fn mode_for(out: &Path, scratch: &Path) -> Result<fs::Permissions, ImportError> {
+    if let Ok(there) = out.metadata() {
+        return Ok(there.permissions());
     }
+    let fresh = scratch.join(".fresh");
+    fs::create_dir(&fresh).map_err(ImportError::io("can't make the directory", &fresh))?;
+    let metadata = fresh.metadata().map_err(ImportError::io("can't read", &fresh))?;
+    fs::remove_dir(&fresh).map_err(ImportError::io("can't remove", &fresh))?;
+    Ok(metadata.permissions())
+}
+
+#[cfg(not(unix))]
+fn mode_for(_: &Path, _: &Path) -> Result<(), ImportError> {
+    Ok(())
+}
+
+/// Temporary directories are private; a data set is as readable as any other directory.
+#[cfg(unix)]
+fn make_readable(out: &Path, permissions: fs::Permissions) -> Result<(), ImportError> {
+    fs::set_permissions(out, permissions).map_err(ImportError::io("can't make readable", out))
+}
+
+#[cfg(not(unix))]
+fn make_readable(_: &Path, (): ()) -> Result<(), ImportError> {
     Ok(())
 }
 

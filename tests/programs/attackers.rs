@@ -75,7 +75,7 @@ async fn the_honest_are_run_beside_endless_and_greedy_programs() {
         assert_eq!((verdict.status, found), (Ending::Rejected, *code), "{verdict:?}");
     };
     let n = n_of_each();
-    beside_each_other("programs", (n * HONEST, good), (n * attacks.len(), bad)).await;
+    beside_each_other("programs", (n.min(50) * HONEST, good), (n * attacks.len(), bad)).await;
     world.settle().await;
     assert!(world.cloud.on_failure().await.unwrap().is_empty());
 }

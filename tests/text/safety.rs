@@ -1,5 +1,6 @@
 //! What reaches whom: a validator learns nothing that could sway it, and nobody a verdict before the decision.
 
+use dataperf::ports::leaderboard::Leaderboards as _;
 use serde_json::{Value, json};
 
 use super::{BENCHMARK, Text, VALIDATORS, example, fooling, line_code, own};
@@ -139,6 +140,57 @@ async fn contexts_of_a_round_are_shown_from_its_opening_on() {
         unknown.contains("unknown_round") && !unknown.contains("The door"),
         "{unknown}"
     );
+}
+
+/// Who knows an example's id can find no step of a score that is about it, and so not whose it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_of_a_score_does_not_tell_whose_example_it_is() {
+    let text = Text::new().await;
+    let receipt = text.submit("ada", "one", &[fooling(1)]).await;
+    let id = example(&receipt.verdict.lines[0]);
+    let table = text.world.leaderboards();
+    let mut n_steps = 0;
+    for entry in table.history(BENCHMARK, "ada", 9).await.unwrap() {
+        let found = table.submission(BENCHMARK, &entry.id).await.unwrap().unwrap();
+        if entry.board.leaderboard != "sentiment" {
+            continue;
+        }
+        n_steps += 1;
+        let key = &found.upload.key;
+        assert!(key.contains(&id), "{key}");
+        assert_ne!(entry.id, dataperf::SubmissionId::of("scores", key, ""));
+        let artifact = found.receipt.unwrap().verdict.artifact.unwrap();
+        assert_ne!(artifact, dataperf::Digest::of(id.as_bytes()));
+    }
+    assert_eq!(n_steps, 1);
+}
+
+/// A validator is given what waits behind a thousand examples of a task that it did not ask for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_queue_is_read_on_behind_a_thousand_examples_of_another_task() {
+    let text = Text::new().await;
+    let table = text.world.leaderboards();
+    let place = |n: usize| {
+        let mut place =
+            dataperf_aws::Key::new(format!("{BENCHMARK}#unjudged"), format!("2000-01-01#{n:04}")).item();
+        for (name, value) in [("example", format!("{n:032x}")), ("task", "nli".to_owned())] {
+            place.insert(name.into(), dataperf_aws::text(value));
+        }
+        (dataperf_aws::Step::Named("place"), table.put(place, None))
+    };
+    for some in (0..1_001).collect::<Vec<usize>>().chunks(100) {
+        let wrote = table.transact(some.iter().copied().map(place).collect()).await;
+        assert!(wrote.is_ok());
+    }
+    let at = dataperf::Timestamp::from_unix_millis(0);
+    let named = dataperf_collection_aws::name_rater::<dataperf_text_aws::Examples>(&table, "bo", at);
+    named.await.unwrap();
+    let receipt = text.submit("ada", "one", &[fooling(1)]).await;
+    let id = example(&receipt.verdict.lines[0]);
+    let reading = Reading::of(text.world).await;
+    let asked = format!("/api/v1/benchmarks/{BENCHMARK}/validation/next?task=sentiment");
+    let next = reading.ask(BO, &asked).json();
+    assert_eq!(next["item"]["example"], json!(id), "{next}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
 use dataperf::frozen::{FrozenError, MANIFEST};
-use dataperf::{Benchmark, Digest, Ending, Verdict, offer};
+use dataperf::{Benchmark, Digest, Ending, Reason, Reasons, Rejection, Verdict, offer};
 use dataperf_collection::offline::{NOT_CHECKED, OTHER_BOARDS};
 use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::{Value, json};
@@ -229,17 +229,14 @@ impl Action for Judge<'_> {
     async fn run<B: Import>(self) -> Result<Verdict> {
         let dataset = open::<B>(self.dataset, self.leaderboard, self.integrity).await?;
         match read_for::<B>(self.artifact)? {
-            Artifact::Bytes(bytes) => Ok(evaluate(&dataset, self.leaderboard, &bytes).await?),
-            Artifact::TooLarge { n_bytes } => {
-                let rejection = too_large(B::MAX_ARTIFACT_BYTES, n_bytes);
-                Ok(Verdict::rejected(
-                    B::ID,
-                    self.leaderboard,
-                    Some(dataset.digest()),
-                    None,
-                    &rejection,
-                ))
-            }
+            Ok(bytes) => Ok(evaluate(&dataset, self.leaderboard, &bytes).await?),
+            Err(rejection) => Ok(Verdict::rejected(
+                B::ID,
+                self.leaderboard,
+                Some(dataset.digest()),
+                None,
+                &rejection,
+            )),
         }
     }
 }
@@ -257,8 +254,8 @@ impl Action for Check<'_> {
     async fn run<B: Import>(self) -> Result<Option<Verdict>> {
         let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
         let (outcome, artifact) = match read_for::<B>(self.artifact)? {
-            Artifact::TooLarge { n_bytes } => (Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes)), None),
-            Artifact::Bytes(bytes) => {
+            Err(rejection) => (Err(rejection), None),
+            Ok(bytes) => {
                 let outcome = match check(&dataset, self.leaderboard, &bytes).await {
                     Ok(()) => Ok(()),
                     Err(not_scored) => Err(not_scored.rejection()?),
@@ -317,18 +314,28 @@ pub(super) enum Artifact {
     TooLarge { n_bytes: u64 },
 }
 
-/// Reads the artifact that a file stands for: the file, or what functions read instead of its form.
-pub(super) fn read_for<B: Import>(path: &Path) -> Result<Artifact> {
+/// Reads the artifact that a file stands for: the file, or what functions read instead of its form; or what is wrong with the file.
+pub(super) fn read_for<B: Import>(path: &Path) -> Result<Result<Vec<u8>, Rejection>> {
     let file = match read(path, B::MAX_ARTIFACT_BYTES)? {
         Artifact::Bytes(file) => file,
-        too_large @ Artifact::TooLarge { .. } => return Ok(too_large),
+        Artifact::TooLarge { n_bytes } => return Ok(Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes))),
     };
-    let bytes = converted::<B>(path, file)?;
-    if bytes.len() as u64 > B::MAX_ARTIFACT_BYTES {
-        let n_bytes = bytes.len() as u64;
-        return Ok(Artifact::TooLarge { n_bytes });
+    let name = path.display().to_string();
+    let bytes = match B::artifact_of(&name, file) {
+        Ok(bytes) => bytes,
+        Err(problems) => {
+            let mut reasons = Reasons::default();
+            for problem in problems {
+                reasons.add(Reason::new("not_parquet", "", problem));
+            }
+            return Ok(reasons.into_verdict(Vec::new()));
+        }
+    };
+    let n_bytes = bytes.len() as u64;
+    if n_bytes > B::MAX_ARTIFACT_BYTES {
+        return Ok(Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes)));
     }
-    Ok(Artifact::Bytes(bytes))
+    Ok(Ok(bytes))
 }
 
 fn converted<B: Import>(path: &Path, file: Vec<u8>) -> Result<Vec<u8>> {

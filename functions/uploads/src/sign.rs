@@ -24,6 +24,8 @@ const ROUTE: &str = "/api/v1/uploads";
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// A file's name in a key is no longer.
 const MAX_FILE_CHARS: usize = 100;
+/// A longer one is no ending.
+const MAX_ENDING_CHARS: usize = 10;
 
 pub(crate) fn router(app: App) -> Router {
     let fixed = |name: HeaderName, value: &'static str| {
@@ -204,7 +206,16 @@ fn file_name(name: &str) -> String {
             '-'
         }
     };
-    let tamed: String = last.chars().map(tame).take(MAX_FILE_CHARS).collect();
+    let tamed: String = last.chars().map(tame).collect();
+    // what comes behind the last dot says what a program is
+    let (stem, ending) = match tamed.rsplit_once('.') {
+        Some((stem, ending)) if tamed.len() > MAX_FILE_CHARS && ending.len() < MAX_ENDING_CHARS => {
+            (stem, format!(".{ending}"))
+        }
+        _ => (tamed.as_str(), String::new()),
+    };
+    let stem = &stem[..stem.len().min(MAX_FILE_CHARS - ending.len())]; // tamed, so that a character is a byte
+    let tamed = format!("{stem}{ending}");
     let is_named = tamed.chars().any(|c| c.is_ascii_alphanumeric());
     if is_named { tamed } else { "submission".into() }
 }
@@ -318,5 +329,10 @@ mod tests {
             assert_eq!(file_name(name), tamed, "{name}");
         }
         assert_eq!(file_name(&"x".repeat(1000)).len(), MAX_FILE_CHARS);
+        let program = file_name(&format!("{}.py", "x".repeat(1000)));
+        assert!(
+            program.len() == MAX_FILE_CHARS && program.ends_with("x.py"),
+            "{program}"
+        );
     }
 }

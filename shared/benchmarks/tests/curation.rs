@@ -141,3 +141,72 @@ fn a_start_set_in_parquet_is_frozen_as_a_csv() {
         Curation::artifact_of("start.parquet", fixture("curated")).unwrap()
     );
 }
+
+/// A contest on rows or on images with a practice set of its own.
+fn refused(files: &[(&str, &[u8])]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let out = folder.path().join("frozen");
+    let error = import::<Curation>(folder.path(), &out, &Silent).expect_err("refused");
+    assert!(!out.exists(), "nothing is written");
+    error.to_string()
+}
+
+const ROWS: &str = "schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{name: board}]\nclasses: [a, b]\nstart: start.csv\n\
+    eval: {features: eval.csv, examples: eval.csv}\npublic_eval: {features: public.csv, examples: public.csv}\n\
+    model: nearest_centroid\nmetric: accuracy\n";
+
+#[test]
+fn hidden_rows_and_images_are_in_no_practice_set() {
+    let (start, eval) = (b"label,x\na,1\nb,9\n", b"label,x\na,2\nb,8\n");
+    let of = |public: &[u8]| {
+        refused(&[
+            ("task.yaml", ROWS.as_bytes()),
+            ("start.csv", start),
+            ("eval.csv", eval),
+            ("public.csv", public),
+        ])
+    };
+    let same = of(b"label,x\nb,8\na,3\n");
+    assert!(
+        same.contains("`eval.csv`") && same.contains("allow_duplicates"),
+        "{same}"
+    );
+    let wider = of(b"label,x,y\na,3,1\nb,7,1\n");
+    assert!(wider.contains("they need the same"), "{wider}");
+
+    let folder = tempfile::tempdir().unwrap();
+    write_contest(folder.path()).unwrap();
+    let eval = fs::read(folder.path().join("eval.zip")).unwrap();
+    fs::write(folder.path().join("public.zip"), &eval).unwrap();
+    let path = folder.path().join("task.yaml");
+    let document = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{document}\npublic_eval: public.zip\n")).unwrap();
+    let error =
+        import::<Curation>(folder.path(), &folder.path().join("frozen"), &Silent).expect_err("refused");
+    assert!(
+        error
+            .to_string()
+            .contains("of `public.zip` are in `eval.zip` as well"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_start_set_in_another_form_is_refused() {
+    let document = ROWS
+        .replace(
+            "start: start.csv",
+            "start: {features: start.csv, examples: start.csv}",
+        )
+        .replace("public_eval: {features: public.csv, examples: public.csv}\n", "");
+    let rows = b"label,x\na,1\nb,9\n";
+    let said = refused(&[
+        ("task.yaml", document.as_bytes()),
+        ("start.csv", rows),
+        ("eval.csv", b"label,x\na,2\nb,8\n"),
+    ]);
+    assert!(said.contains("`start`"), "{said}");
+}

@@ -230,6 +230,34 @@ fn files_that_contradict_the_document_or_each_other_are_refused() {
 }
 
 #[test]
+fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
+    let folder = contest();
+    write(
+        &folder,
+        "pool.csv",
+        ",x,y\n0,0,0\n1,0.5,0\n2,5,5\n3,5.5,5\n4,6,5\n",
+    );
+    write(&folder, "eval.csv", "x,y\n1,0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    let said = refused::<Selection>(&folder);
+    for expected in [
+        "`pool.csv`: column 1 has no name: if it numbers the rows, leave it out",
+        "`eval.csv` line 2: it has 3 fields, and the first line 2",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn a_quotation_mark_within_a_field_is_one_of_its_characters() {
+    let folder = contest();
+    let more = (2..400_000).map(|n| format!("p{n},b\n")); // more than a line may have
+    let lines = format!("id,label\np1\" x,a\n{}", more.collect::<String>());
+    write(&folder, "pool-labels.csv", &lines);
+    let said = refused::<Selection>(&folder);
+    assert!(!said.contains("quotation mark"), "{said}");
+}
+
+#[test]
 fn paths_stay_within_the_folder() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("pool.csv"), "x,y\n0,0\n").unwrap();

@@ -1,6 +1,9 @@
 //! What the functions share that take verdicts: from the verdicts follow decisions, and from these the scores.
 
+use std::sync::Arc;
+
 use dataperf::Upload;
+use dataperf::challenge::Challenge;
 use dataperf::workflow::{Ports, Settled, WorkflowError};
 use dataperf_aws::{Fault, KmsKey, S3Bucket, Table, now};
 use lambda_runtime::Context;
@@ -8,7 +11,8 @@ use tokio::sync::Mutex;
 
 use crate::collection::Collection;
 use crate::decisions::{Occasion, decide};
-use crate::files::{Common, LineFunction, settle_lines};
+use crate::files::{Case, Common, LineFunction, settle_lines};
+use crate::items;
 use crate::rules::Rules;
 use crate::scores::{publish, publish_again, step_of_a_score};
 use crate::standings::Standings;
@@ -55,23 +59,37 @@ impl<C: Collection> Deciding<C> {
         Ok(Some(settled))
     }
 
-    /// Decides an item after a verdict, and writes the scores that follow.
+    /// Decides an item after a verdict, by the rules of the round in which it was submitted, and writes the scores that follow.
     ///
     /// # Errors
     /// [`WorkflowError`].
-    pub async fn decide(
-        &self,
-        table: &Table,
-        id: &C::Id,
-        rules: &Rules<C::Configuration>,
-    ) -> Result<(), WorkflowError> {
+    pub async fn decide(&self, case: &Case<'_, C>, id: &C::Id) -> Result<(), WorkflowError> {
+        let table = case.table;
+        let round = items::read::<C>(table, id).await?.map(|item| item.round);
+        let rules = match round.filter(|round| *round != case.round) {
+            Some(round) => self.rules_of(table, &round).await?,
+            None => case.rules.clone(),
+        };
         let standings = &mut *self.standings.lock().await;
-        if let Some(step) = decide(table, id, rules, standings, Occasion::Verdict).await? {
+        if let Some(step) = decide(table, id, &rules, standings, Occasion::Verdict).await? {
             let resources = &self.common.resources;
             let (results, signer) = (resources.results().await, resources.signer().await);
-            publish(&step, ports(table, &results, &signer)).await?;
+            publish(table, &step, ports(table, &results, &signer)).await?;
         }
         Ok(())
+    }
+
+    /// The rules of a round, whatever round is open.
+    async fn rules_of(
+        &self,
+        table: &Table,
+        round: &str,
+    ) -> Result<Arc<Rules<C::Configuration>>, WorkflowError> {
+        let datasets = self.common.resources.datasets().await;
+        let challenge = Challenge::current(&datasets, table, C::DESCRIPTOR.id).await?;
+        let round = challenge.as_ref().and_then(|challenge| challenge.round(round));
+        let pinned = round.and_then(|round| round.dataset_at(now()));
+        Ok(self.common.kept.rules(datasets, pinned).await?)
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Step<C: Collection> {
     pub dataset: Digest,
     /// The scores; none where there is none yet, or the submitter is disqualified.
     pub scores: Vec<Score>,
+    /// What makes the submissions of its scores such that nobody can work out their ids from the item's, and so whose it is. Steps from
+    /// before have none.
+    pub nonce: Option<String>,
 }
 
 /// Why an item is looked at.
@@ -198,6 +201,7 @@ fn first_of<C: Collection>(item: &Collected<C>, stands: &Stands<C>, dataset: Dig
         at: stands.next_at(now()),
         dataset,
         scores: Vec::new(),
+        nonce: Some(format!("{:032x}", fastrand::u128(..))),
     }
 }
 
@@ -320,6 +324,9 @@ fn written<C: Collection>(item: &Collected<C>, step: &Step<C>) -> Result<Item, P
     written.insert("decided_at".into(), text(step.at.to_string()));
     written.insert("dataset".into(), text(step.dataset.to_string()));
     written.insert("scores".into(), text(as_json(&item.what(), &step.scores)?));
+    if let Some(nonce) = &step.nonce {
+        written.insert("nonce".into(), text(nonce));
+    }
     Ok(written)
 }
 
@@ -363,6 +370,7 @@ pub async fn step<C: Collection>(
         at: reader.parsed("decided_at")?,
         dataset: reader.parsed("dataset")?,
         scores: parsed(&reader, "scores")?,
+        nonce: reader.maybe("nonce")?,
     }))
 }
 

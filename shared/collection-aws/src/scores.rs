@@ -2,12 +2,14 @@
 
 use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::Submission;
+use dataperf::ports::maintenance::{Maintenance as _, Order};
 use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
 use dataperf::{Descriptor, Digest, Scorecard, Upload, UploadKey, Verdict};
-use dataperf_aws::Table;
+use dataperf_aws::{Table, now};
 
 use crate::collection::Collection;
 use crate::decisions::{Step, step};
+use crate::disqualified::read_disqualified;
 use crate::items::{self, Score};
 
 /// The bucket of the uploads that steps of scores are received as; there is no such bucket.
@@ -42,7 +44,9 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
             score: *score,
             metrics: metrics.clone(),
         };
-        let artifact = Digest::of(self.step.item.to_string().as_bytes()); // what was judged last
+        // what was judged last; everybody sees the digest, and nobody is to see whose item it is
+        let nonce = self.step.nonce.as_deref().unwrap_or_default();
+        let artifact = Digest::of(format!("{}{nonce}", self.step.item).as_bytes());
         let dataset = self.step.dataset;
         Ok(Verdict::scored(
             C::SPACE.benchmark,
@@ -82,7 +86,7 @@ pub async fn publish_again<C: Collection>(
         if let Some(edition) = edition.or(decided)
             && let Some(step) = step(table, &item, edition).await?
         {
-            published = publish(&step, ports).await?;
+            published = publish(table, &step, ports).await?;
         }
     }
     published.ok_or_else(|| {
@@ -92,11 +96,13 @@ pub async fn publish_again<C: Collection>(
 }
 
 /// Writes the scores of a step, as far as they are not written. Their time is the step's, so that of a submitter's scores
-/// those of the latest step stand, in whatever order they are written.
+/// those of the latest step stand, in whatever order they are written. Those of somebody who was disqualified since the step are
+/// withdrawn at once.
 ///
 /// # Errors
 /// [`WorkflowError`].
 pub async fn publish<C: Collection>(
+    table: &Table,
     step: &Step<C>,
     ports: Ports<'_>,
 ) -> Result<Option<Settled>, WorkflowError> {
@@ -112,11 +118,23 @@ pub async fn publish<C: Collection>(
                 step.item,
                 step.edition
             ),
-            version: None,
+            version: step.nonce.clone(),
             e_tag: None,
             received_at: step.at,
         };
         last = Some(settle(&upload, ScoreJudge { step, score }, ports).await?);
+        // after it is recorded: whoever disqualifies withdraws what is recorded by then
+        let disqualified = read_disqualified(table, C::SPACE).await?;
+        if disqualified.has_submitter(&step.submitter) {
+            let order = Order {
+                direction: C::DESCRIPTOR.direction,
+                ranking: C::RANKING,
+            };
+            let reason = Some("the submitter is disqualified");
+            table
+                .withdraw(C::DESCRIPTOR.id, &upload.id(), now(), order, reason)
+                .await?;
+        }
     }
     Ok(last)
 }

@@ -99,7 +99,10 @@ impl Reader<'_> {
     }
 
     /// A text that the item may lack.
-    pub(crate) fn maybe<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError>
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] when it does not stand for a `T`.
+    pub fn maybe<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError>
     where
         T::Err: std::fmt::Display,
     {

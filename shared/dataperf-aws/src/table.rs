@@ -1,8 +1,9 @@
 //! Reads and conditional writes of `DynamoDB`, with every attribute's name behind a placeholder: hundreds of words are
 //! reserved, `status`, `schema` and `round` among them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -27,20 +28,23 @@ pub struct Table {
     pub(crate) seen: Seen,
 }
 
-/// What the table was seen to have and keeps for good, so that it is asked for once.
+/// What the table was seen to have, so that it is not asked for each time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<SeenItems>>);
 
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
-    /// The boards that it lists.
+    /// The boards that it lists, for good.
     boards: BTreeSet<Board>,
-    /// Who is noted as a benchmark's submitter: the benchmark and the name. Of so many it is kept as fit into some megabytes.
-    submitters: BTreeSet<(String, SubmitterName)>,
+    /// Who is noted as a benchmark's submitter, the benchmark and the name, and until when that is believed: a name can be freed. Of so
+    /// many it is kept as fit into some megabytes.
+    submitters: BTreeMap<(String, SubmitterName), Instant>,
 }
 
 /// Submitters that are kept as seen.
 const MAX_SEEN_SUBMITTERS: usize = 20_000;
+/// How long they are.
+const SUBMITTERS_SEEN_FOR: Duration = Duration::from_mins(1);
 
 impl Seen {
     fn locked(&self) -> MutexGuard<'_, SeenItems> {
@@ -48,7 +52,8 @@ impl Seen {
     }
 
     pub(crate) fn is_submitter(&self, of: &(String, SubmitterName)) -> bool {
-        self.locked().submitters.contains(of)
+        let until = self.locked().submitters.get(of).copied();
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     pub(crate) fn keep_submitter(&self, of: (String, SubmitterName)) {
@@ -56,7 +61,7 @@ impl Seen {
         if seen.submitters.len() == MAX_SEEN_SUBMITTERS {
             seen.submitters.clear();
         }
-        seen.submitters.insert(of);
+        seen.submitters.insert(of, Instant::now() + SUBMITTERS_SEEN_FOR);
     }
 }
 

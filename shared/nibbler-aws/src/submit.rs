@@ -163,11 +163,7 @@ impl Submit {
         let filed = if let Some(there) = read::<Pairs>(table, &pair.id).await? {
             filed(there, &pair)
         } else {
-            let configuration = &case.rules.configuration;
-            let scoring = Pairs::version(table, &pair.round, configuration).await?;
-            index(table, &pair, scoring).await?;
-            // as far as one knows: of pairs that are uploaded at once the earlier one may come later, so it is asked again when raters decide
-            pair.duplicate = duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
+            // before it is among those that others can repeat
             if !self.show_raters(&known.key, &pair.id).await? {
                 let message = format!(
                     "the image {} was made for you and is not there any more: the fault is not yours. Submit another one of the set, and tell \
@@ -176,6 +172,11 @@ impl Submit {
                 );
                 return Ok(Err(Reason::new("lost_image", at("image"), message).into()));
             }
+            let configuration = &case.rules.configuration;
+            let scoring = Pairs::version(table, &pair.round, configuration).await?;
+            index(table, &pair, scoring).await?;
+            // as far as one knows: of pairs that are uploaded at once the earlier one may come later, so it is asked again when raters decide
+            pair.duplicate = duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
             *n_new += 1;
             file(table, &pair).await?
         };

@@ -142,7 +142,10 @@ impl JudgeFunction {
                 let message = format!("you have judged the pair {pair} before, and that verdict stands");
                 return refuse("judged_before", message);
             }
-            Given::Enough { n_raters } => {
+            Given::Enough { n_raters, is_decided } => {
+                if !is_decided {
+                    self.0.decide(case, &verdict.submission).await?; // who gave the last verdict did not come to it
+                }
                 let message = format!(
                     "the pair {pair} has its {n_raters} verdicts: nothing is wrong with yours, others were faster"
                 );
@@ -161,7 +164,7 @@ impl JudgeFunction {
             } => {
                 *n_new += usize::from(is_new);
                 if n_counted >= n_raters {
-                    self.0.decide(table, &verdict.submission, &case.rules).await?;
+                    self.0.decide(case, &verdict.submission).await?;
                 }
             }
         }

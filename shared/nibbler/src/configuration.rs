@@ -363,6 +363,9 @@ impl PromptRules {
     }
 }
 
+/// As many are noted in one transaction, which the table bounds.
+const MAX_IMAGES_A_SET: usize = 90;
+
 impl Generation {
     /// Images of a set when all providers give what they are asked for.
     pub fn n_images(&self) -> usize {
@@ -407,6 +410,11 @@ impl Generation {
             }
         }
         let (min, n) = (self.min_images, self.n_images());
+        if n > MAX_IMAGES_A_SET {
+            let message = format!("a set has at most {MAX_IMAGES_A_SET} images, of all providers together");
+            let (limit, n) = (MAX_IMAGES_A_SET as u64, n as u64);
+            reasons.add(Reason::over("out_of_range", at, limit, n, message));
+        }
         if !self.providers.is_empty() && !(1..=n).contains(&min) {
             let message = format!("a set needs from 1 to {n} images, as many as the providers are asked for");
             reasons.add(Reason::over(

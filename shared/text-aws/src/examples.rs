@@ -12,7 +12,7 @@ use dataperf_aws::{Item, Key, Partition, Reader, SCHEMA, Table, count, text};
 use dataperf_collection_aws::{Collected, Collection, Score, Space, as_json, broken, parsed, queue};
 use dataperf_text::{
     Answer, BENCHMARK, CONFIGURATION_FILE, CONTEXTS_FILE, Configuration, Contexts, DESCRIPTOR, Decision,
-    Example, ExampleId, Found, RANKING, Rules, Said, Standing, State, Task, decide, duplicates,
+    Example, ExampleId, Found, RANKING, Rules, Said, Standing, State, Task, Validation, decide, duplicates,
 };
 use serde::{Deserialize, Serialize};
 
@@ -170,9 +170,19 @@ impl Collection for Examples {
         vec![listed]
     }
 
-    fn consensus(_example: &FiledExample, verdicts: &[Judged], rules: &Rules) -> Option<Decision> {
+    fn consensus(example: &FiledExample, verdicts: &[Judged], rules: &Rules) -> Option<Decision> {
         let said: Vec<Said> = verdicts.iter().map(|verdict| verdict.said.clone()).collect();
-        decide(&said, &rules.configuration.validation)
+        let validation = &rules.configuration.validation;
+        // no more are taken than were wanted when it was filed
+        let most = validation
+            .most
+            .min(usize::try_from(example.n_raters).unwrap_or(usize::MAX));
+        let validation = Validation {
+            most,
+            equal: validation.equal.min(most),
+            ..validation.clone()
+        };
+        decide(&said, &validation)
     }
 
     fn state(example: &FiledExample, found: Option<&Decision>) -> Option<Counted> {

@@ -257,7 +257,7 @@ impl Submit {
             let submission = &case.submission.id;
             let step = count_submitted(case.table, &examples, submission, &case.rules, standings).await?;
             if let Some(step) = step {
-                publish(&step, ports).await?;
+                publish(case.table, &step, ports).await?;
             }
         }
         Ok(())

@@ -110,28 +110,25 @@ impl LineFunction for JudgeFunction {
         let n_good = lines.iter().filter(|line| line.outcome.is_ok()).count() as u64;
         let reserved = reservation.reserve(&reserving, n_good).await?;
         let mut outcomes = Vec::with_capacity(lines.len());
-        let (mut n_new, mut n_seen, mut n_taken, mut fault) = (0, 0, 0, None);
+        let (mut n_new, mut n_taken, mut fault) = (0, 0, None);
         for line in lines {
             case.has_time(Duration::ZERO, n_new)?;
             let judged = match line.outcome {
                 Err(rejection) => Err(rejection),
-                Ok(_) if n_seen >= reserved.n_granted => {
+                Ok(_) if n_taken >= reserved.n_granted => {
                     let at = submission.received_at;
                     Err(refusals::used_up(VERDICTS, line.number, limit, reserved, at).into())
                 }
-                Ok(verdict) => {
-                    n_seen += 1;
-                    match self.one(case, line.number, &verdict, &mut n_new).await {
-                        Ok(judged) => judged,
-                        // one example that can't be decided does not keep the others from it
-                        Err(WorkflowError::Port(error)) if !error.is_transient() => {
-                            tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
-                            fault = fault.or(Some(WorkflowError::Port(error)));
-                            continue;
-                        }
-                        Err(error) => return Err(error),
+                Ok(verdict) => match self.one(case, line.number, &verdict, &mut n_new).await {
+                    Ok(judged) => judged,
+                    // one example that can't be decided does not keep the others from it
+                    Err(WorkflowError::Port(error)) if !error.is_transient() => {
+                        tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
+                        fault = fault.or(Some(WorkflowError::Port(error)));
+                        continue;
                     }
-                }
+                    Err(error) => return Err(error),
+                },
             };
             outcomes.push(match judged {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
@@ -197,7 +194,10 @@ impl JudgeFunction {
                 let message = format!("you have judged the example {id} before, and that verdict stands");
                 return refuse("judged_before", message);
             }
-            Given::Enough { .. } => {
+            Given::Enough { is_decided, .. } => {
+                if !is_decided {
+                    self.0.decide(case, &verdict.example).await?; // who gave the last verdict did not come to it
+                }
                 let message = format!(
                     "the example {id} is decided: nothing is wrong with your verdict, others were faster"
                 );
@@ -215,7 +215,7 @@ impl JudgeFunction {
                 *n_new += usize::from(is_new);
                 let equal = case.rules.configuration.configuration.validation.equal as u64;
                 if n_counted >= equal {
-                    self.0.decide(table, &verdict.example, &case.rules).await?;
+                    self.0.decide(case, &verdict.example).await?;
                 }
             }
         }

@@ -30,7 +30,7 @@ use super::effect_report;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::commands::dataset::{Opened, open_verified};
-use crate::commands::score::{Artifact, open as open_board, read_for};
+use crate::commands::score::{open as open_board, read_for};
 use crate::known::Known;
 use crate::output::{check_new_files, write_new};
 use crate::progress;
@@ -423,8 +423,13 @@ impl OnBothVersions<'_> {
         };
         let artifact = match &candidate.artifact {
             Source::File(path) => match read_for::<B>(path) {
-                Ok(Artifact::TooLarge { .. }) => return too_large(),
-                Ok(Artifact::Bytes(artifact)) => Bytes::from(artifact),
+                Ok(Ok(artifact)) => Bytes::from(artifact),
+                Ok(Err(rejection)) => {
+                    let first = rejection.reasons().first();
+                    return Ok(Err(
+                        first.map_or_else(String::new, |reason| reason.message.clone())
+                    ));
+                }
                 Err(error) => return Ok(Err(format!("{error:#}"))),
             },
             Source::Uploaded(upload) => {

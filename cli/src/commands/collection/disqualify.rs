@@ -106,7 +106,7 @@ async fn decide_anew<C: Collection>(cloud: &Cloud, subject: &Subject) -> Result<
         let rules = rules.rules(cloud.datasets(), pinned).await?;
         let occasion = Occasion::Disqualification;
         if let Some(step) = decide(&table, &item.id, &rules, &mut standings, occasion).await? {
-            publish(&step, ports).await?;
+            publish(&table, &step, ports).await?;
             n_steps += usize::from(!step.scores.is_empty());
         }
     }

@@ -56,8 +56,10 @@ pub(super) fn run(args: &FetchArgs, format: Format) -> Result<Done> {
             &archive,
         )?;
         if let Err(error) = unpack(&archive, &args.out) {
-            // A whole archive that can't be read is not worth keeping: the next call fetches it again.
-            let _ = fs::remove_file(&archive);
+            // An archive that can't be read is not worth keeping: the next call fetches it again.
+            if !is_whole(&archive) {
+                let _ = fs::remove_file(&archive);
+            }
             return Err(error);
         }
     }
@@ -173,6 +175,18 @@ fn unpack(archive: &Path, out: &Path) -> Result<()> {
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Whether every file of an archive can be read and has its checksum.
+fn is_whole(archive: &Path) -> bool {
+    let read = || {
+        let mut zip = zip::ZipArchive::new(File::open(archive)?)?;
+        for idx in 0..zip.len() {
+            std::io::copy(&mut zip.by_index(idx)?, &mut std::io::sink())?;
+        }
+        zip::result::ZipResult::Ok(())
+    };
+    read().is_ok()
 }
 
 #[cfg(test)]

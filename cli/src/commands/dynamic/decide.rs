@@ -143,7 +143,7 @@ pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
             signer: &signer,
             now: &now,
         };
-        publish(step, ports).await?;
+        publish(&table, step, ports).await?;
     }
     match format {
         Format::Json => print_json(&json!({ "example": args.example, "decision": decision }))?,

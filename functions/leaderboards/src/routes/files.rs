@@ -18,7 +18,8 @@ use crate::query::{NoQuery, Strict};
 use dataperf_http::Problem;
 
 /// What fits into an answer of a function's six megabytes when it is in base64.
-const MAX_IMAGE_BYTES: u64 = 4 << 20;
+const MAX_ANSWER_BYTES: u64 = 4 << 20;
+const MAX_IMAGE_BYTES: u64 = MAX_ANSWER_BYTES;
 /// A receipt that is larger is shown as the table has it.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
@@ -105,7 +106,9 @@ pub(super) async fn artifact(
         caller.must_act_for(&entry.submitter, "an artifact")?;
     }
     let receipt = ended(submission)?;
-    let max_bytes = catalogue::benchmark(&benchmark)?.max_artifact_bytes;
+    let max_bytes = catalogue::benchmark(&benchmark)?
+        .max_artifact_bytes
+        .min(MAX_ANSWER_BYTES);
     let bucket = app.bucket(&receipt.bucket).await;
     let got = bucket.get(&receipt.key, receipt.version.as_deref(), max_bytes);
     let got = match got.await {
@@ -117,8 +120,9 @@ pub(super) async fn artifact(
     match got {
         Got::Object(object) => Ok(wishes.attachment(&caller, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => {
-            let detail =
-                format!("the file has {n_bytes} bytes, which is why it was refused unread: take it from S3");
+            let detail = format!(
+                "the file has {n_bytes} bytes, and an answer has at most {max_bytes}: take it from S3"
+            );
             Err(Problem::not_found("too_large", "submission", detail))
         }
         Got::Missing => {

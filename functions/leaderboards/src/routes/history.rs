@@ -78,6 +78,8 @@ impl HistoryLine {
 
 /// Pages that are read for one answer, where the caller may not see most of their lines.
 const MAX_PAGES: usize = 50;
+/// Lines of each but the first: after that many reads the cursor is that of a line which the caller may not see.
+const LINES_A_PAGE: usize = 200;
 
 /// The next `limit` lines that the caller sees. It goes on from the last of these, so that no cursor says anything of other lines.
 async fn visible(
@@ -89,9 +91,14 @@ async fn visible(
     sees: impl Fn(&Entry) -> bool,
 ) -> Result<Page<Entry>, Problem> {
     let mut lines: Vec<Entry> = Vec::new();
-    for _ in 0..MAX_PAGES {
+    for n_read in 0..MAX_PAGES {
+        let n = if n_read == 0 {
+            limit
+        } else {
+            LINES_A_PAGE.max(limit)
+        };
         let page = table
-            .history_page(benchmark, submitter, after.as_ref(), limit)
+            .history_page(benchmark, submitter, after.as_ref(), n)
             .await?;
         let mut seen = page.lines.into_iter().filter(|entry| sees(entry));
         lines.extend(seen.by_ref().take(limit - lines.len()));

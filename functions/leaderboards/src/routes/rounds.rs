@@ -84,7 +84,7 @@ struct RoundDocument {
     feedback: Option<Level>,
     /// How scores are released until it closes; `null` where they are shown as they are.
     ladder: Option<LadderDocument>,
-    /// What participants are told before it opens.
+    /// What participants are told before it opens; `null` at other times, as the next two.
     message_before: Option<String>,
     /// What they are told while it is open.
     message_open: Option<String>,
@@ -167,7 +167,12 @@ impl From<Challenge> for ChallengeDocument {
 
 impl From<Round> for RoundDocument {
     fn from(round: Round) -> Self {
-        let dataset = round.dataset_at(dataperf_aws::now());
+        let now = dataperf_aws::now();
+        let dataset = round.dataset_at(now);
+        let (is_before, is_after) = (
+            now < round.opens,
+            round.closes.is_some_and(|closes| closes <= now),
+        );
         Self {
             id: round.id,
             leaderboards: round.leaderboards,
@@ -185,9 +190,9 @@ impl From<Round> for RoundDocument {
             board_is_hidden: round.board == BoardVisibility::Hidden,
             feedback: round.feedback.map(Level::from),
             ladder: round.ladder.map(LadderDocument::from),
-            message_before: round.messages.before,
-            message_open: round.messages.open,
-            message_after: round.messages.after,
+            message_before: round.messages.before.filter(|_| is_before),
+            message_open: round.messages.open.filter(|_| !is_before && !is_after),
+            message_after: round.messages.after.filter(|_| is_after),
         }
     }
 }

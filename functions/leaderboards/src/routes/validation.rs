@@ -20,8 +20,10 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::query::{NextQuery, NoQuery, Strict, named};
 
-/// Places of the queue that are looked at for one answer.
-const MOST_LOOKED_AT: usize = 1_000;
+/// Places of the queue that are read at once.
+const PLACES: usize = 1_000;
+/// Times that they are, for one answer.
+const MAX_READS: usize = 50;
 /// Attributes of a place in the queue that are no part of what is shown.
 const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
 /// What fits into an answer of a function's six megabytes when it is in base64.
@@ -37,7 +39,7 @@ struct Next {
     /// What validators may know of the first item that waits for this one; `null` where none does.
     #[schema(value_type = Option<Object>)]
     item: Option<BTreeMap<String, Value>>,
-    /// How many more wait for this validator; of a queue of more than a thousand, among the first thousand.
+    /// How many more wait for this validator; of a long queue, among the thousand that the item is found in.
     n_more: usize,
     /// How many verdicts the validator may still give today; `null` where that is not limited.
     n_left_today: Option<u64>,
@@ -73,6 +75,18 @@ async fn validator(
         return Err(Problem::not_yours(format!(
             "`{name}` is no validator of `{}`: the organizer names validators with `dataperf submitter add NAME {} --rater`",
             facts.id, facts.id
+        )));
+    }
+    let note = Key::new(format!("{}#disqualified", facts.id), format!("rater#{name}"));
+    if app
+        .table()
+        .await
+        .item(note)
+        .await?
+        .is_some_and(|note| note.contains_key("since"))
+    {
+        return Err(Problem::not_yours(format!(
+            "the organizer has disqualified `{name}` as a validator: nothing is shown to it"
         )));
     }
     Ok((name.clone(), kind))
@@ -111,19 +125,21 @@ pub(super) async fn next(
             passed.insert(Reader { item: &mark }.text(kind)?.to_owned());
         }
     }
-    let partition = Partition::of(format!("{benchmark}#unjudged"));
-    let (mut found, mut n_more) = (None, 0);
-    for place in table.query_first(&partition, MOST_LOOKED_AT).await? {
-        let reader = Reader { item: &place };
-        let id = reader.text(kind)?;
-        let is_asked_for = task.is_none_or(|task| reader.text("task").ok() == Some(task));
-        if passed.contains(id) || !is_asked_for {
-            continue;
-        }
-        if found.is_some() {
-            n_more += 1;
-        } else if !is_own(&table, facts.id, kind, id, name.as_str()).await? {
-            found = Some(place);
+    let (mut found, mut n_more, mut queue) = (None, 0, Queue::of(&table, &benchmark));
+    while found.is_none() {
+        let Some(places) = queue.next().await? else { break };
+        for place in places {
+            let reader = Reader { item: &place };
+            let id = reader.text(kind)?;
+            let is_asked_for = task.is_none_or(|task| reader.text("task").ok() == Some(task));
+            if passed.contains(id) || !is_asked_for {
+                continue;
+            }
+            if found.is_some() {
+                n_more += 1;
+            } else if !is_own(&table, facts.id, kind, id, name.as_str()).await? {
+                found = Some(place);
+            }
         }
     }
     let challenge = catalogue::challenge(&app, &benchmark).await?;
@@ -143,6 +159,40 @@ pub(super) async fn next(
         rules,
     };
     Ok(wishes.json(&caller, &document))
+}
+
+/// What waits for validators, part by part, the oldest first.
+struct Queue<'a> {
+    table: &'a Table,
+    /// What is read next; `None` behind the end.
+    partition: Option<Partition>,
+    n_reads: usize,
+}
+
+impl<'a> Queue<'a> {
+    fn of(table: &'a Table, benchmark: &str) -> Self {
+        Self {
+            table,
+            partition: Some(Partition::of(format!("{benchmark}#unjudged"))),
+            n_reads: 0,
+        }
+    }
+
+    /// The next places; `None` where no more are read.
+    async fn next(&mut self) -> Result<Option<Vec<Item>>, Problem> {
+        let Some(partition) = self.partition.take().filter(|_| self.n_reads < MAX_READS) else {
+            return Ok(None);
+        };
+        self.n_reads += 1;
+        let places = self.table.query_first(&partition, PLACES).await?;
+        if places.len() == PLACES
+            && let Some(last) = places.last()
+        {
+            let last = Reader { item: last }.text("sk")?.to_owned();
+            self.partition = Some(partition.after(last));
+        }
+        Ok(Some(places))
+    }
 }
 
 /// Whether an item is of the one who would judge it. The place in the queue does not say whose it is.
@@ -205,14 +255,15 @@ pub(super) async fn image(
     let facts = catalogue::benchmark(&benchmark)?;
     let (_, kind) = validator(&app, facts, &caller).await?;
     let missing = |detail: &str| Problem::not_found("unknown_image", "item", detail);
-    let partition = Partition::of(format!("{benchmark}#unjudged"));
-    let places = app.table().await.query_first(&partition, MOST_LOOKED_AT).await?;
+    let table = app.table().await;
+    let (mut place, mut queue) = (None, Queue::of(&table, &benchmark));
     // Only what the queue names: an id never becomes a key by itself.
-    let place = places.iter().find(|place| {
-        let of = place.get(kind).and_then(|value| value.as_s().ok());
-        of == Some(&id)
-    });
-    let key = place.and_then(|place| place.get("image")?.as_s().ok());
+    let is_it = |place: &Item| place.get(kind).and_then(|value| value.as_s().ok()) == Some(&id);
+    while place.is_none() {
+        let Some(places) = queue.next().await? else { break };
+        place = places.into_iter().find(is_it);
+    }
+    let key = place.as_ref().and_then(|place| place.get("image")?.as_s().ok());
     let key = key.ok_or_else(|| missing("nothing with this id and an image waits for validators"))?;
     match app.results().await.get(key, None, MAX_IMAGE_BYTES).await? {
         Got::Object(object) => Ok(wishes.picture(&caller, PictureForm::Png, object.bytes.to_vec())),

@@ -126,7 +126,7 @@ impl Import for Acquisition {
             .collect();
         check_sellers(&sellers, &common.scoring.classes, &mut problems);
         let training: Vec<&Opened> = sellers.iter().map(|(_, opened)| *opened).collect();
-        evals.check(&training, &common, &mut problems, &mut notes);
+        evals.check(&training, common.allow_duplicates, &mut problems, &mut notes);
         let listed: Vec<Seller> = sellers
             .iter()
             .map(|(name, opened)| Seller {
@@ -270,32 +270,47 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
 
 /// A seller for each table, for each `.npy` file with a `.csv` of the same name, and for each folder with such files.
 fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> {
-    let entries = fs::read_dir(path).map_err(|error| format!("`{folder}` can't be listed: {error}"))?;
-    let mut found = BTreeMap::new();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
+    let unlisted = |error: std::io::Error| format!("`{folder}` can't be listed: {error}");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(unlisted)? {
+        let name = entry.map_err(unlisted)?.file_name();
+        let name = name.into_string().map_err(|name| {
+            format!(
+                "`{folder}` has a file whose name is not UTF-8, `{}`: rename it",
+                name.display()
+            )
+        })?;
+        if !name.starts_with('.') {
+            names.push(name);
+        }
+    }
     names.sort();
+    let mut found: BTreeMap<String, Files> = BTreeMap::new();
+    let is_there = |name: String| names.binary_search(&name).is_ok();
     for name in &names {
         let inner = format!("{folder}/{name}");
-        if path.join(name).is_dir() {
+        let (seller, files) = if path.join(name).is_dir() {
             let features = format!("{inner}/features.npy");
             let examples = format!("{inner}/examples.csv");
-            found.insert(name.clone(), Files::Pair { features, examples });
+            (name.as_str(), Files::Pair { features, examples })
         } else if let Some(stem) = name.strip_suffix(".parquet") {
-            found.insert(stem.to_owned(), Files::Table(inner));
+            (stem, Files::Table(inner))
         } else if let Some(stem) = name.strip_suffix(".npy") {
             let examples = format!("{folder}/{stem}.csv");
-            found.insert(
-                stem.to_owned(),
-                Files::Pair {
-                    features: inner,
-                    examples,
-                },
-            );
-        } else if let Some(stem) = name.strip_suffix(".csv") {
-            found.entry(stem.to_owned()).or_insert(Files::Table(inner));
+            let features = inner;
+            (stem, Files::Pair { features, examples })
+        } else if let Some(stem) = name
+            .strip_suffix(".csv")
+            .filter(|stem| !is_there(format!("{stem}.npy")))
+        {
+            (stem, Files::Table(inner))
+        } else {
+            continue;
+        };
+        if found.insert(seller.to_owned(), files).is_some() {
+            return Err(format!(
+                "`{folder}` has the seller `{seller}` in more than one form: leave one folder, one table, or one `.npy` with its `.csv`"
+            ));
         }
     }
     if found.is_empty() {
@@ -346,7 +361,16 @@ fn prices(
                         .enumerate()
                     {
                         match price.parse::<f64>().ok().filter(|&price| is_price(price)) {
-                            Some(price) => drop(prices.insert(name.clone(), price)),
+                            Some(price) => {
+                                let before = prices.insert(name.clone(), price);
+                                if let Some(before) = before.filter(|before| before.total_cmp(&price).is_ne())
+                                {
+                                    reader.problems.add(format!(
+                                        "{}: the price of `{name}` is {price}, and it was {before} before: leave one",
+                                        table.place(row)
+                                    ));
+                                }
+                            }
                             None => reader.problems.add(format!(
                                 "{}: `{price}` is no price of 0 or above",
                                 table.place(row)
@@ -359,8 +383,15 @@ fn prices(
         }
         Some(node) => {
             for (name, node) in reader.members(node, "prices").iter().flat_map(Members::iter) {
-                let price = reader.number(node, name, "0 or above", is_price);
-                prices.extend(price.map(|price| (name.to_owned(), price)));
+                let Some(price) = reader.number(node, name, "0 or above", is_price) else {
+                    continue;
+                };
+                let before = prices.insert(name.to_owned(), price);
+                if let Some(before) = before.filter(|before| before.total_cmp(&price).is_ne()) {
+                    let why =
+                        format!("the price of `{name}` is {price}, and it was {before} before: leave one");
+                    reader.wrong(node.at, why);
+                }
             }
         }
     }

@@ -359,9 +359,6 @@ fn file(
     } else {
         members.get(key)?
     };
-    if let Value::Map(_) = node.value {
-        return None; // features and examples: read as those of every task
-    }
     let name = reader.text(node, key, 1000)?;
     match bytes(from, &name, node.at) {
         Ok(bytes) => Some(NamedFile { name, bytes }),
@@ -443,11 +440,25 @@ impl ImageSets<'_> {
                 writer.bytes(&format!("{table}.zip"), &file.bytes)?;
             }
         }
+        let mut hidden: Option<(&NamedFile, HashSet<Vec<u8>>)> = None;
         for (table, file) in evals {
             let Some(file) = file else { continue };
             let Some(images) = self.read(file, problems) else {
                 continue;
             };
+            let of_set: HashSet<Vec<u8>> = images.pixels.chunks_exact(n_pixels).map(<[u8]>::to_vec).collect();
+            if let Some((eval, pixels)) = &hidden {
+                let n_common = pixels.intersection(&of_set).count();
+                if n_common > 0 && !self.parts.allow_duplicates {
+                    problems.add(format!(
+                        "{n_common} images of `{}` are in `{}` as well, which participants don't see: take them out of one of the two, or write \
+                         `allow_duplicates: true`",
+                        file.name, eval.name
+                    ));
+                }
+            } else if table == EVAL {
+                hidden = Some((file, of_set));
+            }
             let missing = (0..self.parts.classes.len()).filter(|class| !images.classes.contains(class));
             let missing: Vec<String> = missing
                 .map(|class| format!("`{}`", self.parts.classes[class]))
@@ -561,6 +572,7 @@ fn freeze_rows(
         }
         writer.bytes(&format!("{table}.csv"), &csv)?;
     }
+    evals.check(&[], parts.allow_duplicates, reader.problems, notes);
     if reader.problems.is_empty() {
         notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));
         evals.freeze(writer)?;

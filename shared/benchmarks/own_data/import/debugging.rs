@@ -117,7 +117,7 @@ impl Import for Debugging {
                      take fewer of either"
                 ));
             }
-            evals.check(&[train], &common, &mut problems, &mut notes);
+            evals.check(&[train], common.allow_duplicates, &mut problems, &mut notes);
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
         let Some(train) = train.filter(|_| problems.is_empty()) else {

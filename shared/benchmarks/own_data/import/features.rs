@@ -213,6 +213,16 @@ impl FeatureFile {
         if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
             return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
         }
+        let n_columns = header.len();
+        if let Some(column) = header
+            .iter()
+            .position(|name| name.trim().trim_start_matches('\u{feff}').is_empty())
+        {
+            return Err(about(format!(
+                "column {} has no name: if it numbers the rows, leave it out (`to_csv(..., index=False)`), else name it",
+                column + 1
+            )));
+        }
         let (mut record, mut row, mut n_rows) = (csv::StringRecord::new(), Vec::new(), 0);
         let mut problems = RowProblems::default();
         while reader
@@ -221,6 +231,12 @@ impl FeatureFile {
         {
             let line = record.position().map_or(0, csv::Position::line);
             let n_before = problems.len();
+            if record.len() != n_columns {
+                let n_fields = record.len();
+                problems.add(|| {
+                    format!("`{name}` line {line}: it has {n_fields} fields, and the first line {n_columns}")
+                });
+            }
             row.clear();
             for (column, field) in record.iter().enumerate() {
                 if !is_feature.get(column).copied().unwrap_or(true) {

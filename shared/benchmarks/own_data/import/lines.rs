@@ -13,6 +13,7 @@ pub(super) fn csv_reader(path: &Path) -> Result<csv::Reader<Lines<BufReader<File
         inner: BufReader::new(File::open(path)?),
         n_bytes: 0,
         is_quoted: false,
+        begins_field: true,
     };
     Ok(csv::ReaderBuilder::new().flexible(true).from_reader(file))
 }
@@ -23,6 +24,8 @@ pub(super) struct Lines<R> {
     /// Of the line so far.
     n_bytes: usize,
     is_quoted: bool,
+    /// Whether a field begins here: elsewhere a quotation mark is one of the field's characters.
+    begins_field: bool,
 }
 
 impl<R: Read> Read for Lines<R> {
@@ -30,11 +33,14 @@ impl<R: Read> Read for Lines<R> {
         let n = self.inner.read(bytes)?;
         for &byte in &bytes[..n] {
             self.n_bytes += 1;
+            let was_quoted = self.is_quoted;
             match byte {
-                b'"' => self.is_quoted = !self.is_quoted,
+                b'"' if self.is_quoted || self.begins_field => self.is_quoted = !self.is_quoted,
                 b'\n' if !self.is_quoted => self.n_bytes = 0,
                 _ => {}
             }
+            // two marks in a quoted field are one of its characters: the second one goes on with the field
+            self.begins_field = !self.is_quoted && (was_quoted || matches!(byte, b',' | b'\n' | b'\r'));
             if self.n_bytes > MAX_LINE_BYTES {
                 let why = if self.is_quoted {
                     ": is a quotation mark missing?"

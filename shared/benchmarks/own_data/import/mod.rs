@@ -127,24 +127,14 @@ impl Evals {
         }
     }
 
-    /// Rows of another width than those of training, and rows that training has as well.
-    fn check(&self, training: &[&Opened], common: &Common, problems: &mut Problems, notes: &mut Vec<String>) {
-        for eval in self.hidden.iter().chain(&self.public) {
-            for train in training {
-                if eval.scanned.n_features != train.scanned.n_features {
-                    problems.add(format!(
-                        "the rows of `{}` have {} numbers, and those of `{}` {}: they need the same",
-                        eval.features.name,
-                        eval.scanned.n_features,
-                        train.features.name,
-                        train.scanned.n_features
-                    ));
-                }
-            }
-        }
-        if !problems.is_empty() {
-            return;
-        }
+    /// Rows of another width than those of training or of the other eval set, and rows that are in two of them.
+    fn check(
+        &self,
+        training: &[&Opened],
+        allow_duplicates: bool,
+        problems: &mut Problems,
+        notes: &mut Vec<String>,
+    ) {
         let sets = self.hidden.iter().chain(&self.public);
         let mut pairs: Vec<(&Opened, &Opened)> = sets
             .flat_map(|eval| training.iter().map(move |train| (eval, *train)))
@@ -152,10 +142,24 @@ impl Evals {
         if let (Some(hidden), Some(public)) = (&self.hidden, &self.public) {
             pairs.push((hidden, public));
         }
+        for (eval, other) in &pairs {
+            if eval.scanned.n_features != other.scanned.n_features {
+                problems.add(format!(
+                    "the rows of `{}` have {} numbers, and those of `{}` {}: they need the same",
+                    eval.features.name,
+                    eval.scanned.n_features,
+                    other.features.name,
+                    other.scanned.n_features
+                ));
+            }
+        }
+        if !problems.is_empty() {
+            return;
+        }
         for (eval, other) in pairs {
             let found = duplicates::between(eval, other);
             match found.exact {
-                Some(sentence) if common.allow_duplicates => notes.push(sentence),
+                Some(sentence) if allow_duplicates => notes.push(sentence),
                 Some(sentence) => problems.add(format!(
                     "{sentence}: take them out of one of the two, or write `allow_duplicates: true`"
                 )),

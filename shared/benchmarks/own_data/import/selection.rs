@@ -115,7 +115,7 @@ impl Import for Selection {
                     ));
                 }
             }
-            evals.check(&[pool], &common, &mut problems, &mut notes);
+            evals.check(&[pool], common.allow_duplicates, &mut problems, &mut notes);
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
         let Some(pool) = pool.filter(|_| problems.is_empty()) else {

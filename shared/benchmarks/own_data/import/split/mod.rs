@@ -5,11 +5,11 @@ mod parts;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 
 use dataperf::Digest;
-use dataperf::frozen::{CORRECTIONS, FileEntry, Manifest};
+use dataperf::frozen::{CORRECTIONS, FileEntry, MANIFEST, Manifest};
 use dataperf_datasets::{DatasetWriter, ImportError};
 
 use self::parts::{parted, together};
@@ -322,7 +322,17 @@ pub fn split(
         let from = from.to_owned();
         return Err(ImportError::Refused { from, problems });
     }
-    Ok([whole.write(0, first)?, whole.write(1, second)?])
+    let is_new = !first.join(MANIFEST).exists();
+    let half = whole.write(0, first)?;
+    match whole.write(1, second) {
+        Ok(other) => Ok([half, other]),
+        Err(error) => {
+            if is_new {
+                fs::remove_dir_all(first).map_err(ImportError::io("can't remove", first))?; // one half is of no use
+            }
+            Err(error)
+        }
+    }
 }
 
 fn copy(writer: &mut DatasetWriter, from: &Path, path: &str, entry: &FileEntry) -> Result<(), ImportError> {
