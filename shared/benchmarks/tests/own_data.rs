@@ -169,7 +169,7 @@ fn everything_wrong_with_a_folder_is_said_at_once() {
         "`max_examples` is a number",
         "the class `a` is there twice",
         "`pool.csv` line 2, column 2: it is NaN",
-        "`pool.csv` line 4: it has 1 numbers",
+        "`pool.csv` line 4: it has 1 fields, and the first line 2",
         "`pool-labels.csv` line 4, column `label`: it is empty",
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
