@@ -215,7 +215,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Token(command) => commands::token::run(command, rows).await,
         Command::Dataset(command) => commands::dataset::run(command, rows).await,
         Command::Baseline(args) => commands::baseline::run(args, rows).await,
-        Command::Dynamic(command) => Box::pin(commands::dynamic::run(command, rows)).await,
+        Command::Dynamic(command) => commands::dynamic::run(command, rows).await,
         Command::Redrive(args) => commands::redrive::run(args, rows).await,
         Command::Score(args) => commands::score::score(args, rows).await,
         Command::Validate(args) => commands::score::validate(args, rows).await,
@@ -224,7 +224,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Submit(args) => commands::submit::run(args, rows).await,
         Command::Keys(command) => commands::keys::run(command, rows).await,
         Command::Rescore(args) => commands::rescore::run(args, rows).await,
-        Command::Nibbler(command) => Box::pin(commands::nibbler::run(command, rows)).await,
+        Command::Nibbler(command) => commands::nibbler::run(command, rows).await,
         #[cfg(feature = "closed")]
         Command::Closed(command) => Box::pin(commands::closed::run(command, rows)).await,
         #[cfg(feature = "local")]

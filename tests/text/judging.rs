@@ -9,7 +9,7 @@ use dataperf_text::ExampleId;
 use dataperf_text_aws::{Examples, FiledExample};
 use serde_json::{Value, json};
 
-use super::{BENCHMARK, Text, VALIDATORS, VERDICT, code, example, fooling, honest, status};
+use super::{BENCHMARK, Text, VALIDATORS, VERDICT, code, example, fooling, honest, line_code, status};
 use crate::read_api::{ADA, ANONYMOUS, Reading};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -194,6 +194,40 @@ async fn nobody_judges_twice_or_what_is_its_own_or_was_not_shown() {
         .count();
     assert_eq!(n_taken, 2, "three a day: {receipt:#?}");
     assert_eq!(receipt.verdict.metrics["verdicts_used"], 3);
+}
+
+/// What was filed under other numbers of verdicts is decided by as many as it may have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_example_from_before_is_decided_by_the_verdicts_that_it_may_have() {
+    let validation =
+        |equal: usize, most: usize| json!({ "share_of_others": 0.0, "equal": equal, "most": most });
+    let text = Text::with(|_| (), |rules| rules["validation"] = validation(2, 3)).await;
+    let receipt = text.submit("ada", "one", &[fooling(1)]).await;
+    let id = example(&receipt.verdict.lines[0]);
+    text.rules(|rules| rules["validation"] = validation(4, 5)).await;
+    for validator in &VALIDATORS[..3] {
+        text.judge(validator, &id, "positive").await;
+    }
+    assert_eq!(text.counts("ada").await, [1, 1, 0, 1, 0, 0, 0]);
+    let late = text.judge(VALIDATORS[3], &id, "positive").await;
+    assert_eq!(line_code(&late.verdict.lines[0]), "enough_verdicts");
+}
+
+/// What nobody judges is decided by nobody, whoever is disqualified and let in again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_judges_stays_undecided() {
+    let text = Text::new().await;
+    let receipt = text.submit("ada", "one", &[honest(1)]).await;
+    let id = example(&receipt.verdict.lines[0]);
+    for undo in [&[][..], &["--undo"]] {
+        let args = ["dynamic", "disqualify", "submitter", "ada", "--reason", "a slip"];
+        let ran = text.world.command(&[&args, undo].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let items = text.items(&format!("example#{id}")).await;
+        let of_example = items.iter().find(|item| item.contains_key("status")).unwrap();
+        assert_eq!(of_example["status"].as_s().unwrap(), "unjudged", "{undo:?}");
+    }
+    assert_eq!(text.counts("ada").await, [1, 0, 0, 0, 0, 0, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -250,7 +250,7 @@ fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
 #[test]
 fn a_quotation_mark_within_a_field_is_one_of_its_characters() {
     let folder = contest();
-    let more = (2..400_000).map(|n| format!("p{n},b\n")); // more than a line may have
+    let more = (2..600_000).map(|n| format!("p{n},b\n")); // more than a line may have
     let lines = format!("id,label\np1\" x,a\n{}", more.collect::<String>());
     write(&folder, "pool-labels.csv", &lines);
     let said = refused::<Selection>(&folder);

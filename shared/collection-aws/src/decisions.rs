@@ -102,7 +102,7 @@ pub async fn decide<C: Collection>(
         };
         let item = Collected { duplicate, ..item };
         let state = C::state(&item, consensus.as_ref());
-        let mut next = first_of(&item, stands, rules.dataset);
+        let mut next = first_of(&item, stands, rules.dataset)?;
         let changes = consensus.is_some()
             || item.decision.is_some()
             || (C::COUNTS_UNDECIDED && occasion == Occasion::Disqualification);
@@ -173,7 +173,7 @@ pub async fn count_submitted<C: Collection>(
             .collect();
         let disqualified = read_disqualified(table, C::SPACE).await?;
         let version = C::version(table, &first.round, &rules.configuration).await?;
-        let mut next = first_of(first, stands, rules.dataset);
+        let mut next = first_of(first, stands, rules.dataset)?;
         next.scores = scores(first, stands, &changed, &disqualified, rules, version).map_err(malformed)?;
         let (mut written, mut marked) = (written(first, &next)?, mark.clone().item());
         written.insert(CHANGES.into(), text(as_json(&what, &changed)?));
@@ -192,8 +192,17 @@ pub async fn count_submitted<C: Collection>(
 }
 
 /// The step that is next about an item's group, without scores.
-fn first_of<C: Collection>(item: &Collected<C>, stands: &Stands<C>, dataset: Digest) -> Step<C> {
-    Step {
+fn first_of<C: Collection>(
+    item: &Collected<C>,
+    stands: &Stands<C>,
+    dataset: Digest,
+) -> Result<Step<C>, PortError> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| PortError::Malformed {
+        what: "a random number".into(),
+        why: error.to_string(),
+    })?;
+    Ok(Step {
         item: item.id.clone(),
         submitter: item.submitter.clone(),
         round: item.round.clone(),
@@ -201,8 +210,8 @@ fn first_of<C: Collection>(item: &Collected<C>, stands: &Stands<C>, dataset: Dig
         at: stands.next_at(now()),
         dataset,
         scores: Vec::new(),
-        nonce: Some(format!("{:032x}", fastrand::u128(..))),
-    }
+        nonce: Some(format!("{:032x}", u128::from_be_bytes(random))),
+    })
 }
 
 /// What is known of an item when it is looked at.

@@ -2,10 +2,9 @@
 
 use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::Submission;
-use dataperf::ports::maintenance::{Maintenance as _, Order};
 use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
-use dataperf::{Descriptor, Digest, Scorecard, Upload, UploadKey, Verdict};
-use dataperf_aws::{Table, now};
+use dataperf::{Descriptor, Digest, Reason, Scorecard, Upload, UploadKey, Verdict};
+use dataperf_aws::Table;
 
 use crate::collection::Collection;
 use crate::decisions::{Step, step};
@@ -17,6 +16,7 @@ const NO_BUCKET: &str = "scores";
 
 /// Judges a step of a score, which follows from the decision on an item.
 struct ScoreJudge<'a, C: Collection> {
+    table: &'a Table,
     step: &'a Step<C>,
     score: &'a Score,
 }
@@ -47,14 +47,21 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
         // what was judged last; everybody sees the digest, and nobody is to see whose item it is
         let nonce = self.step.nonce.as_deref().unwrap_or_default();
         let artifact = Digest::of(format!("{}{nonce}", self.step.item).as_bytes());
-        let dataset = self.step.dataset;
-        Ok(Verdict::scored(
-            C::SPACE.benchmark,
-            board,
-            dataset,
-            artifact,
-            card,
-        ))
+        let (benchmark, dataset) = (C::SPACE.benchmark, self.step.dataset);
+        let disqualified = read_disqualified(self.table, C::SPACE).await?;
+        if disqualified.has_submitter(&self.step.submitter) {
+            let message = "the submitter was disqualified before this score was written";
+            let rejection = Reason::new("disqualified", "", message).into();
+            let artifact = Some(artifact);
+            return Ok(Verdict::rejected(
+                benchmark,
+                board,
+                Some(dataset),
+                artifact,
+                &rejection,
+            ));
+        }
+        Ok(Verdict::scored(benchmark, board, dataset, artifact, card))
     }
 }
 
@@ -96,8 +103,8 @@ pub async fn publish_again<C: Collection>(
 }
 
 /// Writes the scores of a step, as far as they are not written. Their time is the step's, so that of a submitter's scores
-/// those of the latest step stand, in whatever order they are written. Those of somebody who was disqualified since the step are
-/// withdrawn at once.
+/// those of the latest step stand, in whatever order they are written. Of somebody who was disqualified since the step they are
+/// rejected, so that no row comes back.
 ///
 /// # Errors
 /// [`WorkflowError`].
@@ -122,19 +129,8 @@ pub async fn publish<C: Collection>(
             e_tag: None,
             received_at: step.at,
         };
-        last = Some(settle(&upload, ScoreJudge { step, score }, ports).await?);
-        // after it is recorded: whoever disqualifies withdraws what is recorded by then
-        let disqualified = read_disqualified(table, C::SPACE).await?;
-        if disqualified.has_submitter(&step.submitter) {
-            let order = Order {
-                direction: C::DESCRIPTOR.direction,
-                ranking: C::RANKING,
-            };
-            let reason = Some("the submitter is disqualified");
-            table
-                .withdraw(C::DESCRIPTOR.id, &upload.id(), now(), order, reason)
-                .await?;
-        }
+        let judge = ScoreJudge { table, step, score };
+        last = Some(Box::pin(settle(&upload, judge, ports)).await?); // boxed: it is in the futures of all who publish
     }
     Ok(last)
 }

@@ -36,8 +36,6 @@ pub enum Given {
     Enough {
         /// How many that are.
         n_raters: u64,
-        /// Whether it is decided; otherwise who gave the last one did not come to that.
-        is_decided: bool,
     },
     /// The organizer has disqualified the item, or its submitter.
     Disqualified,
@@ -95,9 +93,8 @@ pub async fn give<C: Collection>(
         if disqualified.has_item(&id, submitter) {
             return Ok(Given::Disqualified);
         }
-        let is_decided = reader.text("status")? != UNJUDGED;
-        if n_counted >= n_raters || is_decided {
-            return Ok(Given::Enough { n_raters, is_decided });
+        if n_counted >= n_raters || reader.text("status")? != UNJUDGED {
+            return Ok(Given::Enough { n_raters });
         }
         let mut item = key.clone().item();
         let mut mark = raters::mark::<C>(rater, &id).item();

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Round};
 use dataperf::finishing::{Finish, FinishRequest, Finished};
+use dataperf::ports::PortError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::ports::maintenance::Maintenance;
@@ -79,16 +80,24 @@ pub(crate) async fn finish<E: Evaluator>(
             Ok(finished) => done.boards.push((board, finished)),
             Err(error) => {
                 tracing::error!(?board, %error, "can't be finished now");
-                // some of its rows may have changed
-                table.mark_to_compare(&board).await?;
-                if round.final_dataset.is_some() && table.run(&board.of_final()).await?.is_some() {
-                    table.mark_to_compare(&board.of_final()).await?;
-                }
                 done.failed = done.failed.or(Some(error));
+                if let Err(error) = mark_both(&board, round, &table).await {
+                    tracing::warn!(?board, %error, "can't be marked to be compared");
+                }
             }
         }
     }
     Ok(done)
+}
+
+/// Marks a board, and that of its final data set, whose rows may have changed before something failed.
+async fn mark_both(board: &Board, round: &Round, table: &Table) -> Result<(), PortError> {
+    table.mark_to_compare(board).await?;
+    let last = board.of_final();
+    if round.final_dataset.is_some() && table.run(&last).await?.is_some() {
+        table.mark_to_compare(&last).await?;
+    }
+    Ok(())
 }
 
 fn has_closed(round: &Round) -> bool {

@@ -296,7 +296,7 @@ impl Finish<'_> {
         let (mut n_scored, mut failed) = (0, None);
         for row in rows.iter().filter(|row| !done.contains(&row.id)) {
             if !(self.goes_on)() {
-                return Ok((n_scored, false));
+                return failed.map_or(Ok((n_scored, false)), Err);
             }
             match self.score_one(row, dataset, run, evaluator).await {
                 Ok(is_scored) => n_scored += usize::from(is_scored),

@@ -99,10 +99,11 @@ impl Retirement<'_> {
         let (mut n_rescored, mut failed) = (0, None);
         for id in standing_before(&series, &done, retire, &self.board, ranking, hosted.direction) {
             if !(self.goes_on)() {
-                return Ok(Retired {
+                let part = Retired {
                     n_rescored,
                     is_complete: false,
-                });
+                };
+                return failed.map_or(Ok(part), Err);
             }
             match self.rescore(&id, retire, &run.id, evaluator).await {
                 Ok(rescored) => n_rescored += usize::from(matches!(rescored, Rescored::Recorded(_))),

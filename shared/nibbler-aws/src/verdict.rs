@@ -142,10 +142,8 @@ impl JudgeFunction {
                 let message = format!("you have judged the pair {pair} before, and that verdict stands");
                 return refuse("judged_before", message);
             }
-            Given::Enough { n_raters, is_decided } => {
-                if !is_decided {
-                    self.0.decide(case, &verdict.submission).await?; // who gave the last verdict did not come to it
-                }
+            Given::Enough { n_raters } => {
+                self.0.decide(case, &verdict.submission).await?; // who gave the last verdict may not have come to it
                 let message = format!(
                     "the pair {pair} has its {n_raters} verdicts: nothing is wrong with yours, others were faster"
                 );

@@ -171,6 +171,9 @@ impl Collection for Examples {
     }
 
     fn consensus(example: &FiledExample, verdicts: &[Judged], rules: &Rules) -> Option<Decision> {
+        if example.n_raters == 0 {
+            return None; // nobody is asked
+        }
         let said: Vec<Said> = verdicts.iter().map(|verdict| verdict.said.clone()).collect();
         let validation = &rules.configuration.validation;
         // no more are taken than were wanted when it was filed

@@ -125,6 +125,7 @@ impl LineFunction for JudgeFunction {
                     Err(WorkflowError::Port(error)) if !error.is_transient() => {
                         tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
                         fault = fault.or(Some(WorkflowError::Port(error)));
+                        n_taken += 1; // its verdict may stand
                         continue;
                     }
                     Err(error) => return Err(error),
@@ -194,10 +195,8 @@ impl JudgeFunction {
                 let message = format!("you have judged the example {id} before, and that verdict stands");
                 return refuse("judged_before", message);
             }
-            Given::Enough { is_decided, .. } => {
-                if !is_decided {
-                    self.0.decide(case, &verdict.example).await?; // who gave the last verdict did not come to it
-                }
+            Given::Enough { .. } => {
+                self.0.decide(case, &verdict.example).await?; // who gave the last verdict may not have come to it
                 let message = format!(
                     "the example {id} is decided: nothing is wrong with your verdict, others were faster"
                 );
@@ -209,14 +208,9 @@ impl JudgeFunction {
                 );
                 return refuse("disqualified_example", message);
             }
-            Given::Counted {
-                n_counted, is_new, ..
-            } => {
+            Given::Counted { is_new, .. } => {
                 *n_new += usize::from(is_new);
-                let equal = case.rules.configuration.configuration.validation.equal as u64;
-                if n_counted >= equal {
-                    self.0.decide(case, &verdict.example).await?;
-                }
+                self.0.decide(case, &verdict.example).await?;
             }
         }
         // What the others say is not told, and neither is what the author says: the next validator could hear of it.

@@ -155,7 +155,7 @@ fn unpack(archive: &Path, out: &Path) -> Result<()> {
         let mut entry = zip.by_index(idx).with_context(about)?;
         let Some(name) = entry.enclosed_name() else {
             bail!(
-                "`{}` has an entry `{}` that leaves the directory",
+                "`{}` has an entry `{}` that leaves the directory: remove the archive, and fetch it from somewhere else",
                 archive.display(),
                 entry.name()
             );

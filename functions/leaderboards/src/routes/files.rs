@@ -121,7 +121,7 @@ pub(super) async fn artifact(
         Got::Object(object) => Ok(wishes.attachment(&caller, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => {
             let detail = format!(
-                "the file has {n_bytes} bytes, and an answer has at most {max_bytes}: take it from S3"
+                "the file has {n_bytes} bytes, and at most {max_bytes} are shown here: take it from S3"
             );
             Err(Problem::not_found("too_large", "submission", detail))
         }

@@ -23,7 +23,7 @@ use crate::query::{NextQuery, NoQuery, Strict, named};
 /// Places of the queue that are read at once.
 const PLACES: usize = 1_000;
 /// Times that they are, for one answer.
-const MAX_READS: usize = 50;
+const MAX_READS: usize = 20;
 /// Attributes of a place in the queue that are no part of what is shown.
 const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
 /// What fits into an answer of a function's six megabytes when it is in base64.

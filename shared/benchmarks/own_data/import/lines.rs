@@ -40,7 +40,9 @@ impl<R: Read> Read for Lines<R> {
                 _ => {}
             }
             // two marks in a quoted field are one of its characters: the second one goes on with the field
-            self.begins_field = !self.is_quoted && (was_quoted || matches!(byte, b',' | b'\n' | b'\r'));
+            let is_mark = self.begins_field && matches!(byte, 0xef | 0xbb | 0xbf); // of the byte order
+            self.begins_field =
+                is_mark || !self.is_quoted && (was_quoted || matches!(byte, b',' | b'\n' | b'\r'));
             if self.n_bytes > MAX_LINE_BYTES {
                 let why = if self.is_quoted {
                     ": is a quotation mark missing?"

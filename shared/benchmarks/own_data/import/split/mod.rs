@@ -328,7 +328,7 @@ pub fn split(
         Ok(other) => Ok([half, other]),
         Err(error) => {
             if is_new {
-                fs::remove_dir_all(first).map_err(ImportError::io("can't remove", first))?; // one half is of no use
+                drop(fs::remove_dir_all(first)); // one half is of no use; what went wrong is the other's error
             }
             Err(error)
         }
