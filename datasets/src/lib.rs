@@ -28,4 +28,4 @@ pub use new_files::write_new_files;
 pub use spool::Spool;
 pub use tables::{KitRows, KitTable, Values, write_csv, write_parquet};
 pub use verdicts::{Edit, Verdicts, WORK_LIST_COLUMNS};
-pub use writer::{DatasetWriter, Hashing, Planned, remove_too, remove_unfinished};
+pub use writer::{DatasetWriter, Hashing, Planned, note_unfinished, remove_unfinished};

@@ -31,8 +31,8 @@ fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
     STAGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has a directory removed by [`remove_unfinished`] as well: one with a data set that only this program looks at.
-pub fn remove_too(directory: &Path) {
+/// Notes a directory that [`remove_unfinished`] removes as well: one with a data set that nobody is to have but this program.
+pub fn note_unfinished(directory: &Path) {
     staged().push(directory.to_owned());
 }
 

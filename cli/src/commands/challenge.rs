@@ -330,7 +330,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     )
 }
 
-/// That rounds which are open get another Ladder than they had on a board, or none: what it held back can be asked for from now on.
+/// A warning for each open round whose Ladder is changed, or taken away from a board: what the Ladder held back can be asked for from now on.
 async fn ladders_changed(
     cloud: &Cloud,
     benchmark: &str,

@@ -69,7 +69,7 @@ pub(crate) struct CheckArgs {
 
 pub(super) async fn check(args: CheckArgs, format: RowFormat) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    dataperf_datasets::remove_too(scratch.path()); // it has the hidden labels
+    dataperf_datasets::note_unfinished(scratch.path()); // it has the hidden labels
     let out = scratch.path().join("frozen");
     let task = ImportSource {
         from: &args.from,

@@ -78,7 +78,7 @@ impl HistoryLine {
 
 /// Pages that are read for one answer, where the caller may not see most of their lines.
 const MAX_PAGES: usize = 50;
-/// Lines of each but the first: after that many reads the cursor is that of a line which the caller may not see.
+/// Lines of each page but the first. There are many, because after the last page the cursor is the place of a line that the caller may not see.
 const LINES_A_PAGE: usize = 200;
 
 /// The next `limit` lines that the caller sees. It goes on from the last of these, so that no cursor says anything of other lines.

@@ -22,7 +22,7 @@ use crate::query::{NextQuery, NoQuery, Strict, named};
 
 /// Places of the queue that are read at once.
 const PLACES: usize = 1_000;
-/// Times that they are, for one answer.
+/// How often so many are read for one answer.
 const MAX_READS: usize = 20;
 /// Attributes of a place in the queue that are no part of what is shown.
 const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
