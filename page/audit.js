@@ -19,7 +19,7 @@ const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 
 
 function figure(name, n, of) {
   const [low, high] = wilson(n, of);
-  return h("div", {}, h("dt", {}, name), h("dd", {}, h("span", { class: "n" }, `${plain(n)} of ${plain(of)}, ${percent(n / of)}`), h("span", { class: "tries" }, ` 95 %: ${percent(low)} to ${percent(high)}`)));
+  return h("div", {}, h("dt", {}, name), h("dd", {}, h("span", { class: "n" }, `${plain(n)} of ${plain(of)}, ${percent(n / of)}`), h("span", { class: "tries" }, ` in other items of this kind ${percent(low)} to ${percent(high)}, 95 %`)));
 }
 
 /** How many pairs of rows are there twice: exactly, and nearly where that was looked for. */

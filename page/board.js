@@ -4,7 +4,7 @@ import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
 import { brackets } from "./brackets.js";
-import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, ranks, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide } from "./dom.js";
+import { boardName, capital, command, countdown, counted, crumbs, ends, h, href, plain, prose, ranks, rough, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide, working } from "./dom.js";
 import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
@@ -98,12 +98,10 @@ function standings(benchmark, parts, query, page, who) {
     });
   };
 
-  more.addEventListener("click", async () => {
-    more.disabled = true;
+  const further = working(more, async () => {
     const following = await ask(parts, { ...query, cursor: next });
     rows = [...rows, ...following.rows];
     next = following.next;
-    more.disabled = false;
     draw();
   });
   const search = h("input", { type: "search", id: "search", placeholder: "Search submitters", "aria-label": "Search submitters", autocomplete: "off" });
@@ -114,7 +112,7 @@ function standings(benchmark, parts, query, page, who) {
   const table = h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body);
   mark();
   draw();
-  return [h("div", { class: "bar" }, search, count), numbers.length > 0 ? wide("Standings", table) : table, more];
+  return [h("div", { class: "bar" }, search, count), numbers.length > 0 ? wide("Standings", table) : table, further];
 }
 
 /** How the board of a final data set differs from the public one. */
@@ -126,9 +124,9 @@ function shaken({ finish }) {
 }
 
 /** What retiring the board's data set for a fresh one has shown, as a table. */
-function retired(report, digits) {
+function retired(report) {
   if (!report) return null;
-  const cells = (estimate) => (estimate ? [score(estimate.value, digits), estimate.interval ? estimate.interval.map((end) => score(end, digits)).join(" to ") : ""] : ["–", ""]);
+  const cells = (estimate) => (estimate ? [score(estimate.value), estimate.interval ? ends(estimate.interval).join(" to ") : ""] : ["–", ""]);
   const line = ([name, estimate]) => h("tr", {}, h("th", { scope: "row" }, name), cells(estimate).map((cell) => h("td", { class: "n" }, cell)));
   const figures = [
     ["Mean gap, score before less score after", report.gap],
@@ -159,15 +157,15 @@ async function retirement(benchmark, parts, name) {
 }
 
 /** What the ranks of a board are worth, in words. */
-function worth({ comparison, digits, rows, next }, isOfPeople) {
+function worth({ comparison, rows, next }, isOfPeople) {
   if (isOfPeople) return h("p", { class: "note worth" }, "No intervals: scores here follow from what people decide, and there is no eval set to draw anew.");
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
-  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
+  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
   const noScores = comparison.why_no_score_intervals ? ` Scores have no intervals: ${comparison.why_no_score_intervals}.` : "";
   const withheld = comparison.is_resolution_withheld ? " Which difference of scores this eval set tells apart is not shown before everything is." : "";
-  const resolution = comparison.resolution === null ? withheld : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more, with power 0.8.`;
+  const resolution = comparison.resolution === null ? withheld : ` This eval set tells two neighbours apart with power 0.8 if they differ by ${rough(comparison.resolution)} or more and are compared alone; among many it takes more.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = !comparison.why_no_score_intervals && rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   const clusters = comparison.is_clustered ? " Whole clusters of the eval set, such as all items of one speaker, are drawn together." : "";
@@ -345,8 +343,8 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
   const chart = overTime(points, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
   const report = await retirement(benchmark, parts, query.round);
   return [
-    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page, points), hidden(page), shaken(page), worth(page, benchmark.submitting.kinds.length > 0), standings(benchmark, parts, query, page, who)),
-    retired(report, page.digits),
+    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, page.next ? "CSV of the first 200" : "CSV")), summary(page, points), hidden(page), shaken(page), worth(page, benchmark.submitting.kinds.length > 0), standings(benchmark, parts, query, page, who)),
+    retired(report),
     chart,
     h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side"), benchmark.submitting.only_programs ? h("a", { href: href("models") }, "What the order of models would be under other weights") : null),
     embedding(benchmark.id, page.leaderboard, query.round),

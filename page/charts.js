@@ -1,6 +1,6 @@
 // Drawings: lines with uPlot, and small strips of dots. All colours come from the style sheet.
 
-import { h, live, part, plain, s, score } from "./dom.js";
+import { ends, h, live, part, plain, s, score } from "./dom.js";
 
 const HEIGHT = 260;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -192,7 +192,7 @@ export function strip(spread, mean, [low, high]) {
 /** The interval of a score as a line with ends, the score as a tick, on a scale that a list shares. */
 export function whisker([low, high], value, [least, most], digits) {
   const at = (of) => (most > least ? 4 + (112 * (of - least)) / (most - least) : 60);
-  const label = `with 95 % confidence between ${score(low, digits)} and ${score(high, digits)}`;
+  const label = `with 95 % confidence between ${ends([low, high], digits).join(" and ")}`;
   const end = (of) => s("line", { x1: at(of), x2: at(of), y1: 5, y2: 13, class: "end" });
   return s(
     "svg",

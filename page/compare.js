@@ -2,7 +2,7 @@
 
 import { ask, content, standing } from "./api.js";
 import { texts } from "./archive.js";
-import { capital, command, crumbs, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
+import { capital, command, crumbs, ends, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -83,20 +83,23 @@ function published(benchmark, at, one, other) {
 function differences(one, other, lines, drawn, digits) {
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, h("h2", { id: "paired" }, "Paired difference"), nodes);
   const numbers = (columns, rows) => wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, columns.map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "n" }, cell)))))));
-  const range = ([low, high]) => `${score(low, digits)} to ${score(high, digits)}`;
+  const range = (interval) => ends(interval, digits).join(" to ");
   const shown = drawn.filter(({ interval }) => interval);
-  if (lines.length > 0) {
-    const rows = lines.map(({ name, n, mean, low, high }) => [capital(name), score(mean, digits), range([low, high]), plain(n)]);
-    return panel(h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`), numbers(["Part", "Mean difference", "95 %", "Pairs"], rows));
-  }
-  if (shown.length === 0) return panel(drawn[0] ? h("p", {}, prose(`${capital(drawn[0].why_none)}.`)) : null, h("p", {}, "Scores of this board are of one run, without seeds or trials to pair. Whether the two are told apart on this eval set is what their ranks with 95 % say, above; the organizer has the paired interval by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares"));
   const better = (id) => (id === null ? "neither" : id === one.submission ? one.submitter : other.submitter);
-  const [first] = shown;
-  const rows = shown.map(({ name, difference, interval, surely_better }) => [name, score(difference, digits), range(interval), better(surely_better)]);
-  return panel(
-    h("p", {}, `${one.submitter} less ${other.submitter} is ${score(first.difference, digits)}, and with 95 % confidence ${range(first.interval)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
-    numbers(["Scored with", "Difference", "95 %", "Surely better"], rows),
-  );
+  const onOthers = () => {
+    const [first] = shown;
+    const rows = shown.map(({ name, difference, interval, surely_better }) => [name, score(difference, digits), range(interval), better(surely_better)]);
+    return [
+      h("p", {}, `${one.submitter} less ${other.submitter} is ${score(first.difference, digits)}, and with 95 % confidence ${range(first.interval)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
+      numbers(["Scored with", "Difference", "95 %", "Surely better"], rows),
+    ];
+  };
+  const onThis = () => {
+    const rows = lines.map(({ name, n, mean, low, high }) => [capital(name), score(mean, digits), range([low, high]), plain(n)]);
+    return [h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`), numbers(["Part", "Mean difference", "95 %", "Pairs"], rows)];
+  };
+  const without = () => [drawn[0] ? h("p", {}, prose(`${capital(drawn[0].why_none)}.`)) : null, h("p", {}, "Whether the two are told apart on other eval sets of this kind is what their ranks with 95 % say, above; the organizer has the paired interval by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares")];
+  return panel(shown.length > 0 ? onOthers() : without(), lines.length > 0 ? onThis() : null);
 }
 
 /** The tables of numbers that both have, cell by cell. */
@@ -124,16 +127,16 @@ export async function compare(benchmarkId, ids) {
     Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? content([...parts[idx], "artifact"]).then(texts, () => undefined) : undefined))),
   ]);
   const lines = figures ? repeated(figures) : [];
-  const drawn = figures && lines.length === 0 ? await published(benchmark, parts[0], one, other) : [];
-  const range = (interval, write) => (interval ? interval.map(write).join(" to ") : "–");
+  const drawn = figures ? await published(benchmark, parts[0], one, other) : [];
+  const range = (both) => (both ? both.join(" to ") : "–");
   const facts = [
     ["Submitter", (of) => h("a", { href: href(benchmarkId, "submission", of.submission) }, of.submitter)],
     ["Board", (of) => h("a", { href: href(benchmarkId, "board", of.leaderboard, of.round) }, of.round === "open" ? of.leaderboard : `${of.leaderboard}, ${of.round}`)],
     ["Status", (of) => pill(of.status)],
     ["Score", (of) => score(of.score, digits)],
-    ["Score, 95 %", (of) => range(of.interval, (end) => score(end, digits))],
+    ["Score, 95 %", (of) => range(of.interval && ends(of.interval, digits))],
     ["Rank", (of, idx) => plain(standings[idx]?.rows.get(of.submission)?.rank)],
-    ["Rank, 95 %", (of) => range(of.rank_interval, plain)],
+    ["Rank, 95 %", (of) => range(of.rank_interval && of.rank_interval.map(plain))],
   ];
   const line = ([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), both.map((of, idx) => h("td", {}, value(of, idx))));
   const why = !isSameBoard ? "They stand on different boards or were scored with different data sets, so that their scores can't be compared." : isShown ? null : "What the scores are made of is compared once the round has closed and everything is shown.";

@@ -24,6 +24,36 @@ export const href = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`
 /** A score as boards show it: with as many digits as the data set says. */
 export const score = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits ?? 4));
 
+/** A score moved to the next shown one by `round`, unless it is one. */
+const moved = (value, digits, round) => {
+  const units = value * 10 ** digits;
+  const nearest = Math.round(units);
+  return (Math.abs(units - nearest) < 1e-6 ? nearest : round(units)) / 10 ** digits;
+};
+
+/** The ends of an interval of scores with as many digits, moved outward: what is shown contains the interval. */
+export const ends = ([low, high], digits = 4) => [score(moved(low, digits, Math.floor), digits), score(moved(high, digits, Math.ceil), digits)];
+
+/** A positive number with its first two digits. */
+export const rough = (value) => String(Number(value.toPrecision(2)));
+
+/** A button that does `work` when it is pressed, once at a time; what goes wrong stands beside it. */
+export function working(button, work) {
+  const problem = h("span", { class: "problem", role: "alert" });
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    problem.replaceChildren();
+    try {
+      await work();
+    } catch ({ message }) {
+      problem.replaceChildren(" ", message);
+    } finally {
+      button.disabled = false;
+    }
+  });
+  return [button, problem];
+}
+
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 
 /** Any other number. */

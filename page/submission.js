@@ -3,7 +3,7 @@
 import { Problem, ask, content, picture, save, standing } from "./api.js";
 import { described } from "./archive.js";
 import { curves, scale, strip } from "./charts.js";
-import { boardName, capital, command, crumbs, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
+import { boardName, capital, command, crumbs, ends, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
 import { answers } from "./write.js";
 
 function reason(of) {
@@ -57,7 +57,7 @@ function placed(one, board, digits) {
   if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
   const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
   const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and surely so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
-  const interval = row.interval ? ` Its score is between ${score(row.interval[0], digits)} and ${score(row.interval[1], digits)} with 95 % confidence.` : "";
+  const interval = row.interval ? ` Its score is between ${ends(row.interval, digits).join(" and ")} with 95 % confidence.` : "";
   return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${sure}.${interval}`);
 }
 

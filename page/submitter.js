@@ -1,7 +1,7 @@
 // One submitter's history; of one's own also the files, the first reasons, the ranks and what is left of the limits.
 
 import { ask, standing, whoami } from "./api.js";
-import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide } from "./dom.js";
+import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide, working } from "./dom.js";
 
 const own = (one) => one.private?.key.split("/").at(-1);
 
@@ -76,12 +76,12 @@ async function history(benchmark, name, kinds, isOwn) {
     more.hidden = !next;
   };
   await add(await ask(parts, query));
-  more.addEventListener("click", async () => add(await ask(parts, { ...query, cursor: next })));
+  const further = working(more, async () => add(await ask(parts, { ...query, cursor: next })));
   const labels = isOwn ? ["File", "Received", "Board", "Status", "Score", "Rank"] : ["Received", "Board", "Status", "Score"];
   const look = { Received: isOwn ? "wide-only" : null, Score: "n", Rank: "n" };
   const heads = labels.map((label) => h("th", { scope: "col", class: look[label] }, label));
   if (body.childElementCount === 0) return null;
-  return [wide(`Table of submissions to ${titled(benchmark)}`, h("table", { class: isOwn ? "history own" : "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body)), more];
+  return [wide(`Table of submissions to ${titled(benchmark)}`, h("table", { class: isOwn ? "history own" : "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body)), further];
 }
 
 async function section(benchmark, name, isOwn, heading) {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::layout::Layout;
 use crate::nothing_lost::{key, large_dataset};
 use crate::project::{BENCHMARK, frozen, good};
-use crate::world::{CARETAKER, Sent, World, with_caretaker};
+use crate::world::{CARETAKER, SAMPLE_BUCKET, Sent, World, with_caretaker};
 
 /// Which codes the failed receipts have, and how many each.
 fn failures(receipts: &BTreeMap<dataperf::SubmissionId, dataperf::Receipt>) -> BTreeMap<String, usize> {
@@ -242,6 +242,33 @@ async fn what_is_unfinished_for_too_long_is_given_up() {
     world.sweep().await;
     let receipt = world.only_receipt(&sent).await;
     assert_eq!(receipt.verdict.reasons[0].code, "unfinished");
+}
+
+/// What was uploaded long ago has as much time from when the table knows of it, or it is tried again, as what is uploaded now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_tried_again_after_days_is_not_given_up() {
+    let world = World::with(with_caretaker).await;
+    let table = world.leaderboards();
+    let sent = world.put_into(SAMPLE_BUCKET, &key("ada", 0), good(0)).await; // announced to nobody
+    let received = dataperf::ports::leaderboard::Submission::new(
+        crate::world::board("en-25"),
+        "ada",
+        false,
+        dataperf::Upload {
+            bucket: SAMPLE_BUCKET.into(),
+            key: sent.key.clone(),
+            version: Some(sent.version.clone()),
+            e_tag: None,
+            received_at: Timestamp::from_unix_millis(1),
+        },
+    );
+    dataperf::ports::leaderboard::Leaderboards::receive(&table, &received)
+        .await
+        .unwrap();
+    world.sweep().await;
+    let known = dataperf::ports::leaderboard::Leaderboards::submission(&table, BENCHMARK, &received.id);
+    let receipt = known.await.unwrap().unwrap().receipt.unwrap();
+    assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,9 @@
 //! What a rank is worth: a board is compared after its scores, whatever breaks on the way, and everybody reads the result.
 
-use dataperf::Digest;
 use dataperf::pairs::Pairs;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Board;
+use dataperf::{Digest, Timestamp};
 use dataperf_local::{Config, Moment};
 use serde_json::{Value, json};
 
@@ -321,6 +321,31 @@ async fn a_comparison_killed_at_any_moment() {
         }
     }
     assert!(n_killed >= 6, "comparing makes some requests: {n_killed}");
+}
+
+/// Whoever took a board's mark away and was killed before the result was written has left another one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comparison_that_was_broken_off_is_made_again() {
+    let reading = reading(one_process_a_run).await;
+    let (world, board) = (&reading.world, board("en-25"));
+    world.put(&key("ada", 0), submission(0)).await;
+    world.settle().await;
+    compare(world).await;
+    let table = world.leaderboards();
+    let due = async || table.boards_to_compare(BENCHMARK).await.unwrap();
+    let compared_at = || shown(&reading)["comparison"]["compared_at"].clone();
+    let before = compared_at();
+    let ahead = Timestamp::from_unix_millis(dataperf_aws::now().unix_millis() + 60_000);
+    table.mark_to_compare(&board).await.unwrap();
+    table.take_to_compare(&board, ahead).await.unwrap();
+    compare(world).await;
+    assert_eq!(compared_at(), before, "it is left to whoever took it");
+    let past = Timestamp::from_unix_millis(1);
+    table.take_to_compare(&board, past).await.unwrap();
+    assert_eq!(due().await, std::slice::from_ref(&board));
+    compare(world).await;
+    assert_ne!(compared_at(), before);
+    assert_eq!(due().await, []);
 }
 
 /// A row of an earlier version has no replicates. It takes its place in the ranks of the others, and scoring the board again mends it.

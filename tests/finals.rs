@@ -293,6 +293,35 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
 }
 
 /// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.
+/// What was withdrawn when its round was finished, and is back since, is scored with the final data set too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_back_after_its_round_was_finished_is_finished_too() {
+    let world = World::with(with_caretaker).await;
+    let (_, last) = staged(&world);
+    assert_eq!(publish(&world, &spring(last, "2999-01-01T00:00:00Z")).code, 0);
+    upload_at(&world, "ada", 0, "2026-03-02T00:00:00Z").await;
+    let gone = upload_at(&world, "bo", 1, "2026-03-02T00:00:00Z").await;
+    let withdraw = ["withdraw", BENCHMARK, gone.submission.as_str()];
+    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(publish(&world, &spring(last, "2026-04-01T00:00:00Z")).code, 0);
+    finish(&world).await;
+    let table = world.leaderboards();
+    let of_final = async || {
+        let run = table.run(&board("spring.final")).await.unwrap().unwrap();
+        let rows = table.rows(&board("spring.final")).await.unwrap();
+        let names: Vec<String> = rows.into_iter().map(|row| row.submitter).collect();
+        (run.ended_at.is_some(), names)
+    };
+    assert_eq!(of_final().await, (true, vec!["ada".into()]));
+    assert_eq!(world.command(&[&withdraw[..], &["--undo"]].concat()).code, 0);
+    finish(&world).await;
+    assert_eq!(of_final().await, (true, vec!["ada".into(), "bo".into()]));
+    // what was finished stays so
+    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(world.command(&[&withdraw[..], &["--undo"]].concat()).code, 0);
+    assert_eq!(of_final().await, (true, vec!["ada".into(), "bo".into()]));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
     const N_ROUNDS: usize = 48;

@@ -427,6 +427,26 @@ async fn a_data_set_that_was_in_force_is_no_fresh_one() {
     assert!(ran.code == 2 && ran.stdout.contains("final_in_use"), "{ran:?}");
 }
 
+/// An upload from before whose turn comes late is scored with the retired data set, and takes no place from a later one of its submitter.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_late_takes_no_place_from_what_came_after_it() {
+    let world = World::with(with_caretaker).await;
+    let (_, fresh) = staged(&world);
+    assert_eq!(
+        publish(&world, &spring(&at("2026-03-10T00:00:00Z", fresh))).code,
+        0
+    );
+    let later = upload_at(&world, "ada", 0, "2026-03-12T00:00:00Z").await;
+    assert_eq!(later.verdict.dataset, Some(fresh));
+    for n in [1, 2] {
+        let earlier = upload_at(&world, "ada", n, "2026-03-05T00:00:00Z").await;
+        assert_ne!(earlier.verdict.dataset, Some(fresh));
+    }
+    let rows = world.leaderboards().rows(&board("spring")).await.unwrap();
+    let rows: Vec<_> = rows.into_iter().map(|row| (row.id, row.dataset)).collect();
+    assert_eq!(rows, [(later.submission, Some(fresh))]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_of_submissions_retires_a_data_set() {
     let world = World::with(with_caretaker).await;

@@ -5,8 +5,8 @@ use std::os::fd::{IntoRawFd, RawFd};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Resource;
-use seccompiler::SeccompCmpArgLen::Qword;
-use seccompiler::SeccompCmpOp::MaskedEq;
+use seccompiler::SeccompCmpArgLen::{Dword, Qword};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch};
 
 use crate::sandbox;
@@ -82,6 +82,26 @@ const REFUSED: &[i64] = &[
     libc::SYS_clock_adjtime,
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
+    // by these a run could tell another one of the same machine something: both see the files of `/usr`
+    libc::SYS_flock,
+    libc::SYS_inotify_init,
+    libc::SYS_inotify_init1,
+    libc::SYS_fanotify_init,
+    libc::SYS_mincore,
+    libc::SYS_sysinfo,
+];
+
+/// What `fcntl` does not do: locks, leases and notices, which files of `/usr` would carry to other runs.
+const REFUSED_OF_FCNTL: &[libc::c_int] = &[
+    libc::F_GETLK,
+    libc::F_SETLK,
+    libc::F_SETLKW,
+    libc::F_OFD_GETLK,
+    libc::F_OFD_SETLK,
+    libc::F_OFD_SETLKW,
+    libc::F_GETLEASE,
+    libc::F_SETLEASE,
+    libc::F_NOTIFY,
 ];
 
 /// The filter of system calls, as bubblewrap reads it: instructions of 8 bytes. What is refused is said not to exist.
@@ -92,6 +112,11 @@ pub(crate) fn filter() -> Result<Vec<u8>, String> {
         // a new process, and no thread
         let no_thread = SeccompCondition::new(0, Qword, MaskedEq(libc::CLONE_THREAD as u64), 0)?;
         rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![no_thread])?]);
+        let of_fcntl = REFUSED_OF_FCNTL.iter().map(|&command| {
+            let is_command = SeccompCondition::new(1, Dword, Eq, command as u64)?;
+            SeccompRule::new(vec![is_command])
+        });
+        rules.insert(libc::SYS_fcntl, of_fcntl.collect::<Result<_, _>>()?);
         let again: Vec<_> = rules
             .iter()
             .map(|(call, rules)| (call + X32, rules.clone()))

@@ -6,8 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use hyper_util::service::TowerToHyperService;
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -26,7 +30,7 @@ use crate::on_failure::OnFailureRecord;
 use crate::private;
 use crate::queue::Queue;
 use crate::schedule::scheduled_event;
-use crate::serve::{Port, Ports, serve};
+use crate::serve::{Bounds, Port, Ports, serve};
 use crate::status::{Snapshot, Status};
 use crate::throttle::Throttling;
 
@@ -103,6 +107,7 @@ impl LocalCloud {
         let mut servers = vec![
             tokio::spawn(serve(
                 ports.s3.listener,
+                Bounds::OPEN,
                 Admission::s3(ports.s3.hosts, page),
                 Gate::new(&faults, Service::S3, crate::s3::service(store, &callers)),
                 stop_servers.clone(),
@@ -219,27 +224,41 @@ impl LocalCloud {
         self.inner.throttling.n_throttled()
     }
 
-    /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was
-    /// such a port that served nothing yet.
+    /// Serves `page` on the web page's port, and as `/metrics.json` the version, to whoever sends the organizer's secret
+    /// (`Authorization: Bearer SECRET`) the counters and the functions' metrics instead; whether there was such a port that served
+    /// nothing yet.
     pub fn serve_page(&self, page: Router) -> bool {
         let Some(port) = locked(&self.inner.http).take() else {
             return false;
         };
         let cloud = self.clone();
-        let metrics = move || async move {
-            match cloud.snapshot().await {
-                Ok(snapshot) => Ok(axum::Json(snapshot)),
-                Err(error) => Err((http::StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
-            }
-        };
+        let metrics = move |headers: HeaderMap| async move { cloud.metrics(&headers).await };
         let server = serve(
             port.listener,
+            Bounds::OPEN,
             Admission::page(port.hosts),
             TowerToHyperService::new(page.route("/metrics.json", axum::routing::get(metrics))),
             self.inner.stop_servers.clone(),
         );
         locked(&self.inner.servers).push(tokio::spawn(server));
         true
+    }
+
+    /// What a request is told as `/metrics.json`. How long functions work and how much they read tells of data that is hidden and of
+    /// others' submissions, and that one works at all tells when; so nothing of it is for everybody.
+    async fn metrics(&self, headers: &HeaderMap) -> Response {
+        let Some(sent) = headers.get(AUTHORIZATION) else {
+            return axum::Json(json!({ "version": env!("CARGO_PKG_VERSION") })).into_response();
+        };
+        if !is_bearer(sent, &self.inner.organizer.secret) {
+            let message = "the metrics are the organizer's: send `Authorization: Bearer SECRET` with the secret of the key that the cloud was started with";
+            let scheme = [(WWW_AUTHENTICATE, "Bearer")];
+            return (StatusCode::UNAUTHORIZED, scheme, message).into_response();
+        }
+        match self.snapshot().await {
+            Ok(snapshot) => axum::Json(snapshot).into_response(),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        }
     }
 
     /// A service that answers HTTP requests with a function, as API Gateway does. The function is no trigger's and
@@ -336,6 +355,13 @@ impl LocalCloud {
     }
 }
 
+/// Whether `Bearer` and `secret` were sent. Digests are compared, so that the time that it takes tells nothing of the secret.
+fn is_bearer(sent: &HeaderValue, secret: &str) -> bool {
+    let sent = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
+    sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .is_some_and(|(_, sent)| Sha256::digest(sent.trim()) == Sha256::digest(secret))
+}
+
 /// Serves services of others; their addresses by their names. No storm of the cloud's reaches them: they are others'.
 fn spawn_outside(
     others: impl Iterator<Item = ((&'static str, Port), OutsideService)>,
@@ -364,11 +390,12 @@ fn spawn(
     match service {
         Some(service) => tokio::spawn(serve(
             listener,
+            Bounds::OPEN,
             admission,
             Gate::new(faults, service, router),
             stop,
         )),
-        None => tokio::spawn(serve(listener, admission, router, stop)),
+        None => tokio::spawn(serve(listener, Bounds::OPEN, admission, router, stop)),
     }
 }
 

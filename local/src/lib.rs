@@ -76,6 +76,7 @@ pub use exposure::Shortage;
 #[cfg(feature = "faults")]
 pub use faults::{Faults, Moment};
 pub use on_failure::OnFailureRecord;
+pub use s3::MAX_FORM_FILE_BYTES;
 pub use status::{FunctionSnapshot, Metric, Snapshot, Times};
 #[cfg(feature = "faults")]
 pub use storm::Storm;

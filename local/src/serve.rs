@@ -8,8 +8,9 @@ use http::header::{CONNECTION, EXPECT};
 use http::{HeaderValue, Request, Response};
 use http_body_util::{Either, Full};
 use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,30 @@ use crate::error::StartError;
 
 /// How long open requests may take to end once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// What a port takes of those who connect to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The most connections that are open at once; those above wait to be accepted.
+    pub(crate) n_connections: usize,
+    /// How long the head of a request may take to come, from the moment that the connection can take it: so long may a connection be
+    /// idle too.
+    pub(crate) head: Option<Duration>,
+}
+
+impl Bounds {
+    /// Of ports that anybody on the machine can find. Clients keep idle connections for up to 90 s and end them themselves, so that no
+    /// request meets a connection that is being closed.
+    pub(crate) const OPEN: Self = Self {
+        n_connections: 1000,
+        head: Some(Duration::from_secs(100)),
+    };
+    /// Of a port that one process asks for its work: its connection is idle for as long as it works.
+    pub(crate) const OF_A_PROCESS: Self = Self {
+        n_connections: 1000,
+        head: None,
+    };
+}
 
 /// A port that listens, its URL, and the names it is reached by.
 pub(crate) struct Port {
@@ -135,10 +160,11 @@ fn endpoint(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-/// Serves what `admission` lets in on every connection until `stop`; then lets open requests end, for a while, and closes the
-/// rest.
+/// Serves what `admission` lets in on every connection within `bounds` until `stop`; then lets open requests end, for a while, and
+/// closes the rest.
 pub(crate) async fn serve<S, B>(
     listener: TcpListener,
+    bounds: Bounds,
     admission: Admission,
     service: S,
     stop: CancellationToken,
@@ -153,7 +179,7 @@ pub(crate) async fn serve<S, B>(
     loop {
         let stream = tokio::select! {
             () = stop.cancelled() => break,
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < bounds.n_connections => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // out of file descriptors, for one: wait until some are closed
@@ -182,8 +208,10 @@ pub(crate) async fn serve<S, B>(
         });
         let service = closing_after_expectations(service);
         connections.spawn(async move {
-            let connection =
-                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(bounds.head)
+                .serve_connection(TokioIo::new(stream), service);
             tokio::pin!(connection);
             let ended = tokio::select! {
                 ended = connection.as_mut() => ended,
@@ -229,4 +257,80 @@ where
             Ok(answer)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    /// How long a test waits before it fails.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// A server that answers everything, within `bounds`; its address.
+    async fn start(bounds: Bounds) -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let admission = Admission::programs(Hosts::new(address, &[]));
+        let service = service_fn(|_: Request<Incoming>| async {
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"served"))))
+        });
+        tokio::spawn(serve(
+            listener,
+            bounds,
+            admission,
+            service,
+            CancellationToken::new(),
+        ));
+        address
+    }
+
+    /// A connection on which `head` was sent.
+    async fn connect(address: SocketAddr, head: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    }
+
+    fn request(address: SocketAddr) -> String {
+        format!("GET / HTTP/1.1\r\nhost: {address}\r\n\r\n")
+    }
+
+    #[tokio::test]
+    async fn half_a_head_holds_no_connection_for_ever() {
+        let bounds = Bounds {
+            head: Some(Duration::from_millis(20)),
+            ..Bounds::OPEN
+        };
+        let address = start(bounds).await;
+        let mut slow = connect(address, "GET / HTTP/1.1\r\nhost: 127").await;
+        let mut answer = Vec::new();
+        let closed = tokio::time::timeout(PATIENCE, slow.read_to_end(&mut answer)).await;
+        assert!(closed.is_ok(), "the server closes it");
+        assert!(!answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+    }
+
+    #[tokio::test]
+    async fn connections_above_the_bound_are_served_once_others_have_ended() {
+        let bounds = Bounds {
+            n_connections: 1,
+            ..Bounds::OPEN
+        };
+        let address = start(bounds).await;
+        let mut first = connect(address, &request(address)).await;
+        let mut byte = [0];
+        let answered = tokio::time::timeout(PATIENCE, first.read_exact(&mut byte)).await;
+        answered.unwrap().unwrap();
+        let mut second = connect(address, &request(address)).await;
+        // a slow machine can't answer it either: what is waited for here never comes
+        let early = tokio::time::timeout(Duration::from_millis(100), second.read_exact(&mut byte)).await;
+        assert!(early.is_err(), "the first is still open");
+        drop(first);
+        let answered = tokio::time::timeout(PATIENCE, second.read_exact(&mut byte)).await;
+        answered.unwrap().unwrap();
+    }
 }

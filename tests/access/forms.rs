@@ -3,6 +3,8 @@
 use std::process::Command;
 
 use dataperf::ports::leaderboard::Leaderboards;
+use dataperf_hosted::HOSTED;
+use dataperf_local::MAX_FORM_FILE_BYTES;
 
 use super::as_deployed;
 use crate::project::{BENCHMARK, good};
@@ -25,6 +27,12 @@ fn send_form(command: &str, file: &std::path::Path, from: &str, to: &str) -> Str
     let output =
         tokio::task::block_in_place(|| Command::new("bash").args(["-c", &command]).output().unwrap());
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_local_cloud_takes_forms_as_large_as_the_largest_upload() {
+    let largest = HOSTED.iter().map(|hosted| hosted.max_artifact_bytes).max();
+    assert_eq!(largest, Some(MAX_FORM_FILE_BYTES));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -145,7 +145,8 @@ def tell(receipts: dict[str, dict], cloud: dict, about: dict) -> None:
     waited = sorted(instant(receipt["finished_at"]) - instant(receipt["received_at"]) for receipt in receipts.values())
     last = max(instant(receipt["finished_at"]) for receipt in receipts.values())
     first = min(instant(receipt["received_at"]) for receipt in receipts.values())
-    with urllib.request.urlopen(cloud["page"] + "/metrics.json") as answer:
+    metrics = urllib.request.Request(cloud["page"] + "/metrics.json", headers={"Authorization": f"Bearer {cloud['secret_key']}"})
+    with urllib.request.urlopen(metrics) as answer:
         function = json.load(answer)["functions"]["speech-selection"]
     print(
         json.dumps(

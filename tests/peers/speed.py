@@ -104,8 +104,10 @@ def cloud(program: Program, root: Path, scratch: Path) -> None:
         here = ["--s3-endpoint", addresses["s3"], "--dynamodb-endpoint", addresses["dynamodb"]]
         timed(program.path, "dataset", "publish", frozen, *here)
 
+        metrics = urllib.request.Request(addresses["page"] + "/metrics.json", headers={"Authorization": f"Bearer {addresses['secret_key']}"})
+
         def function() -> dict:
-            with urllib.request.urlopen(addresses["page"] + "/metrics.json") as answer:
+            with urllib.request.urlopen(metrics) as answer:
                 return json.load(answer)["functions"].get(program.benchmark, {"warm": {"n": 0, "total_ms": 0}})
 
         def submit(submitter: str, artifact: Path) -> None:

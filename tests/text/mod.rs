@@ -1,5 +1,6 @@
 //! Adversarial Text, end to end: its real functions with the rights they are deployed with, on the cloud on one machine.
 
+mod allowances;
 mod attackers;
 mod judging;
 mod people;

@@ -54,18 +54,22 @@ async fn what_was_written_before_does_not_count() {
     text.submit("ada", "one", &[fooling(1)]).await;
     let mut again = fooling(1);
     again["text"] = json!(again["text"].as_str().unwrap().to_uppercase());
-    let receipt = text.submit("bo", "one", &[again, fooling(2), fooling(2)]).await;
+    let twins: Vec<_> = [2, 2, 3, 3, 4, 4].map(fooling).into();
+    let receipt = text.submit("bo", "one", &[vec![again], twins].concat()).await;
     let lines = &receipt.verdict.lines;
     assert_eq!(
         lines[0].details["duplicate"],
         json!({ "how": "exact", "whose": "another's", "example": null })
     );
-    let n_own = [1, 2]
-        .into_iter()
-        .filter(|&n| lines[n].details.contains_key("duplicate"))
-        .count();
-    assert_eq!(n_own, 1, "of two in one file one is the first");
-    assert_eq!(text.counts("bo").await, [1, 1, 1, 0, 0, 0, 2]);
+    for (first, second) in [(1, 2), (3, 4), (5, 6)] {
+        assert!(!lines[first].details.contains_key("duplicate"), "{first}");
+        let id = example(&lines[first]);
+        assert_eq!(
+            lines[second].details["duplicate"],
+            json!({ "how": "exact", "whose": "own", "example": id })
+        );
+    }
+    assert_eq!(text.counts("bo").await, [3, 3, 3, 0, 0, 0, 4]);
     assert_eq!(text.counts("ada").await, [1, 1, 1, 0, 0, 0, 0]);
 }
 

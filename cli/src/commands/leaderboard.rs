@@ -514,11 +514,7 @@ fn table_of(shown: &Shown) -> comfy_table::Table {
 /// A board as a table, with what is said of it.
 pub(crate) fn print(shown: &Shown) {
     let Shown {
-        board,
-        dataset,
-        top,
-        digits,
-        ..
+        board, dataset, top, ..
     } = shown;
     let mark = if board.is_final() {
         " (on the final data set)"
@@ -543,7 +539,7 @@ pub(crate) fn print(shown: &Shown) {
         println!("{}", shaken(report));
     }
     if let Some(comparison) = &shown.comparison {
-        println!("{}", in_words(&comparison.summary, *digits));
+        println!("{}", in_words(&comparison.summary));
         let leads = top.iter().find(|ranked| ranked.shown_rank() == Some(1));
         let leads = leads.and_then(|leads| shown.line(leads));
         if leads.is_some_and(|line| line.is_above_baselines == Some(false)) {

@@ -1,15 +1,18 @@
 //! What the handlers share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::HeaderMap;
 use dataperf::Digest;
+use dataperf::finishing::FinalReport;
+use dataperf::ports::leaderboard::Board;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
 use dataperf_http::s3_as_reached;
 
 use crate::catalogue::Described;
 use crate::cursor::Seal;
+use crate::routes::OneContext;
 
 /// What is kept between invocations; clones share it.
 #[derive(Clone)]
@@ -20,15 +23,53 @@ struct Inner {
     submissions: String,
     seal: Seal,
     /// Descriptions of data sets, which are immutable, by digest.
-    described: Mutex<Vec<(Digest, Arc<Described>)>>,
+    described: Kept<Digest, Described>,
+    /// Reports on final boards that are finished, by board.
+    finished: Kept<Board, FinalReport>,
+    /// The contexts of data sets, which are large, by digest.
+    contexts: Kept<Digest, Vec<OneContext>>,
     /// Data sets that have a participants' kit, which is there for good.
     kits: Mutex<BTreeSet<Digest>>,
     /// Where S3 is, on one machine.
     local_s3: Option<String>,
 }
 
-/// More data sets than are in force at once; the oldest goes first.
+/// More data sets than are in force at once.
 const MAX_DESCRIBED: usize = 256;
+/// Boards that are looked at after one another; a report has two numbers for each submission.
+const MAX_FINISHED: usize = 16;
+/// The contexts of one data set have up to 64 MiB.
+const MAX_CONTEXTS: usize = 1;
+
+/// Immutable things that were read last, at most so many; the oldest goes first.
+pub(crate) struct Kept<K, V> {
+    most: usize,
+    all: Mutex<VecDeque<(K, Arc<V>)>>,
+}
+
+impl<K: PartialEq, V> Kept<K, V> {
+    fn at_most(most: usize) -> Self {
+        Self {
+            most,
+            all: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().find(|(of, _)| of == key);
+        found.map(|(_, value)| value.clone())
+    }
+
+    pub(crate) fn keep(&self, key: K, value: Arc<V>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(of, _)| *of != key);
+        if all.len() >= self.most {
+            all.pop_front();
+        }
+        all.push_back((key, value));
+    }
+}
 
 impl App {
     pub(crate) fn from_environment() -> Result<Self, lambda_http::Error> {
@@ -40,7 +81,9 @@ impl App {
             resources: Resources::from_environment()?,
             submissions,
             seal: Seal::new(&variable("DATAPERF_CURSOR_KEY")?)?,
-            described: Mutex::default(),
+            described: Kept::at_most(MAX_DESCRIBED),
+            finished: Kept::at_most(MAX_FINISHED),
+            contexts: Kept::at_most(MAX_CONTEXTS),
             kits: Mutex::default(),
             local_s3: variable("AWS_ENDPOINT_URL_S3").ok(),
         })))
@@ -89,17 +132,15 @@ impl App {
         kits.insert(dataset);
     }
 
-    pub(crate) fn described(&self, digest: Digest) -> Option<Arc<Described>> {
-        let kept = self.0.described.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|(of, _)| *of == digest);
-        found.map(|(_, described)| described.clone())
+    pub(crate) fn described(&self) -> &Kept<Digest, Described> {
+        &self.0.described
     }
 
-    pub(crate) fn keep(&self, digest: Digest, described: Arc<Described>) {
-        let mut kept = self.0.described.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == MAX_DESCRIBED {
-            kept.remove(0);
-        }
-        kept.push((digest, described));
+    pub(crate) fn finished(&self) -> &Kept<Board, FinalReport> {
+        &self.0.finished
+    }
+
+    pub(crate) fn contexts(&self) -> &Kept<Digest, Vec<OneContext>> {
+        &self.0.contexts
     }
 }

@@ -209,12 +209,12 @@ pub(crate) async fn parameters(
 }
 
 async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc<Described>, DatasetError> {
-    if let Some(described) = app.described(dataset) {
+    if let Some(described) = app.described().get(&dataset) {
         return Ok(described);
     }
     let manifest = published_manifest(&app.datasets().await, facts.id, dataset).await?;
     let described = Arc::new(description(facts, dataset, &manifest)?);
-    app.keep(dataset, described.clone());
+    app.described().keep(dataset, described.clone());
     Ok(described)
 }
 

@@ -36,7 +36,13 @@ impl Guard {
     pub(crate) fn table(&self, parts: &Parts, body: &[u8]) -> Result<(), Refused> {
         let (access_key, rights) = self.caller(parts, body, "dynamodb")?;
         if let Rights::These(_) = rights {
-            for wanted in table::wanted(parts, body, self.callers.partition_keys()) {
+            let wanted = table::wanted(parts, body, self.callers.partition_keys());
+            let wanted = wanted.map_err(|message| Refused {
+                status: StatusCode::BAD_REQUEST,
+                code: "ValidationException",
+                message,
+            })?;
+            for wanted in wanted {
                 check(&access_key, &rights, &wanted.request())?;
             }
         }

@@ -22,7 +22,7 @@ use crate::access::{Admission, Hosts};
 use crate::database::locked;
 use crate::ids;
 use crate::queue::FunctionError;
-use crate::serve::serve;
+use crate::serve::{Bounds, serve};
 
 /// The largest answer of a function, as in AWS.
 const MAX_RESPONSE_BYTES: usize = 6 << 20;
@@ -81,7 +81,13 @@ impl RuntimeApi {
         let api = Router::new().nest(&format!("/{secret}"), router(Arc::clone(&shared)));
         let service = hyper_util::service::TowerToHyperService::new(api);
         let admission = Admission::programs(Hosts::new(address, &[]));
-        let server = tokio::spawn(serve(listener, admission, service, CancellationToken::new()));
+        let server = tokio::spawn(serve(
+            listener,
+            Bounds::OF_A_PROCESS,
+            admission,
+            service,
+            CancellationToken::new(),
+        ));
         Ok(Self {
             url: format!("http://{address}/{secret}"),
             shared,

@@ -4,6 +4,7 @@ mod bodies;
 mod changes;
 mod copies;
 mod failure;
+mod forms;
 mod headers;
 mod index;
 mod list;
@@ -20,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use s3s::config::{S3Config, StaticConfigProvider};
-use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s::service::S3ServiceBuilder;
 
 use crate::access::{Access, Callers, Keys};
 use crate::config::Bucket;
@@ -29,21 +30,20 @@ use crate::error::{DatabaseError, StartError};
 use crate::queue::Queue;
 
 use self::bodies::Bodies;
+use self::forms::Forms;
+pub use self::forms::MAX_FORM_FILE_BYTES;
 use self::index::Versioning;
 pub(crate) use self::store::Store;
 
-/// The largest file that a browser form may send: `s3s` holds it in memory.
-const POST_FORM_MAX_BYTES: u64 = 512 << 20;
-
 /// The S3 service on what `data_dir` holds.
-pub(crate) fn service(store: Store, callers: &Arc<Callers>) -> S3Service {
+pub(crate) fn service(store: Store, callers: &Arc<Callers>) -> Forms {
     let mut config = S3Config::default();
-    config.post_object_max_file_size = POST_FORM_MAX_BYTES;
+    forms::bound(&mut config);
     let mut builder = S3ServiceBuilder::new(store);
     builder.set_auth(Keys(Arc::clone(callers)));
     builder.set_access(Access(Arc::clone(callers)));
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-    builder.build()
+    Forms::new(builder.build())
 }
 
 /// Opens the storage: clears up what a crash left over, and makes the buckets that are missing.

@@ -3,8 +3,9 @@
 use axum::Router;
 use axum::routing::get;
 use dataperf_local::LocalCloud;
+use serde_json::Value;
 
-use crate::common::config_with_echo;
+use crate::common::{PATIENCE, config_with_echo, put, s3};
 use crate::wire::{FOREIGN_ORIGIN, Request, authority, rebound};
 use crate::{assert_closed_to_browsers, start};
 
@@ -28,6 +29,29 @@ async fn the_page_is_its_own_and_programs_only() {
     let rebound = rebound(endpoint);
     let same_elsewhere = Request::new("GET", "/").with("origin", &format!("http://{rebound}"));
     assert_eq!(same_elsewhere.send_as(endpoint, &rebound).await.status, 403);
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_functions_are_the_organizers() {
+    let (_dir, cloud) = start().await;
+    let endpoint = cloud.http_endpoint().unwrap();
+    put(&s3(&cloud), "submissions", "echo/a.json", "{}").await;
+    cloud.wait_idle(PATIENCE).await.unwrap();
+    let request = Request::new("GET", "/metrics.json");
+    let answer = request.send(endpoint).await;
+    let told: Value = serde_json::from_str(&answer.body).unwrap();
+    let names: Vec<&str> = told.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!((answer.status, names), (200, vec!["version"]), "{answer:?}");
+    for wrong in ["Bearer guessed", "Bearer", "Basic local", "local"] {
+        let answer = request.clone().with("authorization", wrong).send(endpoint).await;
+        assert_eq!(answer.status, 401, "{wrong}: {answer:?}");
+        assert!(!answer.body.contains("functions"), "{wrong}: {answer:?}");
+    }
+    let answer = request.with("authorization", "Bearer local").send(endpoint).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let told: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(told["functions"]["echo"]["n_succeeded"], 1, "{told}");
     cloud.shutdown().await;
 }
 

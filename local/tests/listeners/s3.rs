@@ -1,6 +1,8 @@
 //! S3: signed requests, addresses that carry their signature, and forms.
 
-use crate::common::{get, put, s3};
+use dataperf_local::MAX_FORM_FILE_BYTES;
+
+use crate::common::{PATIENCE, get, put, s3};
 use crate::wire::{FOREIGN_ORIGIN, FormSignature, PUBLIC, Request, authority, form, presigned, rebound};
 use crate::{assert_closed_to_browsers, start};
 
@@ -83,6 +85,46 @@ async fn forms_are_taken_with_a_valid_signature_only() {
         assert_eq!(answer.status, 204, "{signature:?}: {answer:?}");
     }
     assert_eq!(keys(&cloud).await, ["plain/2", "plain/4"]);
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_brings_as_much_as_the_largest_upload_and_no_more() {
+    let (_dir, cloud) = start().await;
+    let endpoint = cloud.s3_endpoint();
+    let most = usize::try_from(MAX_FORM_FILE_BYTES).unwrap();
+    let (largest, larger) = ("x".repeat(most), "x".repeat(most + 1));
+    for signature in [FormSignature::Nothing, FormSignature::Of(PUBLIC)] {
+        let answer = form("plain/larger", &larger, signature).send(endpoint).await;
+        assert_eq!(answer.status, 400, "{signature:?}: {answer:?}");
+        assert!(answer.body.contains("EntityTooLarge"), "{answer:?}");
+    }
+    let fields = "x".repeat((1 << 20) + 1);
+    let answer = form(&fields, "{}", FormSignature::Nothing).send(endpoint).await;
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert!(keys(&cloud).await.is_empty());
+    let answer = form("plain/largest", &largest, FormSignature::Of(PUBLIC))
+        .send(endpoint)
+        .await;
+    assert_eq!(answer.status, 204, "{answer:?}");
+    assert_eq!(keys(&cloud).await, ["plain/largest"]);
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_that_never_come_to_their_end_make_room_for_others() {
+    let (_dir, cloud) = start().await;
+    let endpoint = cloud.s3_endpoint();
+    let endless = form("plain/endless", &"x".repeat(1000), FormSignature::Nothing);
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        open.push(endless.send_half(endpoint).await); // more than are read at once
+    }
+    drop(open);
+    let whole = form("plain/whole", "{}", FormSignature::Of(PUBLIC));
+    let answer = tokio::time::timeout(PATIENCE, whole.send(endpoint)).await;
+    assert_eq!(answer.unwrap().status, 204);
+    assert_eq!(keys(&cloud).await, ["plain/whole"]);
     cloud.shutdown().await;
 }
 

@@ -1,9 +1,10 @@
 //! The table.
 
+use dataperf_local::{AccessKey, Identity, LocalCloud, Policy};
 use serde_json::json;
 
-use crate::common::dynamodb;
-use crate::wire::{Request, authority};
+use crate::common::{config, dynamodb};
+use crate::wire::{PUBLIC, Request, authority};
 use crate::{assert_closed_to_browsers, start};
 
 fn operation(name: &str, body: &serde_json::Value) -> Request {
@@ -42,6 +43,64 @@ async fn the_table_is_open_to_signed_requests_of_programs_only() {
     assert_eq!(answer.status, 200, "{answer:?}");
     assert!(!answer.is_readable_elsewhere());
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    cloud.shutdown().await;
+}
+
+/// The key that requests are signed with is of somebody who has one partition and may see what there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decoy_opens_no_other_partition() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.organizer = AccessKey {
+        id: "organizer".into(),
+        secret: "organizer".into(),
+    };
+    let policy = json!({"Statement": [
+        {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*",
+            "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "own"}}},
+        {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*"},
+    ]});
+    config.identities = vec![Identity {
+        access_key: PUBLIC.into(),
+        secret: PUBLIC.into(),
+        policy: Policy::parse(&policy.to_string()).unwrap(),
+    }];
+    let cloud = LocalCloud::start(config).await.unwrap();
+    let endpoint = cloud.dynamodb_endpoint();
+    let own = json!({"pk": {"S": "own"}, "sk": {"S": "1"}});
+    let others = json!({"pk": {"S": "others"}, "sk": {"S": "1"}});
+    let query = |partition: &str| {
+        json!({"TableName": "dataperf", "KeyConditionExpression": "pk = :p",
+            "ExpressionAttributeValues": {":p": {"S": partition}}})
+    };
+    let mut decoy = query("others");
+    decoy["Key"] = own.clone();
+    let put = json!({"TableName": "dataperf", "Item": others});
+    for (name, body, status) in [
+        ("PutItem", json!({"TableName": "dataperf", "Item": own}), 200),
+        ("Query", query("own"), 200),
+        ("PutItem", put.clone(), 400),
+        ("Query", query("others"), 400),
+        (
+            "PutItem",
+            json!({"TableName": "dataperf", "Key": own, "Item": others}),
+            400,
+        ),
+        ("Query", decoy, 400),
+        (
+            "DeleteItem",
+            json!({"TableName": "dataperf", "Item": own, "Key": others}),
+            400,
+        ),
+        ("TransactWriteItems", json!({"TransactItems": [[put]]}), 400),
+        ("TransactWriteItems", json!([[{"Put": put}]]), 400),
+    ] {
+        let request = operation(name, &body).signed("dynamodb", authority(endpoint));
+        let answer = request.send(endpoint).await;
+        assert_eq!(answer.status, status, "{name} {body}: {answer:?}");
+    }
+    let scan = dynamodb(&cloud).scan().table_name("dataperf").send().await;
+    assert_eq!(scan.unwrap().count(), 1);
     cloud.shutdown().await;
 }
 

@@ -133,7 +133,8 @@ pub async fn decide<C: Collection>(
     }
 }
 
-/// Has the items of an upload count before they are decided, once; the step that follows, or followed. They are of one group.
+/// Has the items of an upload count before they are decided, each once; the step that follows, or followed. They are of one group. A
+/// second run of the upload may bring more of them than the first.
 ///
 /// # Errors
 /// [`PortError`].
@@ -155,15 +156,7 @@ pub async fn count_submitted<C: Collection>(
     let mark = Key::new(standing_partition(first), format!("counted#{submission}"));
     let mut retry = Retry::of(what.clone());
     loop {
-        if let Some(item) = table.item(mark.clone()).await? {
-            let edition = Reader { item: &item }.number("edition")?;
-            return match edition {
-                Some(edition) => step(table, first, edition).await,
-                None => Err(malformed(
-                    "what was counted of its upload has no `edition`".into(),
-                )),
-            };
-        }
+        let counted = table.item(mark.clone()).await?;
         let stands = standings.of(table, first).await?;
         let fresh = items
             .iter()
@@ -171,6 +164,12 @@ pub async fn count_submitted<C: Collection>(
         let changed: Changes<C> = fresh
             .filter_map(|item| Some((item.id.clone(), Some(C::state(item, None)?))))
             .collect();
+        if let Some(item) = counted.filter(|_| changed.is_empty()) {
+            let edition = Reader { item: &item }.number("edition")?;
+            let edition =
+                edition.ok_or_else(|| malformed("what was counted of its upload has no `edition`".into()))?;
+            return step(table, first, edition).await;
+        }
         let disqualified = read_disqualified(table, C::SPACE).await?;
         let version = C::version(table, &first.round, &rules.configuration).await?;
         let mut next = first_of(first, stands, rules.dataset)?;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collection::Collection;
 use crate::json::{as_json, parsed};
+use crate::reservation::SUBMISSION;
 
 const ITEM: Step = Step::Named("item");
 const INDEX: Step = Step::Named("index");
@@ -76,7 +77,7 @@ pub struct Score {
 }
 
 impl<C: Collection> Collected<C> {
-    /// Time, then id.
+    /// Time, then id: where it is listed. Of two texts of the same time the upload and its line say which is earlier.
     pub fn place(&self) -> String {
         format!("{}#{}", self.received_at, self.id)
     }
@@ -117,6 +118,8 @@ pub async fn index<C: Collection>(
         indexed.insert("schema".into(), count(SCHEMA.into()));
         indexed.insert(C::SPACE.item.into(), text(item.id.to_string()));
         indexed.insert("submitter".into(), text(&item.submitter));
+        indexed.insert(SUBMISSION.into(), text(item.submission.as_str()));
+        indexed.insert("line".into(), count(item.line));
         indexed.insert(C::SPACE.text.into(), text(C::text(&item.said)));
         (INDEX, table.put(indexed, None))
     };
@@ -152,7 +155,11 @@ pub async fn duplicate<C: Collection>(
     for found in try_join_all(queries).await?.concat() {
         let reader = Reader { item: &found };
         let at = reader.text("sk")?;
-        if at < place.as_str() && reader.text(C::SPACE.item)? != id {
+        let is_earlier = match line_of_upload(&reader, item.received_at)? {
+            Some((submission, line)) => (submission, line) < (item.submission.as_str(), item.line),
+            None => at < place.as_str(),
+        };
+        if is_earlier && reader.text(C::SPACE.item)? != id {
             let found = Earlier {
                 item: reader.parsed(C::SPACE.item)?,
                 text: C::comparable(reader.text(C::SPACE.text)?, version),
@@ -163,6 +170,19 @@ pub async fn duplicate<C: Collection>(
     }
     let earlier: Vec<Earlier<C::Id>> = earlier.into_values().collect();
     Ok(C::repeated(&item.said, &earlier, from, version))
+}
+
+/// The upload and the line of a text that came at the very same time; `None` for another time, and where an earlier version, which did
+/// not note them, has filed it.
+fn line_of_upload<'a>(
+    reader: &'a Reader<'_>,
+    received_at: Timestamp,
+) -> Result<Option<(&'a str, u64)>, PortError> {
+    let is_same_time = reader.text("sk")?.starts_with(&format!("{received_at}#"));
+    match reader.number("line")? {
+        Some(line) if is_same_time => Ok(Some((reader.text(SUBMISSION)?, line))),
+        _ => Ok(None),
+    }
 }
 
 /// What came of filing an item.
@@ -181,6 +201,7 @@ pub enum Filed<C: Collection> {
 pub async fn file<C: Collection>(table: &Table, item: &Collected<C>) -> Result<Filed<C>, PortError> {
     let mut own = Key::new(C::SPACE.own_partition(&item.submitter), item.place()).item();
     own.insert("schema".into(), count(SCHEMA.into()));
+    own.insert(SUBMISSION.into(), text(item.submission.as_str()));
     own.insert(C::SPACE.item.into(), text(item.id.to_string()));
     let queued = C::is_judged(item).then(|| queued(item)).transpose()?;
     let written = written(item)?;

@@ -39,5 +39,5 @@ pub use scores::{publish, publish_again, step_of_a_score};
 pub use secrets::Secrets;
 pub use space::Space;
 pub use standings::{Standings, Stands};
-pub use verdicts::{Given, Named, give, rule, verdicts_on};
+pub use verdicts::{Given, Named, give, is_given, rule, verdicts_on};
 pub use versions::version_of;

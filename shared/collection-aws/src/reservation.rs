@@ -1,15 +1,22 @@
-//! A file's lines in a daily count: taken for all of them at once before any work, kept beside the upload, given back when the platform
-//! fails. However often the file is delivered, it has what it was given the first time.
+//! A file's lines in a daily count: taken for all of them at once before any work and kept beside the upload. What has come to nothing is
+//! given back, when the file ends and when it is given up. However often the file is delivered, it has what it was given the first
+//! time, until something is given back: whoever tries it again takes that anew.
 
 use dataperf::ports::PortError;
 use dataperf::{SubmissionId, Timestamp};
 use dataperf_aws::{
-    Cancelled, Change, Condition, Item, Key, N_TAKEN, Reader, Retry, SCHEMA, Step, Table, count, text,
+    Cancelled, Change, Condition, Item, Key, N_TAKEN, Partition, Reader, Retry, SCHEMA, Step, Table, count,
+    text,
 };
 
 /// The sort key of the mark of what a file has taken.
 pub(crate) const LINES: &str = "lines";
+/// How many of them it has given back.
 const N_UNUSED: &str = "n_unused";
+/// Where the table lists what has come of it.
+const LISTED: &str = "listed";
+/// The attribute of what is listed that says which file it came of.
+pub(crate) const SUBMISSION: &str = "submission";
 const COUNT: Step = Step::Named("count");
 const MARK: Step = Step::Named("mark");
 
@@ -23,7 +30,7 @@ pub struct Reservation<'a> {
 }
 
 /// Whose count a file's lines come from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Reserving<'a> {
     /// What is counted, such as `examples`.
     pub what: &'a str,
@@ -35,15 +42,50 @@ pub struct Reserving<'a> {
     pub at: Timestamp,
     /// How many a day there are.
     pub limit: u64,
+    /// The partition where the table lists what has come of lines, each with its `submission`.
+    pub listed: String,
 }
 
 /// What a file has of a day's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
-    /// How many of its lines.
+    /// How many of its lines, with those of which something has come in an earlier run.
     pub n_granted: u64,
     /// How many are taken of the day, with these.
     pub n_taken: u64,
+    /// Whether there may have been an earlier run.
+    pub is_again: bool,
+}
+
+/// What the mark of a file says.
+struct Mark {
+    n_taken: u64,
+    n_unused: u64,
+}
+
+impl Mark {
+    fn of(item: &Item) -> Result<Self, PortError> {
+        Ok(Self {
+            n_taken: number(item, N_TAKEN)?,
+            n_unused: number(item, N_UNUSED)?,
+        })
+    }
+
+    fn n_kept(&self) -> u64 {
+        self.n_taken.saturating_sub(self.n_unused)
+    }
+
+    /// The mark is as it was read.
+    fn same(&self) -> Condition {
+        Condition {
+            text: "#n_taken = :n_taken AND (attribute_not_exists(#n_unused) OR #n_unused = :n_unused)",
+            names: &[N_TAKEN, N_UNUSED],
+            values: vec![
+                ("n_taken", count(self.n_taken)),
+                ("n_unused", count(self.n_unused)),
+            ],
+        }
+    }
 }
 
 impl Reservation<'_> {
@@ -61,7 +103,8 @@ impl Reservation<'_> {
         Ok(n_taken.unwrap_or_default())
     }
 
-    /// How many of `n` lines a file has of the day's count: as many as are left, and the same again when it is asked again.
+    /// How many of `n` lines a file has of the day's count: as many as are left, and the same again when it is asked again. What it has
+    /// given back it takes anew, as far as so many are left.
     ///
     /// # Errors
     /// [`PortError`].
@@ -70,14 +113,23 @@ impl Reservation<'_> {
         let day = self.day(reserving.what, reserving.submitter, &reserving.at.day());
         let mut retry = Retry::of(format!("daily {} of `{}`", reserving.what, reserving.submitter));
         loop {
-            if let Some(found) = table.item(mark.clone()).await? {
-                let n_granted = number(&found, N_TAKEN)?;
-                // what an earlier run has given back is given back by this one as well, in words only
-                let n_taken = self.n_taken(&day).await? + number(&found, N_UNUSED)?;
-                return Ok(Reserved { n_granted, n_taken });
-            }
+            let found = table.item(mark.clone()).await?;
+            let known = found.as_ref().map(Mark::of).transpose()?;
             let n_before = self.n_taken(&day).await?;
-            let n_granted = n.min(reserving.limit.saturating_sub(n_before));
+            let n_kept = known.as_ref().map_or(0, Mark::n_kept);
+            let n_more = n
+                .saturating_sub(n_kept)
+                .min(reserving.limit.saturating_sub(n_before));
+            let is_fixed = known
+                .as_ref()
+                .is_some_and(|mark| mark.n_unused == 0 || n_more == 0);
+            if is_fixed {
+                return Ok(Reserved {
+                    n_granted: n_kept,
+                    n_taken: n_before,
+                    is_again: true,
+                });
+            }
             let same = Condition {
                 text: "attribute_not_exists(#n_taken) OR #n_taken = :seen",
                 names: &[N_TAKEN],
@@ -86,7 +138,7 @@ impl Reservation<'_> {
             let counted = Change {
                 set: vec![
                     ("schema".into(), count(SCHEMA.into())),
-                    (N_TAKEN.into(), count(n_before + n_granted)),
+                    (N_TAKEN.into(), count(n_before + n_more)),
                 ],
                 condition: Some(same),
                 ..Change::default()
@@ -97,17 +149,20 @@ impl Reservation<'_> {
                 ("what".to_owned(), text(reserving.what)),
                 ("submitter".to_owned(), text(reserving.submitter)),
                 ("day".to_owned(), text(reserving.at.day())),
-                (N_TAKEN.to_owned(), count(n_granted)),
+                (LISTED.to_owned(), text(&reserving.listed)),
+                (N_TAKEN.to_owned(), count(n_kept + n_more)),
             ]);
+            let unchanged = known.as_ref().map_or_else(Condition::new_item, Mark::same);
             let operations = vec![
-                (MARK, table.put(taken, Some(Condition::new_item()))),
+                (MARK, table.put(taken, Some(unchanged))),
                 (COUNT, table.update(day.clone(), counted)),
             ];
             match table.transact(operations).await {
                 Ok(()) => {
                     return Ok(Reserved {
-                        n_granted,
-                        n_taken: n_before + n_granted,
+                        n_granted: n_kept + n_more,
+                        n_taken: n_before + n_more,
+                        is_again: known.is_some(),
                     });
                 }
                 Err(Cancelled::Condition(_)) => retry.changed().await?,
@@ -116,69 +171,36 @@ impl Reservation<'_> {
         }
     }
 
-    /// Gives back what a file has taken and not used, once.
+    /// Gives back what a file has taken beyond the `n_used` lines of which something has come.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn give_back_unused(&self, reserving: &Reserving<'_>, n_unused: u64) -> Result<(), PortError> {
-        if n_unused == 0 {
-            return Ok(());
-        }
-        let table = self.table;
-        let day = self.day(reserving.what, reserving.submitter, &reserving.at.day());
-        let mut retry = Retry::of(format!("daily {} of `{}`", reserving.what, reserving.submitter));
-        loop {
-            let first = Condition {
-                text: "attribute_exists(pk) AND attribute_not_exists(#n_unused)",
-                names: &[N_UNUSED],
-                ..Condition::default()
-            };
-            let noted = Change {
-                set: vec![(N_UNUSED.into(), count(n_unused))],
-                condition: Some(first),
-                ..Change::default()
-            };
-            let operations = vec![
-                (MARK, table.update(self.mark(reserving.submission), noted)),
-                (COUNT, table.update(day.clone(), fewer(n_unused))),
-            ];
-            match table.transact(operations).await {
-                Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
-                Err(cancelled) => retry.cancelled(cancelled).await?,
-            }
-        }
-    }
-
-    /// Gives back all that a file has taken: it is given up, and takes it anew when it is tried again.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub async fn give_back(&self, submission: &SubmissionId) -> Result<(), PortError> {
+    pub async fn keep(&self, submission: &SubmissionId, n_used: u64) -> Result<(), PortError> {
         let (table, mark) = (self.table, self.mark(submission));
         let mut retry = Retry::of(format!("what `{submission}` has taken"));
         loop {
             let Some(found) = table.item(mark.clone()).await? else {
                 return Ok(());
             };
+            let known = Mark::of(&found)?;
+            let n_unused = known.n_kept().saturating_sub(n_used);
+            if n_unused == 0 {
+                return Ok(());
+            }
             let reader = Reader { item: &found };
             let day = self.day(
                 reader.text("what")?,
                 reader.text("submitter")?,
                 reader.text("day")?,
             );
-            let n_unused = number(&found, N_UNUSED)?;
-            let same = Condition {
-                text: "#n_taken = :n_taken AND (attribute_not_exists(#n_unused) OR #n_unused = :n_unused)",
-                names: &[N_TAKEN, N_UNUSED],
-                values: vec![
-                    ("n_taken", count(number(&found, N_TAKEN)?)),
-                    ("n_unused", count(n_unused)),
-                ],
+            let noted = Change {
+                set: vec![(N_UNUSED.into(), count(known.n_unused + n_unused))],
+                condition: Some(known.same()),
+                ..Change::default()
             };
-            let n_kept = number(&found, N_TAKEN)?.saturating_sub(n_unused);
             let operations = vec![
-                (MARK, table.delete(mark.clone(), Some(same))),
-                (COUNT, table.update(day, fewer(n_kept))),
+                (MARK, table.update(mark.clone(), noted)),
+                (COUNT, table.update(day, fewer(n_unused))),
             ];
             match table.transact(operations).await {
                 Ok(()) => return Ok(()),
@@ -186,6 +208,26 @@ impl Reservation<'_> {
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
+    }
+
+    /// Gives back what a file has taken and not used: it is given up. Of which lines something has come the table says.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn give_back(&self, submission: &SubmissionId) -> Result<(), PortError> {
+        let Some(found) = self.table.item(self.mark(submission)).await? else {
+            return Ok(());
+        };
+        let reader = Reader { item: &found };
+        let n_used = match reader.maybe::<String>(LISTED)? {
+            Some(listed) => {
+                let listed = self.table.query(&Partition::of(listed)).await?;
+                let is_of_it = |item: &&Item| item.get(SUBMISSION) == Some(&text(submission.as_str()));
+                listed.iter().filter(is_of_it).count() as u64
+            }
+            None => 0, // versions before didn't say
+        };
+        self.keep(submission, n_used).await
     }
 }
 

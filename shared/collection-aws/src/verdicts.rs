@@ -2,13 +2,16 @@
 
 use dataperf::ports::PortError;
 use dataperf::{SubmissionId, Timestamp};
-use dataperf_aws::{Change, Condition, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
+use dataperf_aws::{
+    Change, Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
+};
 use dataperf_collection::Disqualified;
 
 use crate::collection::Collection;
 use crate::items::UNJUDGED;
 use crate::json::{as_json, parsed};
 use crate::raters;
+use crate::reservation::SUBMISSION;
 
 const VERDICT: Step = Step::Named("verdict");
 const ITEM: Step = Step::Named("item");
@@ -58,7 +61,7 @@ pub async fn give<C: Collection>(
 ) -> Result<Given, PortError> {
     let id = C::judged(verdict).to_string();
     let what = format!("verdict on {}", C::SPACE.what(&id));
-    let key = Key::new(C::SPACE.item_partition(&id), format!("{PREFIX}{rater}"));
+    let key = key::<C>(&id, rater);
     let json = as_json(&what, verdict)?;
     let mut retry = Retry::of(what);
     loop {
@@ -70,10 +73,7 @@ pub async fn give<C: Collection>(
         let (n_raters, n_verdicts) = (number("n_raters")?, number("n_verdicts")?);
         let n_counted = n_verdicts.saturating_sub(number("n_disqualified")?);
         if let Some(there) = table.item(key.clone()).await? {
-            let there = Reader { item: &there };
-            let is_this =
-                there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
-            return Ok(if is_this {
+            return Ok(if is_by(&there, (submission, line))? {
                 Given::Counted {
                     n_counted,
                     n_raters,
@@ -100,7 +100,7 @@ pub async fn give<C: Collection>(
         let mut mark = raters::mark::<C>(rater, &id).item();
         for item in [&mut item, &mut mark] {
             item.insert("schema".into(), count(SCHEMA.into()));
-            item.insert("submission".into(), text(submission.as_str()));
+            item.insert(SUBMISSION.into(), text(submission.as_str()));
             item.insert(C::SPACE.item.into(), text(&id));
         }
         item.insert("line".into(), count(line));
@@ -132,6 +132,29 @@ pub async fn give<C: Collection>(
             Err(cancelled) => retry.cancelled(cancelled).await?,
         }
     }
+}
+
+/// Whether a verdict is there by this line of this upload: an earlier run has recorded it.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn is_given<C: Collection>(
+    table: &Table,
+    id: &C::Id,
+    rater: &str,
+    by: (&SubmissionId, u64),
+) -> Result<bool, PortError> {
+    let there = table.item(key::<C>(&id.to_string(), rater)).await?;
+    there.map_or(Ok(false), |there| is_by(&there, by))
+}
+
+fn is_by(verdict: &Item, (submission, line): (&SubmissionId, u64)) -> Result<bool, PortError> {
+    let reader = Reader { item: verdict };
+    Ok(reader.text(SUBMISSION)? == submission.as_str() && reader.number("line")? == Some(line))
+}
+
+fn key<C: Collection>(id: &str, rater: &str) -> Key {
+    Key::new(C::SPACE.item_partition(id), format!("{PREFIX}{rater}"))
 }
 
 /// A verdict with the rater's name.

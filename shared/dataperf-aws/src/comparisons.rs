@@ -1,13 +1,14 @@
 //! Compares the rows of a board when it has changed, and writes the result beside it.
 //!
 //! A board is compared at most once in an [`interval`]. A change leaves a mark in the table. The function that leaves the mark of a small
-//! board waits for the end of the interval, takes the mark away and compares. Marks that remain, such as those of a function that was
-//! killed, the caretaker hands to the benchmark's function within a minute.
+//! board waits for the end of the interval, takes the mark away and compares. Another mark says that it does, which it takes away when the
+//! result is written. Marks that remain, such as those of a function that was killed, the caretaker hands to the benchmark's function:
+//! within a minute, and where it was killed while it compared, within six.
 //!
 //! A board that is compared after its round has closed also has the [paired differences](Pairs) of its first rows written. A round that
 //! closes gets no new score, so that whoever finishes rounds leaves a mark where they are missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,8 +29,11 @@ use serde::{Deserialize, Serialize};
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
+use crate::reader::Reader;
+use crate::retry::Retry;
 use crate::rows::with_n_scored;
 use crate::runtime::now;
+use crate::table::{Cancelled, Condition, Step};
 use crate::{S3Bucket, Table};
 
 /// Objects that are read at once.
@@ -40,11 +44,18 @@ const MAX_OBJECT_BYTES: u64 = 80 << 20;
 const TRIES: usize = 3;
 /// Replicates kept in memory at most.
 const MAX_KEPT_BYTES: usize = 128 << 20;
+/// A comparison takes seconds: whoever has not written it after so long was killed.
+const LONGEST_MILLIS: i64 = 5 * 60 * 1000;
+/// The attribute that says until when somebody is comparing a board.
+const UNTIL: &str = "until";
 /// The index that lists a board's rows is this long behind the table at most, normally.
 const INDEX_LAG: Duration = Duration::from_millis(100);
 
 /// The header and the deviations.
 const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
+
+const MARK: Step = Step::Named("mark");
+const TAKEN: Step = Step::Named("taken");
 
 /// How long a board is not compared again: comparing many rows takes seconds. Of a small board what is left of a second after a score is
 /// for the index, which may be waited for twice, and for comparing.
@@ -117,9 +128,24 @@ fn due_key(board: &Board) -> Key {
     Key::new(due_partition(benchmark), format!("{leaderboard}#{round}"))
 }
 
+/// Where it says that somebody is comparing a board.
+fn taken_key(board: &Board) -> Key {
+    let Board {
+        leaderboard, round, ..
+    } = board;
+    Key::new(
+        due_partition(&board.benchmark),
+        format!("taken#{leaderboard}#{round}"),
+    )
+}
+
 /// The mark of a board whose rows have changed.
 pub(crate) fn comparison_mark(board: &Board) -> Item {
-    let mut item = due_key(board).item();
+    marked(due_key(board), board)
+}
+
+fn marked(key: Key, board: &Board) -> Item {
+    let mut item = key.item();
     item.insert("schema".into(), count(SCHEMA.into()));
     item.insert("benchmark".into(), text(&board.benchmark));
     item.insert("leaderboard".into(), text(&board.leaderboard));
@@ -148,13 +174,61 @@ impl Table {
         Ok(row.iter().chain(&own).any(is_its))
     }
 
-    /// The boards of a benchmark whose comparison is due.
+    /// Takes the mark of a board away to compare it. Until then others leave it to the caller, which says when it has
+    /// [compared](Self::compared) it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn take_to_compare(&self, board: &Board, until: Timestamp) -> Result<(), PortError> {
+        let mut taken = marked(taken_key(board), board);
+        taken.insert(UNTIL.into(), text(until.to_string()));
+        let mut retry = Retry::of(format!("comparing {board:?}"));
+        loop {
+            let operations = vec![
+                (MARK, self.delete(due_key(board), None)),
+                (TAKEN, self.put(taken.clone(), None)),
+            ];
+            match self.transact(operations).await {
+                Ok(()) => return Ok(()),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    /// Notes that whoever took a board `until` then has compared it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn compared(&self, board: &Board, until: Timestamp) -> Result<(), PortError> {
+        let own = Condition {
+            text: "#until = :until",
+            names: &[UNTIL],
+            values: vec![("until", text(until.to_string()))],
+        };
+        let mut retry = Retry::of(format!("comparing {board:?}"));
+        loop {
+            let delete = self.delete(taken_key(board), Some(own.clone()));
+            match self.transact(vec![(TAKEN, delete)]).await {
+                // somebody else has taken it since, and sees all that this call saw
+                Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    /// The boards of a benchmark whose comparison is due, or was begun and not ended in its time.
     ///
     /// # Errors
     /// [`PortError`].
     pub async fn boards_to_compare(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
-        let items = self.query(&Partition::of(due_partition(benchmark))).await?;
-        items.iter().map(crate::reader::board).collect()
+        let (mut boards, now) = (BTreeSet::new(), now());
+        for item in self.query(&Partition::of(due_partition(benchmark))).await? {
+            let until: Option<Timestamp> = Reader { item: &item }.maybe(UNTIL)?;
+            if until.is_none_or(|until| until <= now) {
+                boards.insert(crate::reader::board(&item)?);
+            }
+        }
+        Ok(boards.into_iter().collect())
     }
 }
 
@@ -226,7 +300,8 @@ impl Comparer {
     ) -> Result<(), PortError> {
         let Stores { table, results, .. } = stores;
         // before the rows are read: a later change leaves another mark, and a change that found this mark is in the index by then
-        table.delete_item(due_key(board)).await?;
+        let until = Timestamp::from_unix_millis(now().unix_millis().saturating_add(LONGEST_MILLIS));
+        table.take_to_compare(board, until).await?;
         tokio::time::sleep(INDEX_LAG).await;
         let key = Comparison::key(board);
         for _ in 0..TRIES {
@@ -239,10 +314,12 @@ impl Comparer {
                 if found.is_behind {
                     table.mark_to_compare(board).await?;
                 }
-                return self.write_pairs(board, found, at, stores).await;
+                self.write_pairs(board, found, at, stores).await?;
+                return table.compared(board, until).await;
             }
         }
-        table.mark_to_compare(board).await.map(drop)
+        table.mark_to_compare(board).await?;
+        table.compared(board, until).await
     }
 
     async fn found(

@@ -1,5 +1,6 @@
 //! What counts against a submitter's limits. A submission that obeys the rules is counted before it is evaluated, so that a rush is
-//! not computed only to be refused, and no longer when no score comes of it.
+//! not computed only to be refused, and no longer when no score comes of it; a program that has failed
+//! is counted on, until it is tried again.
 
 use dataperf::challenge::{Limits, OverLimit, Terms};
 use dataperf::ports::PortError;
@@ -20,6 +21,9 @@ const COUNTED: &str = "counted";
 pub(crate) struct Counted {
     leaderboard: String,
     round: String,
+    /// Whether a program was to be run on hidden data: however it fails, it may have told something of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_of_program: bool,
 }
 
 impl Counted {
@@ -28,6 +32,7 @@ impl Counted {
         Self {
             leaderboard: counter.leaderboard,
             round: counter.round,
+            is_of_program: terms.programs.is_some(),
         }
     }
 
@@ -199,6 +204,9 @@ impl Table {
         terms: &Terms,
         counted: Option<&Counted>,
     ) -> (Vec<Operation>, Option<&'static str>) {
+        if receipt.verdict.status == Ending::Failed && counted.is_some_and(|counted| counted.is_of_program) {
+            return (Vec::new(), None); // until it is tried again
+        }
         let whose = Whose {
             benchmark: &entry.board.benchmark,
             submitter: &entry.submitter,

@@ -19,6 +19,7 @@ use crate::retry::Retry;
 use crate::row_spread::RowSpread;
 use crate::rows;
 use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
+use crate::unfinished::mark;
 
 pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
     serde_json::to_string(receipt).map_err(|error| PortError::Malformed {
@@ -117,12 +118,11 @@ impl Table {
             ..Change::default()
         };
         let (table, key) = (self, Key::submission(&entry.board.benchmark, &entry.id));
-        let unfinished = entry_item(Key::unfinished(entry), entry);
         vec![
             (Step::Submission, table.update(key, submission)),
             (Step::Other, table.update(Key::history(entry), line)),
             (Step::Other, table.delete(Key::failed(entry), None)),
-            (Step::Other, table.put(unfinished, None)),
+            (Step::Other, table.put(mark(entry), None)),
         ]
     }
 
@@ -179,10 +179,7 @@ impl Leaderboards for Table {
                     Step::Other,
                     table.put(entry_item(Key::history(&entry), &entry), None),
                 ),
-                (
-                    Step::Other,
-                    table.put(entry_item(Key::unfinished(&entry), &entry), None),
-                ),
+                (Step::Other, table.put(mark(&entry), None)),
             ];
             match table.transact(operations).await {
                 Ok(()) => return Ok(submission.clone()),
@@ -217,7 +214,8 @@ impl Leaderboards for Table {
             let mut operations = self
                 .ending(receipt, hosted, &json, &entry, terms, counted.as_ref())
                 .await?;
-            operations.extend(rows::scored(self, &entry, spread.as_ref(), order).await?);
+            let may_be_late = terms.is_before_retirement;
+            operations.extend(rows::scored(self, &entry, spread.as_ref(), order, may_be_late).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => {

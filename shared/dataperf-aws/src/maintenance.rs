@@ -122,6 +122,29 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The operation that has a round's finishing go on where it has ended without a submission that is back: what it has done stays done.
+    async fn finishing_anew(&self, entry: &Entry) -> Result<Option<Operation>, PortError> {
+        let last = entry.board.of_final();
+        let Some(run) = self.run(&last).await?.filter(|run| run.ended_at.is_some()) else {
+            return Ok(None);
+        };
+        if self.revision(&last, &run.id, &entry.id).await?.is_some() {
+            return Ok(None);
+        }
+        let change = Change {
+            remove: vec!["ended_at"],
+            condition: Some(Condition {
+                text: "#run = :run",
+                names: &["run"],
+                values: vec![("run", text(&run.id))],
+            }),
+            ..Change::default()
+        };
+        Ok(Some((Step::Other, self.update(Key::run(&last), change))))
+    }
+}
+
 #[async_trait]
 impl Maintenance for Table {
     async fn withdraw(
@@ -193,6 +216,7 @@ impl Maintenance for Table {
             let mut operations = self.changed(as_read, &entry, &receipt, spread, order).await?;
             operations.extend(self.stepping_up(&entry, direction).await?);
             operations.extend(rows::back_on_final(self, &entry).await?);
+            operations.extend(self.finishing_anew(&entry).await?);
             operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
             let due = self.put(comparison_mark(&submission.board), None);
             operations.push((Step::Other, due));
@@ -289,6 +313,12 @@ impl Maintenance for Table {
             if known.withdrawn_at.is_some() || self.revision(&known.board, run, id).await?.is_some() {
                 return Ok(Revised::Settled(old));
             }
+            let is_lifted =
+                |receipt: &Receipt| receipt.ladder.as_ref().is_some_and(|ladder| ladder.is_lifted);
+            let was_lifted = is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
+            if old.revision + 1 != receipt.revision || was_lifted {
+                return Ok(Revised::Moved); // the verdict is not of what it would replace
+            }
             let revision = Revision::of(&known, receipt);
             let revised = Submission {
                 receipt: Some(receipt.clone()),
@@ -308,7 +338,7 @@ impl Maintenance for Table {
             operations.push((Step::Revision, self.put(mark, Some(Condition::new_item()))));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Revised::Recorded),
-                Err(Cancelled::Condition(Step::Rung)) => return Ok(Revised::LadderMoved),
+                Err(Cancelled::Condition(Step::Rung)) => return Ok(Revised::Moved),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

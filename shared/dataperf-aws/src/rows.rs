@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dataperf::challenge::Ranking;
+use dataperf::comparison::MAX_COUNTED_ROWS;
 use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
@@ -10,7 +11,7 @@ use dataperf::ports::maintenance::Order;
 use dataperf::{Direction, Ending};
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
-use crate::keys::{Key, history_partition};
+use crate::keys::{Key, history_partition, rows_partition};
 use crate::query::Partition;
 use crate::reader;
 use crate::row_spread::{RowSpread, SPREAD, without_key};
@@ -23,12 +24,14 @@ const EDITION: &str = "edition";
 /// don't have it.
 const N_SCORED: &str = "n_scored";
 
-/// The operations on the board when a submission is scored for the first time; its row keeps `spread`.
+/// The operations on the board when a submission is scored for the first time; its row keeps `spread`. One that may be `late`, from before the
+/// retirement of its round's data set, does not take the place of a later upload with the next one.
 pub(crate) async fn scored(
     table: &Table,
     entry: &Entry,
     spread: Option<&RowSpread>,
     order: Order,
+    may_be_late: bool,
 ) -> Result<Vec<Operation>, PortError> {
     let Some(rank) = rank_key_of(entry, order.direction) else {
         return Ok(Vec::new());
@@ -45,6 +48,15 @@ pub(crate) async fn scored(
     let mut row = row_item(Key::row(entry), entry, &rank);
     row.extend(attribute);
     let found = table.item(Key::row(entry)).await?;
+    if let Some(found) = found
+        .as_ref()
+        .filter(|_| may_be_late && order.ranking == Ranking::Best)
+    {
+        let stands = reader::entry(found)?;
+        if !is_of_same_dataset(&row, found) && stands.received_at > entry.received_at {
+            return one_more(table, entry).await;
+        }
+    }
     if found.as_ref().is_some_and(|found| {
         !found.contains_key(N_SCORED) || order.ranking == Ranking::Best && !is_of_same_dataset(&row, found)
     }) {
@@ -311,7 +323,13 @@ pub(crate) async fn with_n_scored(
     board: &Board,
     max_rows: usize,
 ) -> Result<(Vec<Ranked>, BTreeMap<String, u64>), PortError> {
-    let items = table.query_first(&Partition::ranking(board), max_rows).await?;
+    let mut items = table.query_first(&Partition::ranking(board), max_rows).await?;
+    if items.len() <= MAX_COUNTED_ROWS {
+        // the index may be behind by any time, the rows themselves are not
+        items = table.query(&Partition::of(rows_partition(board))).await?;
+        items.sort_by(|one, other| string(one, "rank").cmp(string(other, "rank")));
+        items.truncate(max_rows);
+    }
     let mut of_submitters = BTreeMap::new();
     for item in &items {
         let submitter = string(item, "submitter");

@@ -19,6 +19,7 @@ use crate::runtime::now;
 use crate::sweep::{AT_ONCE, Sweep, Swept, is_over};
 use crate::sweep_state::{State, save};
 use crate::table::{Cancelled, Condition, Step};
+use crate::unfinished::Mark;
 
 /// Marks that are read, and held, at once.
 const MARKS_A_PAGE: usize = 200;
@@ -92,10 +93,10 @@ impl Sweep<'_> {
             let page = self.table.marks(&stretch.shard, after.as_deref(), MARKS_A_PAGE);
             let page = page.await?;
             swept.n_unfinished += page.marks.len();
-            let ended = page.marks.into_iter().map(|mark| async move {
-                let (key, entry) = mark?;
-                self.end(hosted, key, &entry).await
-            });
+            let ended = page
+                .marks
+                .into_iter()
+                .map(|mark| async move { self.end(hosted, mark?).await });
             let ended: Vec<_> = stream::iter(ended).buffer_unordered(AT_ONCE).collect().await;
             for became in ended {
                 match became {
@@ -116,8 +117,14 @@ impl Sweep<'_> {
         }
     }
 
-    async fn end(&self, hosted: &'static Descriptor, key: Key, entry: &Entry) -> Result<Became, PortError> {
-        let (benchmark, age) = (hosted.id, age_millis(entry.received_at));
+    async fn end(&self, hosted: &'static Descriptor, mark: Mark) -> Result<Became, PortError> {
+        let Mark {
+            key,
+            entry,
+            marked_at,
+        } = mark;
+        let (benchmark, entry) = (hosted.id, &entry);
+        let age = age_millis(entry.received_at.max(marked_at));
         let is_young = age < self.limits.quiet_seconds * 1000;
         if is_young && key == Key::unfinished(entry) {
             return Ok(Became::Left);

@@ -3,25 +3,49 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Entry;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::items::Item;
+use crate::items::{Item, entry_item, text};
 use crate::keys::{Key, before_shards, unfinished_shards};
 use crate::pages::{Cursor, Page, PageError, place};
 use crate::query::Partition;
-use crate::reader;
+use crate::reader::{self, Reader};
+use crate::runtime::now;
 use crate::table::Table;
 
 /// Partitions that are read at once.
 const READ_AT_ONCE: usize = 8;
 
+/// The attribute of a mark that says when it was made.
+const MARKED_AT: &str = "marked_at";
+
+/// What is unfinished.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// Where the mark is.
+    pub(crate) key: Key,
+    /// The submission.
+    pub(crate) entry: Entry,
+    /// When it was received by the table or, after it had failed, taken up again: from then on it is waited for. Marks of earlier versions
+    /// say when it was uploaded.
+    pub(crate) marked_at: Timestamp,
+}
+
+/// The mark of a submission that is to be evaluated from now on.
+pub(crate) fn mark(entry: &Entry) -> Item {
+    let mut mark = entry_item(Key::unfinished(entry), entry);
+    mark.insert(MARKED_AT.into(), text(now().to_string()));
+    mark
+}
+
 /// A part of the marks in one partition.
 #[derive(Debug)]
 pub(crate) struct Marks {
-    /// Marks with their keys, and what can't be read as one.
-    pub(crate) marks: Vec<Result<(Key, Entry), PortError>>,
+    /// Marks, and what can't be read as one.
+    pub(crate) marks: Vec<Result<Mark, PortError>>,
     /// The sort key after which the next part begins; `None` at the end.
     pub(crate) next: Option<String>,
 }
@@ -37,7 +61,13 @@ impl Table {
         let marks = found.iter().map(|item| {
             let sk = item.get("sk").and_then(|sk| sk.as_s().ok());
             let key = Key::new(shard, sk.cloned().unwrap_or_default());
-            reader::entry(item).map(|entry| (key, entry))
+            let entry = reader::entry(item)?;
+            let marked_at = Reader { item }.maybe(MARKED_AT)?;
+            Ok(Mark {
+                key,
+                marked_at: marked_at.unwrap_or(entry.received_at),
+                entry,
+            })
         });
         Ok(Marks {
             marks: marks.collect(),

@@ -198,6 +198,7 @@ impl Comparison {
             let intervals = compare(&entries, &|one, other, error| {
                 degrees(&compared, one, other, error)
             });
+            let has_best = best_baseline(&of_board).is_none_or(|place| usable(found[place]));
             for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
                 let line = &mut lines[place].1;
                 let smallest = compared[0].header.smallest;
@@ -215,9 +216,10 @@ impl Comparison {
                     ranks = containing(ranks, of_board[place].shown_rank());
                 }
                 line.ranks = Some(ranks);
-                line.is_above_baselines = of_row.is_above_baselines;
+                line.is_above_baselines = of_row.is_above_baselines.filter(|_| has_best);
                 n_best += usize::from(entry.is_ranked && ranks.0 == 1);
             }
+            n_best += n_missing; // each of them may be the best
             resolution = Compared::resolution(&intervals).map(|smallest| rounded_outward((0.0, smallest)).1);
         }
         Self {
@@ -237,6 +239,11 @@ impl Comparison {
             lines,
         }
     }
+}
+
+/// Where the best baseline is, if there is one: nobody is called better than another in its place.
+fn best_baseline(of_board: &[&Ranked]) -> Option<usize> {
+    of_board.iter().position(|row| row.entry.is_baseline)
 }
 
 /// A rank interval, widened to the rank that the row is shown with: rounded scores may share a rank that their own scores don't.
@@ -302,7 +309,7 @@ fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
 }
 
 /// The degrees of freedom of two rows' difference, by the items on which they differ in correctness. Where there are too many rows to read
-/// that of each, their number is estimated: it is that which gives a difference of accuracies this standard error.
+/// that of each, their number is estimated: at least so many give a difference of scores this standard error.
 pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
     let (one, other) = (compared[one], compared[other]);
     let n_items = one.header.n_items;
@@ -310,7 +317,8 @@ pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, e
     let n_different = if one.correctness.len() == n_items && other.correctness.len() == n_items {
         one.n_different(other)
     } else {
-        (error * n_items as f64).powi(2).min(n_items as f64) as usize
+        let n_parts = one.header.n_parts.unwrap_or(n_items);
+        (error * n_parts as f64).powi(2).min(n_items as f64) as usize
     };
     degrees_of_freedom(n_different, n_clusters)
 }
@@ -331,7 +339,7 @@ pub(crate) fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Repl
     let (n, is_clustered) = (first.header.smallest, first.header.is_clustered);
     if is_clustered && n < MIN_CLUSTERS {
         return Some(format!(
-            "the eval set has {n} clusters, and intervals hold what they promise from {MIN_CLUSTERS} on"
+            "a class or a group of the eval set is in {n} clusters, and intervals hold what they promise from {MIN_CLUSTERS} on"
         ));
     }
     (!is_clustered && n < MIN_ITEMS).then(|| {
@@ -365,6 +373,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 2 * smallest,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),

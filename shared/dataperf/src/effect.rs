@@ -248,6 +248,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 100,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),

@@ -17,7 +17,7 @@ use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Entry, Submission};
-use crate::ports::maintenance::{Finalized, Maintenance, Revision, Run};
+use crate::ports::maintenance::{Finalized, Maintenance, Ranking, Revision, Run};
 use crate::ports::signer::Signer;
 use crate::rank::Direction;
 use crate::receipts::write_receipt;
@@ -288,22 +288,50 @@ impl Finish<'_> {
         run: &Run,
         evaluator: &E,
     ) -> Result<(usize, bool), WorkflowError> {
+        let ranking = evaluator
+            .hosted()
+            .ranking(self.challenge.ranking(&self.board.leaderboard));
         let last = self.board.of_final();
-        let done = self.table.revisions(&last, &run.id).await?;
-        let done: BTreeSet<SubmissionId> = done.into_iter().map(|done| done.id).collect();
-        // as they are now: the Ladder may just have been lifted
-        let rows = self.table.rows(&self.board).await?;
         let (mut n_scored, mut failed) = (0, None);
-        for row in rows.iter().filter(|row| !done.contains(&row.id)) {
-            if !(self.goes_on)() {
-                return failed.map_or(Ok((n_scored, false)), Err);
+        let mut looked_at = BTreeSet::new();
+        loop {
+            let done = self.table.revisions(&last, &run.id).await?;
+            // as they are now: the Ladder may just have been lifted, and of whoever was withdrawn meanwhile another submission stands
+            let mut rows = self.table.rows(&self.board).await?;
+            rows.retain(|row| !looked_at.contains(&row.id) && done.iter().all(|done| done.id != row.id));
+            if rows.is_empty() {
+                return failed.map_or(Ok((n_scored, true)), Err);
             }
-            match self.score_one(row, dataset, run, evaluator).await {
-                Ok(is_scored) => n_scored += usize::from(is_scored),
-                Err(error) => failed = failed.or(Some(error)), // it keeps none of the others from being scored
+            for row in rows {
+                if !(self.goes_on)() {
+                    return failed.map_or(Ok((n_scored, false)), Err);
+                }
+                let is_taken = ranking != Ranking::All && self.has_another(&row, &done).await?;
+                looked_at.insert(row.id.clone());
+                if is_taken {
+                    continue;
+                }
+                match self.score_one(&row, dataset, run, evaluator).await {
+                    Ok(is_scored) => n_scored += usize::from(is_scored),
+                    Err(error) => failed = failed.or(Some(error)), // it keeps none of the others from being scored
+                }
             }
         }
-        failed.map_or(Ok((n_scored, true)), Err)
+    }
+
+    /// Whether another submission of a row's submitter has its final score and was not withdrawn since: the row's came to the public board
+    /// after that.
+    async fn has_another(&self, row: &Entry, done: &[Revision]) -> Result<bool, WorkflowError> {
+        let is_other = |done: &&Revision| {
+            done.submitter == row.submitter && done.is_baseline == row.is_baseline && done.after.is_some()
+        };
+        for other in done.iter().filter(is_other) {
+            let known = self.table.submission(&self.board.benchmark, &other.id).await?;
+            if known.is_some_and(|known| known.withdrawn_at.is_none()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn score_one<E: Evaluator>(

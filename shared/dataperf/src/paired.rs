@@ -153,6 +153,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 200,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),

@@ -262,6 +262,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 200,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),

@@ -1,6 +1,8 @@
 //! What is kept of a scored submission so that it can be compared with others: its score under all draws of the eval set, and its
 //! evidence. The organizer's alone: with the weights of the draws, replicates are equations for hidden labels.
 
+use std::collections::BTreeMap;
+
 use dataperf_numerics::bootstrap::{ItemMetric, N_DRAWS};
 use serde::{Deserialize, Serialize};
 
@@ -41,17 +43,37 @@ pub struct Header {
     /// Why there are no replicates, where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// The smallest number of items of a class (of a group), or of clusters where these are drawn.
+    /// The smallest number of items of a class (of a group), or of clusters that have one where these are drawn.
     pub smallest: usize,
     /// Whether clusters are drawn.
     pub is_clustered: bool,
-    /// Draws of clusters that lacked a class and were drawn again.
+    /// Draws of clusters that lacked a class or a group and were drawn again.
     pub n_redrawn: usize,
     /// Items of all eval sets.
     pub n_items: usize,
+    /// One item is worth at most one of so many parts of the score; [`n_items`](Self::n_items) where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_parts: Option<usize>,
     /// Why the score has no interval of its own, where it has none and its rank has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_score_interval: Option<String>,
+}
+
+/// Of one eval set the number of which one item is worth at most one part.
+fn n_parts(items: &EvalItems<'_>) -> usize {
+    let smallest = |numbers: &mut dyn Iterator<Item = usize>| {
+        let mut n_of: BTreeMap<usize, usize> = BTreeMap::new();
+        numbers.for_each(|number| *n_of.entry(number).or_default() += 1);
+        (n_of.values().copied().min().unwrap_or(0), n_of.len())
+    };
+    let (n, n_classes) = smallest(&mut items.truth.iter().map(|&class| class.into()));
+    match items.metric {
+        ItemMetric::Accuracy => items.truth.len(),
+        ItemMetric::BalancedAccuracy | ItemMetric::MacroF1 => n * n_classes,
+        ItemMetric::MacroF1OfClasses(n_classes) => n * n_classes,
+        ItemMetric::F1(_) => n,
+        ItemMetric::WorstGroupAccuracy(groups) => smallest(&mut groups.iter().copied()).0,
+    }
 }
 
 /// The replicates of a submission.
@@ -90,6 +112,8 @@ impl Replicates {
         let is_worst =
             |(_, items): &(String, EvalItems<'_>)| matches!(items.metric, ItemMetric::WorstGroupAccuracy(_));
         let is_of_worst_group = items.iter().any(is_worst);
+        let n_parts = items.iter().map(|(_, items)| n_parts(items)).min();
+        let n_parts = n_parts.map(|n| n * items.len());
         let draws = Draws::new(items);
         let widening = draws.widening() as f32;
         let of_fixes = |unit: &UnitEvidence| matches!(unit.repeats(), Repeats::Fixes(_));
@@ -116,6 +140,7 @@ impl Replicates {
                 is_clustered: draws.is_clustered(),
                 n_redrawn: draws.n_redrawn(),
                 n_items: correctness.len(),
+                n_parts,
                 without_score_interval: is_of_worst_group.then(|| WORST_OF_GROUPS.to_owned()),
             },
             deviations,
@@ -229,6 +254,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 3,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| draw as f32 / 7.0).collect(),

@@ -148,7 +148,7 @@ impl Rescorer<'_> {
     ) -> Result<Rescored, WorkflowError> {
         let hosted = evaluator.hosted();
         let known = self.table.submission(&board.benchmark, id).await?;
-        let Some((known, old)) = known.and_then(ended) else {
+        let Some((known, mut old)) = known.and_then(ended) else {
             return Ok(Rescored::Settled);
         };
         let done = self.table.revision(board, run, id).await?;
@@ -178,7 +178,20 @@ impl Rescorer<'_> {
             match self.table.revise(&receipt, hosted, ranking, run).await? {
                 Revised::Recorded => break (receipt.clone(), Rescored::Recorded(receipt)),
                 Revised::Settled(receipt) => break (receipt, Rescored::Settled),
-                Revised::LadderMoved => {}
+                Revised::Moved => {
+                    let revision = old.revision;
+                    let now = self.table.submission(&board.benchmark, id).await?.and_then(ended);
+                    old = now
+                        .map(|(_, now)| now)
+                        .filter(|now| now.revision == revision)
+                        .ok_or_else(|| {
+                            // another run scored it meanwhile: whether this one still is to, a further call finds out
+                            WorkflowError::Port(PortError::Transient {
+                                what: format!("scoring `{id}` again"),
+                                source: "another run has scored it meanwhile".into(),
+                            })
+                        })?;
+                }
             }
         };
         self.write(&receipt, hosted).await?;

@@ -8,7 +8,7 @@ use dataperf::{LineOutcome, Reason, Rejection, Upload};
 use dataperf_aws::{Fault, Function, Resources, now, programs_beside, variable};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Judged, LineFunction, Notes, RESERVE, Reservation, Reserved, Reserving, Standings,
+    Case, Collection, Common, Judged, LineFunction, Notes, RESERVE, Reservation, Reserving, Standings,
     count_submitted, duplicate, file, index, publish, read, settle_lines,
 };
 use dataperf_text::{
@@ -115,35 +115,43 @@ impl LineFunction for Submit {
             submission: &submission.id,
             at: submission.received_at,
             limit,
+            listed: Examples::SPACE.own_partition(&submission.submitter),
         };
         let reservation = Reservation {
             table: case.table,
             benchmark: BENCHMARK,
         };
-        let n_good = lines.iter().filter(|line| line.outcome.is_ok()).count() as u64;
-        let reserved = reservation.reserve(&reserving, n_good).await?;
         let mut taken = BTreeMap::new();
-        let mut examples = Vec::new();
+        let mut good = Vec::with_capacity(lines.len());
         for line in lines {
             match line.outcome {
+                Ok(example) => good.push((line.number, example)),
                 Err(rejection) => drop(taken.insert(line.number, Taken::Rejected(rejection))),
-                Ok(_) if examples.len() as u64 >= reserved.n_granted => {
-                    let reason =
-                        refusals::used_up(EXAMPLES, line.number, limit, reserved, submission.received_at);
-                    taken.insert(line.number, Taken::Rejected(reason.into()));
-                }
-                Ok(example) => examples.push((line.number, example)),
             }
         }
-        taken.extend(self.take(case, examples).await?);
+        let n_good = good.len();
+        let unfiled = unfiled(case, good, &mut taken).await?;
+        let n_filed_before = (n_good - unfiled.len()) as u64;
+        let reserved = reservation.reserve(&reserving, n_good as u64).await?;
+        let n_left = reserved.n_granted.saturating_sub(n_filed_before);
+        let mut examples = Vec::with_capacity(unfiled.len());
+        for (line, example) in unfiled {
+            if examples.len() as u64 >= n_left {
+                let reason = refusals::used_up(EXAMPLES, line, limit, reserved, submission.received_at);
+                taken.insert(line, Taken::Rejected(reason.into()));
+            } else {
+                examples.push((line, example));
+            }
+        }
+        taken.extend(self.take(case, examples, n_filed_before > 0).await?);
         self.count(case, &taken).await?;
         let n_filed = taken
             .values()
             .filter(|taken| matches!(taken, Taken::Filed(_)))
             .count() as u64;
+        reservation.keep(&submission.id, n_filed).await?;
         let n_unused = reserved.n_granted.saturating_sub(n_filed);
-        reservation.give_back_unused(&reserving, n_unused).await?;
-        let n_taken = used(reserved, n_unused);
+        let n_taken = reserved.n_taken.saturating_sub(n_unused);
         let notes = refusals::counted(EXAMPLES, n_taken, limit, submission.received_at);
         Ok(Judged::Lines(
             taken
@@ -155,40 +163,23 @@ impl LineFunction for Submit {
     }
 }
 
-fn used(reserved: Reserved, n_unused: u64) -> u64 {
-    reserved.n_taken.saturating_sub(n_unused)
-}
-
 impl Submit {
-    /// Asks the models about the examples that are not filed yet, and files them.
+    /// Asks the models about examples, and files them. A file of which no model answers is tried again as a whole, unless `has_filed`.
     async fn take(
         &self,
         case: &Case<'_, Examples>,
         examples: Vec<(usize, Example)>,
+        has_filed: bool,
     ) -> Result<Vec<(usize, Taken)>, WorkflowError> {
-        let (table, submission) = (case.table, &case.submission.id);
-        let id = |line: usize| ExampleId::of(submission.as_str(), line);
         let mut taken = Vec::with_capacity(examples.len());
-        let mut fresh: BTreeMap<Task, Vec<(usize, Example)>> = BTreeMap::new();
-        for some in chunks(examples) {
-            let found = some.iter().map(|(line, _)| {
-                let id = id(*line);
-                async move { read::<Examples>(table, &id).await }
-            });
-            for ((line, example), found) in some.iter().zip(try_join_all(found).await?) {
-                match found {
-                    Some(there) => taken.push((*line, Taken::Filed(Box::new(there)))),
-                    None => fresh
-                        .entry(example.task)
-                        .or_default()
-                        .push((*line, example.clone())),
-                }
-            }
+        let mut by_task: BTreeMap<Task, Vec<(usize, Example)>> = BTreeMap::new();
+        for (line, example) in examples {
+            by_task.entry(example.task).or_default().push((line, example));
         }
         let patience = case.time_left().saturating_sub(RESERVE).min(PATIENCE);
         let deadline = Instant::now() + patience;
         let (mut answered, mut fault) = (Vec::new(), None);
-        for (task, examples) in fresh {
+        for (task, examples) in by_task {
             let contexts = &case.rules.configuration.contexts;
             let inputs: Vec<Input> = examples
                 .iter()
@@ -202,7 +193,7 @@ impl Submit {
             for (((line, example), input), said) in examples.into_iter().zip(inputs).zip(answers) {
                 match said {
                     Ok(said) => {
-                        answered.push((line, example_of(case, id(line), line, example, input, said)));
+                        answered.push((line, example_of(case, line, example, input, said)));
                     }
                     Err(not) => {
                         tracing::error!(line, error = %not, "a model has not answered, the file's other lines may be taken");
@@ -216,10 +207,7 @@ impl Submit {
             if matches!(fault, NotAnswered::Organizer(_)) {
                 self.targets.forget().await;
             }
-            // a file without any answer is tried again as a whole
-            let has_one =
-                !answered.is_empty() || taken.iter().any(|(_, taken)| matches!(taken, Taken::Filed(_)));
-            if !has_one {
+            if answered.is_empty() && !has_filed {
                 return Err(fault.into());
             }
         }
@@ -264,10 +252,32 @@ impl Submit {
     }
 }
 
+/// The good lines that no earlier run has filed; those that one has go to `taken`.
+async fn unfiled(
+    case: &Case<'_, Examples>,
+    good: Vec<(usize, Example)>,
+    taken: &mut BTreeMap<usize, Taken>,
+) -> Result<Vec<(usize, Example)>, WorkflowError> {
+    let (table, submission) = (case.table, case.submission.id.as_str());
+    let mut unfiled = Vec::with_capacity(good.len());
+    for some in chunks(good) {
+        let found = some.iter().map(|(line, _)| {
+            let id = ExampleId::of(submission, *line);
+            async move { read::<Examples>(table, &id).await }
+        });
+        for ((line, example), found) in some.iter().zip(try_join_all(found).await?) {
+            match found {
+                Some(there) => drop(taken.insert(*line, Taken::Filed(Box::new(there)))),
+                None => unfiled.push((*line, example.clone())),
+            }
+        }
+    }
+    Ok(unfiled)
+}
+
 /// What is filed of an example.
 fn example_of(
     case: &Case<'_, Examples>,
-    id: ExampleId,
     line: usize,
     example: Example,
     input: Input,
@@ -284,7 +294,7 @@ fn example_of(
     let n_fooled = models.values().filter(|said| said.fooled).count();
     let is_fooling = is_fooling(n_fooled, models.len());
     FiledExample {
-        id,
+        id: ExampleId::of(submission.id.as_str(), line),
         submitter: submission.submitter.clone(),
         submission: submission.id.clone(),
         line: line as u64,

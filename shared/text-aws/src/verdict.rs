@@ -1,7 +1,7 @@
 //! The function that takes validators' verdicts: when enough of them say the same, the example is decided, and its author's score
 //! follows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use dataperf::workflow::{Settled, WorkflowError};
@@ -9,8 +9,8 @@ use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Deciding, Given, Judged as Outcome, LineFunction, Notes, Reservation, Reserving, give,
-    is_rater, read,
+    Case, Collection, Common, Deciding, Given, Judged as Outcome, LineFunction, Notes, Reservation,
+    Reserving, give, is_given, is_rater, read,
 };
 use dataperf_text::{BENCHMARK, Line, Rules, Task, VERDICTS, Verdict};
 use futures_util::FutureExt;
@@ -102,6 +102,7 @@ impl LineFunction for JudgeFunction {
             submission: &submission.id,
             at: submission.received_at,
             limit,
+            listed: Examples::SPACE.rater_partition(&submission.submitter),
         };
         let reservation = Reservation {
             table,
@@ -109,13 +110,20 @@ impl LineFunction for JudgeFunction {
         };
         let n_good = lines.iter().filter(|line| line.outcome.is_ok()).count() as u64;
         let reserved = reservation.reserve(&reserving, n_good).await?;
+        let given = if reserved.is_again {
+            given_before(case, &lines).await?
+        } else {
+            BTreeSet::new()
+        };
+        let n_left = reserved.n_granted.saturating_sub(given.len() as u64);
         let mut outcomes = Vec::with_capacity(lines.len());
-        let (mut n_new, mut n_taken, mut fault) = (0, 0, None);
+        let (mut n_new, mut n_fresh, mut fault) = (0, 0, None);
         for line in lines {
             case.has_time(Duration::ZERO, n_new)?;
+            let is_fresh = u64::from(!given.contains(&line.number));
             let judged = match line.outcome {
                 Err(rejection) => Err(rejection),
-                Ok(_) if n_taken >= reserved.n_granted => {
+                Ok(_) if is_fresh > 0 && n_fresh >= n_left => {
                     let at = submission.received_at;
                     Err(refusals::used_up(VERDICTS, line.number, limit, reserved, at).into())
                 }
@@ -125,7 +133,7 @@ impl LineFunction for JudgeFunction {
                     Err(WorkflowError::Port(error)) if !error.is_transient() => {
                         tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
                         fault = fault.or(Some(WorkflowError::Port(error)));
-                        n_taken += 1; // its verdict may stand
+                        n_fresh += is_fresh; // its verdict may stand
                         continue;
                     }
                     Err(error) => return Err(error),
@@ -134,7 +142,7 @@ impl LineFunction for JudgeFunction {
             outcomes.push(match judged {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
                 Ok(details) => {
-                    n_taken += 1;
+                    n_fresh += is_fresh;
                     LineOutcome::accepted(line.number, details)
                 }
             });
@@ -142,12 +150,32 @@ impl LineFunction for JudgeFunction {
         if let Some(fault) = fault {
             return Err(fault); // its verdicts are counted, and whoever mends it has the file judged again
         }
+        let n_taken = given.len() as u64 + n_fresh;
+        reservation.keep(&submission.id, n_taken).await?;
         let n_unused = reserved.n_granted.saturating_sub(n_taken);
-        reservation.give_back_unused(&reserving, n_unused).await?;
         let n_used = reserved.n_taken.saturating_sub(n_unused);
         let notes = refusals::counted(VERDICTS, n_used, limit, submission.received_at);
         Ok(Outcome::Lines(outcomes, notes))
     }
+}
+
+/// The lines whose verdicts an earlier run has recorded.
+async fn given_before(
+    case: &Case<'_, Examples>,
+    lines: &[Line<Verdict>],
+) -> Result<BTreeSet<usize>, WorkflowError> {
+    let (table, submission) = (case.table, case.submission);
+    let mut given = BTreeSet::new();
+    for line in lines {
+        let Ok(verdict) = &line.outcome else {
+            continue;
+        };
+        let by = (&submission.id, line.number as u64);
+        if is_given::<Examples>(table, &verdict.example, &submission.submitter, by).await? {
+            given.insert(line.number);
+        }
+    }
+    Ok(given)
 }
 
 impl JudgeFunction {

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement::{Agreement, agreement};
 use crate::answers::{Answer, Gold, Input};
-use crate::contexts::Contexts;
 use crate::decision::Decision;
 use crate::ids::ExampleId;
 use crate::lines::{Example, Said};
@@ -30,6 +29,8 @@ pub struct JudgedExample {
     pub annotator: String,
     /// What was submitted.
     pub example: Example,
+    /// The text of its context as models and validators saw it, where it has one.
+    pub context: Option<String>,
     /// Whether it repeated an earlier text when it was submitted.
     pub is_duplicate: bool,
     /// Whether it fooled the round's models when it was submitted.
@@ -152,7 +153,6 @@ impl Export {
     pub fn of(
         mut judged: Vec<JudgedExample>,
         round: &str,
-        contexts: &Contexts,
         key: &SecretKey,
         earlier: &BTreeMap<String, Split>,
     ) -> Self {
@@ -173,7 +173,7 @@ impl Export {
             let annotator = pseudonym(key, &example.annotator);
             let split = split_of.get(&annotator).copied().unwrap_or(Split::Train);
             if counted(example, split, counts.entry(task).or_default()) {
-                rows.push(row(example, round, annotator, split, contexts, key));
+                rows.push(row(example, round, annotator, split, key));
             }
         }
         Self {
@@ -215,14 +215,7 @@ fn counted(example: &JudgedExample, split: Split, counts: &mut Counts) -> bool {
     false
 }
 
-fn row(
-    judged: &JudgedExample,
-    round: &str,
-    annotator: String,
-    split: Split,
-    contexts: &Contexts,
-    key: &SecretKey,
-) -> Row {
+fn row(judged: &JudgedExample, round: &str, annotator: String, split: Split, key: &SecretKey) -> Row {
     let example = &judged.example;
     let verdict = |(name, said): &(String, Said)| VerdictRow {
         validator: key.pseudonym("validator", name),
@@ -239,7 +232,7 @@ fn row(
         round: round.to_owned(),
         task: example.task,
         context_id: example.context_id.clone(),
-        context: example.input(contexts).context,
+        context: judged.context.clone(),
         text: example.text.clone(),
         gold: example.gold.clone(),
         why: example.why.clone(),

@@ -12,8 +12,8 @@ use dataperf_collection::offline::OTHER_BOARDS;
 use dataperf_datasets::{ImportError, Silent, export_lines_kit};
 use dataperf_text::export::{About, Export, JudgedExample, Row};
 use dataperf_text::{
-    Answer, BENCHMARK, CONFIGURATION_FILE, Configuration, Contexts, DESCRIPTOR, Decision, Example, ExampleId,
-    Gold, Said, SecretKey, Span, Task, Validation, import_text, known_rules, text_kit, write_text_export,
+    Answer, BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR, Decision, Example, ExampleId, Gold,
+    Said, SecretKey, Span, Task, Validation, import_text, known_rules, text_kit, write_text_export,
 };
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use tempfile::TempDir;
@@ -194,6 +194,7 @@ fn judged(n: usize) -> JudgedExample {
             gold: span("mill is green"),
             why: "a comma, and a \"quote\"".into(),
         },
+        context: Some("The mill is green.".into()),
         is_duplicate: false,
         is_fooling: true,
         answers: BTreeMap::from([("span".to_owned(), answer)]),
@@ -208,11 +209,9 @@ fn judged(n: usize) -> JudgedExample {
 
 #[test]
 fn a_round_is_exported_as_json_lines_and_as_parquet_all_or_nothing() {
-    let contexts =
-        Contexts::parse(b"{\"id\":\"mill\",\"task\":\"qa\",\"text\":\"The mill is green.\"}").unwrap();
     let key = SecretKey::new(&[7; 32]).unwrap();
     let judged = (0..50).map(judged).collect();
-    let export = Export::of(judged, "spring", &contexts, &key, &BTreeMap::new());
+    let export = Export::of(judged, "spring", &key, &BTreeMap::new());
     let about = About {
         title: "Text".into(),
         exported_at: "2026-01-02T03:04:05Z".parse().unwrap(),

@@ -328,7 +328,7 @@ test("an audit is drawn in the browser and sent nowhere", async () => {
     assert.equal(await page.locator("dt", { hasText: "Also in" }).count(), sets.reduce((n, { leaks }) => n + leaks.length, 0));
     assert.equal(await page.locator("svg.stacked").count(), sets.reduce((n, { classes }) => n + classes.length, 0));
     const [first] = sets;
-    assert.match(await page.locator("section[aria-labelledby=set-0] .facts").innerText(), new RegExp(`Likely errors\\s+${first.n_likely} of ${first.n_items}, .*95 %: `));
+    assert.match(await page.locator("section[aria-labelledby=set-0] .facts").innerText(), new RegExp(`Likely errors\\s+${first.n_likely} of ${first.n_items}, .*, 95 %`));
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run());
     assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);

@@ -106,9 +106,13 @@ pub(super) fn markdown(of: &Gathered) -> String {
         } else {
             0.0
         };
-        let interval = interval.map_or(String::new(), |(low, high)| {
-            format!("{} to {}", percent(low), percent(high))
-        });
+        // an interval is of items that are looked at without a choice
+        let is_chosen = of.n_reviewed.is_some_and(|n| n < *n_items);
+        let interval = match interval {
+            _ if is_chosen => "at least: not all were looked at".to_owned(),
+            Some((low, high)) => format!("{} to {}", percent(*low), percent(*high)),
+            None => String::new(),
+        };
         let _ = writeln!(
             text,
             "| {} | {n_items} | {n_changed} | {} | {interval} |",

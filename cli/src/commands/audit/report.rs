@@ -64,12 +64,12 @@ fn set(text: &mut String, of: &SetAudit) {
     }
 }
 
-/// A share of the items in percent, with its interval; nothing where labels were not looked at.
+/// A share of the items in percent, with the interval of what would be found in other items of this kind; nothing where labels were not looked at.
 fn share(n_found: usize, n: usize, of: &SetAudit) -> String {
     let interval = of.doubts.is_ok().then(|| share_interval(n_found, n)).flatten();
     interval.map_or_else(String::new, |(low, high)| {
         let [share, low, high] = [n_found as f64 / n as f64, low, high].map(|share| 100.0 * share);
-        format!(" ({share:.1} %, 95 %: {low:.1} to {high:.1} %)")
+        format!(" ({share:.1} %; in other items of this kind {low:.1} to {high:.1} % with 95 % confidence)")
     })
 }
 

@@ -62,7 +62,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
         .rules(cloud.datasets(), round.and_then(|round| round.dataset))
         .await?;
     let configuration = &rules.configuration.configuration;
-    let export = Export::of(judged, &named, &rules.configuration.contexts, &key, &earlier);
+    let export = Export::of(judged, &named, &key, &earlier);
     let targets = configuration.targets.iter();
     let about = About {
         title: challenge
@@ -121,6 +121,7 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedExample>> {
             id,
             annotator: found.submitter,
             example: found.said,
+            context: found.more.context,
             is_duplicate: found.duplicate.is_one(),
             is_fooling: found.more.is_fooling,
             fooled: models

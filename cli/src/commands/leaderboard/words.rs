@@ -6,6 +6,9 @@ use dataperf::ports::leaderboard::Ranked;
 
 use crate::output::score;
 
+/// Digits of a score where the data set does not say how many.
+const SCORE_DIGITS: u8 = 4;
+
 /// How a final board differs from the public one, in a sentence.
 pub(super) fn shaken(report: &FinalReport) -> String {
     let shake_up = report.shake_up.map_or_else(
@@ -29,7 +32,29 @@ pub(super) fn shaken(report: &FinalReport) -> String {
 }
 
 pub(super) fn interval_in_words((low, high): (f64, f64), digits: Option<u8>) -> String {
-    format!("{} to {}", shown_score(low, digits), shown_score(high, digits))
+    let digits = digits.unwrap_or(SCORE_DIGITS);
+    let unit = 10_f64.powi(digits.into());
+    // what is shown contains the interval
+    let moved = |value: f64, outward: fn(f64) -> f64| {
+        let units = value * unit;
+        let is_shown = (units - units.round()).abs() < 1e-6;
+        (if is_shown { units.round() } else { outward(units) }) / unit
+    };
+    let [low, high] = [moved(low, f64::floor), moved(high, f64::ceil)];
+    format!(
+        "{} to {}",
+        shown_score(low, Some(digits)),
+        shown_score(high, Some(digits))
+    )
+}
+
+/// A positive number with its first two digits.
+fn rough(value: f64) -> String {
+    let (mut n_decimals, mut digits) = (0, value);
+    while digits < 10.0 && n_decimals < 12 {
+        (n_decimals, digits) = (n_decimals + 1, digits * 10.0);
+    }
+    format!("{value:.n_decimals$}")
 }
 
 pub(super) fn ranks_in_words((first, last): (u32, u32)) -> String {
@@ -41,7 +66,7 @@ pub(super) fn ranks_in_words((first, last): (u32, u32)) -> String {
 }
 
 /// What the ranks of a board are worth, in a sentence.
-pub(super) fn in_words(summary: &Summary, digits: Option<u8>) -> String {
+pub(super) fn in_words(summary: &Summary) -> String {
     if let Some(why) = &summary.why_none {
         return format!("no intervals: {why}");
     }
@@ -57,8 +82,9 @@ pub(super) fn in_words(summary: &Summary, digits: Option<u8>) -> String {
     };
     let resolution = summary.resolution.map_or_else(String::new, |resolution| {
         format!(
-            "; this eval set tells neighbours apart that differ by {} or more, with power 0.8",
-            shown_score(resolution, digits)
+            "; this eval set tells two neighbours apart with power 0.8 if they differ by {} or more and are compared alone; among many it \
+             takes more",
+            rough(resolution)
         )
     });
     let missing = match summary.n_missing {
@@ -111,6 +137,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_shown_of_an_interval_contains_it() {
+        assert_eq!(interval_in_words((0.786, 0.9), Some(2)), "0.78 to 0.90");
+        assert_eq!(interval_in_words((-0.00011, 0.12341), None), "-0.0002 to 0.1235");
+        assert_eq!(interval_in_words((0.3, 0.3 + 1e-12), Some(1)), "0.3 to 0.3");
+        assert_eq!(
+            ["0.0042", "0.25", "12"].map(|shown| rough(shown.parse().unwrap_or(0.0))),
+            ["0.0042", "0.25", "12"]
+        );
+    }
+
+    #[test]
     fn a_board_of_one_group_says_so() {
         let summary = |n_best| Summary {
             schema: 1,
@@ -125,7 +162,7 @@ mod tests {
             why_none: None,
             why_no_score_intervals: None,
         };
-        let said = |n_best| in_words(&summary(n_best), Some(2));
+        let said = |n_best| in_words(&summary(n_best));
         assert!(
             said(1).starts_with("one submission is surely the best of the ranked ones (95 % confidence); "),
             "{}",
@@ -148,7 +185,7 @@ mod tests {
             why_no_score_intervals: Some("a minimum is biased".into()),
             ..summary(2)
         };
-        let said = in_words(&summary, Some(2));
+        let said = in_words(&summary);
         for part in [
             "2 submissions can't be compared until the board is scored again",
             "whole clusters are drawn",

@@ -1,6 +1,7 @@
 //! A board, page by page.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -8,7 +9,8 @@ use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::{Column, Descriptor, Feedback, Receipt, SubmissionId};
+use dataperf::ports::maintenance::Maintenance;
+use dataperf::{Column, Descriptor, Direction, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -223,7 +225,7 @@ pub(super) async fn board(
     // a final data set is not told before it has been scored with
     let scored_with = scored_with.filter(|_| !board.is_final() || !lines.is_empty());
     let report = match board.public() {
-        Some(public) => FinalReport::read(&table, &public, facts.direction).await?,
+        Some(public) => report(&app, &table, &public, facts.direction).await?,
         None => None,
     };
     let line = |entry| comparison.as_ref().and_then(|comparison| comparison.line(entry));
@@ -231,7 +233,7 @@ pub(super) async fn board(
         .iter()
         .map(|row| standing.row(&row.entry, scored_with).compared(line(&row.entry)))
         .zip(&lines)
-        .map(|(row, line)| row.finished(report.as_ref(), &line.entry.id));
+        .map(|(row, line)| row.finished(report.as_deref(), &line.entry.id));
     let mut rows: Vec<Row> = rows.collect();
     if query.include == Some(Include::Spread) {
         let mut spreads = spreads(&app, &caller, &board.benchmark, &lines).await?;
@@ -267,7 +269,7 @@ pub(super) async fn board(
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
         comparison: comparison.map(|comparison| BoardComparison::shown(comparison.summary, level)),
-        finish: report.as_ref().filter(|_| hidden.is_none()).map(Finish::from),
+        finish: report.as_deref().filter(|_| hidden.is_none()).map(Finish::from),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
@@ -276,6 +278,26 @@ pub(super) async fn board(
         next,
     };
     Ok(wishes.list(&caller, query.format, &document, &header, &flat))
+}
+
+/// How the final board differs from the public one: read once by each process when it is finished, since it does not change any more.
+async fn report(
+    app: &App,
+    table: &Table,
+    public: &Board,
+    direction: Direction,
+) -> Result<Option<Arc<FinalReport>>, Problem> {
+    if let Some(known) = app.finished().get(public) {
+        let run = table.run(&public.of_final()).await?;
+        if run.is_some_and(|run| run.ended_at == known.finished_at) {
+            return Ok(Some(known));
+        }
+    }
+    let report = FinalReport::read(table, public, direction).await?.map(Arc::new);
+    if let Some(finished) = report.as_ref().filter(|report| report.finished_at.is_some()) {
+        app.finished().keep(public.clone(), finished.clone());
+    }
+    Ok(report)
 }
 
 /// Where a board's participants' kit is.

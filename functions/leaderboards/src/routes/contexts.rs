@@ -1,12 +1,14 @@
 //! The contexts for which participants write, and what they have to know to do so: public, as the files of the data set that say it.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
-use bytes::Bytes;
 use dataperf::dataset::dataset_prefix;
 use dataperf::in_force::InForce;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::OPEN_ROUND;
+use dataperf::{Descriptor, Digest};
 use dataperf_aws::now;
 use dataperf_http::Problem;
 use serde::{Deserialize, Serialize};
@@ -40,8 +42,8 @@ struct ContextsPage {
 }
 
 /// A text for which participants write theirs.
-#[derive(Serialize, Deserialize, ToSchema)]
-struct OneContext {
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct OneContext {
     /// What lines call it.
     id: String,
     /// The task that it is for.
@@ -102,25 +104,49 @@ pub(super) async fn contexts(
     };
     let none = |detail: &str| Problem::not_found("no_contexts", "benchmark", detail);
     let dataset = dataset.ok_or_else(|| none("no data set is in force"))?;
-    let key = format!("{}{FILE}", dataset_prefix(facts.id, dataset));
-    let file = match datasets.get(&key, None, MAX_FILE_BYTES).await? {
-        Got::Object(object) => object.bytes,
-        Got::TooLarge { .. } => return Err(none("the data set's contexts are larger than is read")),
-        // what is collected there has rules and no contexts
-        Got::Missing if facts.collects.is_some() => Bytes::new(),
-        Got::Missing => return Err(none("the data set has no contexts")),
+    let all = contexts_of(&app, facts, dataset).await?;
+    let all = all.ok_or_else(|| none("the data set has no contexts"))?;
+    let of_task = || {
+        all.iter()
+            .filter(|context| task.is_none_or(|task| task == context.task))
     };
-    let lines = file.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let all = lines.filter_map(|line| serde_json::from_slice(line).ok());
-    let of_task: Vec<OneContext> = all
-        .filter(|context: &OneContext| task.is_none_or(|task| task == context.task))
-        .collect();
-    let n_contexts = of_task.len();
+    let n_contexts = of_task().count();
     let document = ContextsPage {
         benchmark,
-        contexts: of_task.into_iter().skip(from).take(limit).collect(),
+        contexts: of_task().skip(from).take(limit).cloned().collect(),
         n_contexts,
         rules: catalogue::parameters(&app, facts, Some(dataset)).await?,
     };
     Ok(wishes.json(&caller, &document))
+}
+
+/// The contexts of a data set, read once by each process.
+async fn contexts_of(
+    app: &App,
+    facts: &Descriptor,
+    dataset: Digest,
+) -> Result<Option<Arc<Vec<OneContext>>>, Problem> {
+    if let Some(known) = app.contexts().get(&dataset) {
+        return Ok(Some(known));
+    }
+    let key = format!("{}{FILE}", dataset_prefix(facts.id, dataset));
+    let all: Vec<OneContext> = match app.datasets().await.get(&key, None, MAX_FILE_BYTES).await? {
+        Got::Object(object) => {
+            let lines = object.bytes.split(|&byte| byte == b'\n');
+            let lines = lines.filter(|line| !line.is_empty());
+            lines
+                .filter_map(|line| serde_json::from_slice(line).ok())
+                .collect()
+        }
+        Got::TooLarge { .. } => {
+            let detail = "the data set's contexts are larger than is read";
+            return Err(Problem::not_found("no_contexts", "benchmark", detail));
+        }
+        // what is collected there has rules and no contexts
+        Got::Missing if facts.collects.is_some() => Vec::new(),
+        Got::Missing => return Ok(None),
+    };
+    let all = Arc::new(all);
+    app.contexts().keep(dataset, all.clone());
+    Ok(Some(all))
 }

@@ -22,6 +22,8 @@ mod unfinished;
 mod uploads;
 mod validation;
 
+pub(crate) use contexts::OneContext;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, Method, header};

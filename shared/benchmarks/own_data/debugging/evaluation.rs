@@ -19,6 +19,8 @@ use dataperf_numerics::metrics::ItemWeights;
 /// Models fitted side by side before it is known whether the target is reached: a number that depends on nothing, so that
 /// evidence is the same with any number of threads.
 const MODELS_AT_ONCE: usize = 32;
+/// Numbers of fixes of which the curve is shown: a receipt of 400 KB is the largest that the table takes.
+const MAX_SHOWN: usize = 10_000;
 
 /// Models that one thread fits together.
 const MODELS_TOGETHER: usize = 8;
@@ -128,7 +130,7 @@ pub(super) fn scorecard(
         ("before".to_owned(), json!(steps[0])),
         ("after".to_owned(), json!(after)),
         ("target".to_owned(), json!(target)),
-        ("curve".to_owned(), json!(steps[1..n_shown])),
+        ("curve".to_owned(), json!(steps[1..n_shown.min(1 + MAX_SHOWN)])),
         ("n_examples".to_owned(), json!(n_examples)),
         ("n_wrong".to_owned(), json!(n_wrong)),
         ("n_eval".to_owned(), json!(item_weights.total(eval.n_items()))),

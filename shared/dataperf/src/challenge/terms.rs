@@ -60,6 +60,8 @@ pub struct Terms {
     pub refusal: Option<Reason>,
     /// When the round closes, if it does.
     pub closes: Option<Timestamp>,
+    /// Whether the round's data set is retired by a time that is after the upload's.
+    pub is_before_retirement: bool,
 }
 
 impl Terms {
@@ -76,6 +78,7 @@ impl Terms {
             ladder: None,
             refusal: None,
             closes: None,
+            is_before_retirement: false,
         }
     }
 
@@ -123,6 +126,10 @@ impl Terms {
             together: together(round, leaderboard),
             ladder: round.ladder,
             closes: round.closes,
+            is_before_retirement: round
+                .retire
+                .and_then(|retire| retire.at)
+                .is_some_and(|retired_at| at < retired_at),
             ..self
         }
     }

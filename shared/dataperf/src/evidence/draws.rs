@@ -76,7 +76,7 @@ impl Draws {
             let seed = seed(ITEMS, &name, items);
             all.update(seed);
             let resampler = match items.clusters {
-                Some(clusters) => Resampler::of_clusters(items.truth, clusters, seed),
+                Some(clusters) => Resampler::of_clusters(items.truth, items.groups, clusters, seed),
                 None => Resampler::of_items(items.truth, items.groups, seed),
             };
             let seed_of_trials = self::seed(TRIALS, &name, items);
@@ -99,7 +99,7 @@ impl Draws {
         self.digest
     }
 
-    /// The smallest number of items of a class (of a group), or of clusters where these are drawn, over all eval sets.
+    /// The smallest number of items of a class (of a group), or of clusters that have one where these are drawn, over all eval sets.
     pub fn smallest(&self) -> usize {
         let of_units = self.of_units.values().map(|of_unit| of_unit.resampler.smallest());
         of_units.min().unwrap_or(0)
@@ -118,7 +118,7 @@ impl Draws {
             .any(|of_unit| of_unit.resampler.is_clustered())
     }
 
-    /// Draws that lacked a class and were drawn again.
+    /// Draws that lacked a class or a group and were drawn again.
     pub fn n_redrawn(&self) -> usize {
         let counted = self
             .of_units
@@ -305,6 +305,9 @@ fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
                 .flat_map(|&number| (number as u64).to_le_bytes())
                 .collect::<Vec<u8>>(),
         );
+    }
+    if items.groups.is_some() && items.clusters.is_some() {
+        part(b"every group"); // of which draws of earlier versions could have none
     }
     hash.finalize().into()
 }

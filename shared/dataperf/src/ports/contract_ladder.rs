@@ -180,6 +180,11 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     assert_eq!(revised, Revised::Recorded);
     assert_eq!(series(&story).await?, ["0.75*", "0.25"]);
     assert_eq!(table.rung(&story.board, "ada").await?.n_changes, 3);
+    // of another run, a verdict that is of the revision before this one takes no place
+    let of_other = table
+        .revise(&again, &HOSTED, Ranking::Best, "another run")
+        .await?;
+    assert_eq!(of_other, Revised::Moved);
 
     // and what is decided again follows the current rung
     let stale = Receipt {
@@ -191,7 +196,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
         }
     };
     let revised = table.revise(&stale, &HOSTED, Ranking::Best, &run.id).await?;
-    assert_eq!(revised, Revised::LadderMoved);
+    assert_eq!(revised, Revised::Moved);
     let fresh = on_rung(&story, &stale).await?;
     let revised = table.revise(&fresh, &HOSTED, Ranking::Best, &run.id).await?;
     assert_eq!(revised, Revised::Recorded);

@@ -111,8 +111,9 @@ pub enum Revised {
     Recorded,
     /// This pass has revised it before, with this receipt, or it was withdrawn meanwhile.
     Settled(Receipt),
-    /// Nothing was recorded: the submitter's rung has changed since the receipt's `ladder` was worked out.
-    LadderMoved,
+    /// Nothing was recorded: the submission has another revision than the one before the receipt's, shows its own score by now, or the
+    /// submitter's rung has changed since the receipt's `ladder` was worked out.
+    Moved,
 }
 
 /// An organizer's operations on the table.

@@ -501,12 +501,17 @@ impl Maintenance for MemoryLeaderboards {
         };
         let is_anew = receipt.ladder != old.ladder;
         if is_anew && !table.is_of_rung(receipt) {
-            return Ok(Revised::LadderMoved);
+            return Ok(Revised::Moved);
         }
         let of_run = (known.board.clone(), run.to_owned());
         let done = table.revisions.entry(of_run).or_default();
         if known.withdrawn_at.is_some() || done.iter().any(|done| done.id == known.id) {
             return Ok(Revised::Settled(old));
+        }
+        let is_lifted = |receipt: &Receipt| receipt.ladder.as_ref().is_some_and(|ladder| ladder.is_lifted);
+        let was_lifted = is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
+        if old.revision + 1 != receipt.revision || was_lifted {
+            return Ok(Revised::Moved);
         }
         done.push(Revision::of(&known, receipt));
         let revised = Submission {

@@ -292,10 +292,14 @@ fn estimated(of: &[Scores<'_>], sign: f64, figure: Figure<'_>) -> Option<Estimat
     let drawn: Option<Vec<(&[f32], &[f32])>> = of.iter().map(|scores| scores.drawn).collect();
     let interval = drawn.and_then(|drawn| {
         let draws = (0..N_DRAWS).map(|draw| {
-            let at = |score: f64, deviations: &[f32]| Some(score + sign * f64::from(*deviations.get(draw)?));
+            let at = |score: f64, deviations: &[f32], draw: usize| {
+                Some(score + sign * f64::from(*deviations.get(draw)?))
+            };
+            // eval sets with the same labels in the same places have the same draws
+            let other = (draw + 1) % N_DRAWS;
             let places = of.iter().zip(&drawn);
             let both: Option<Vec<(f64, f64)>> = places
-                .map(|(scores, drawn)| at(scores.before, drawn.0).zip(at(scores.after, drawn.1)))
+                .map(|(scores, drawn)| at(scores.before, drawn.0, draw).zip(at(scores.after, drawn.1, other)))
                 .collect();
             let (before, after): (Vec<f64>, Vec<f64>) = both?.into_iter().unzip();
             figure(&before, &after)
@@ -333,6 +337,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 100,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),

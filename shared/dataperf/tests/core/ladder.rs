@@ -94,6 +94,7 @@ impl EvalSet {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: N_ITEMS,
+                n_parts: None,
                 without_score_interval: None,
             },
             deviations: sums.iter().map(deviation).collect(),

@@ -182,7 +182,7 @@ impl Scenario {
                 .collect::<Vec<_>>()
         });
         let resampler = match &clusters {
-            Some(clusters) => Resampler::of_clusters(&truth, clusters, seed),
+            Some(clusters) => Resampler::of_clusters(&truth, None, clusters, seed),
             None => Resampler::of_items(
                 &truth,
                 (self.score == Score::WorstGroup).then_some(&groups[..]),

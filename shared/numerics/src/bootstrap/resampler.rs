@@ -1,6 +1,6 @@
 //! Draws the weights of an eval set's items.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pulp::{Arch, Simd, WithSimd};
 use rand_core::{Rng, SeedableRng};
@@ -17,7 +17,7 @@ const MAX_WEIGHT: usize = 8;
 const THRESHOLDS: [i16; MAX_WEIGHT] = [-7_893, 16_204, 27_876, 31_645, 32_558, 32_735, 32_764, 32_767];
 /// Items whose random numbers are drawn at once: these stay in the processor's first cache.
 const ITEMS_AT_ONCE: usize = 64;
-/// A draw of clusters that lacks a class is drawn again so often; then it stays as it is.
+/// A draw of clusters that lacks a class or a group is drawn again so often; then it stays as it is.
 const MAX_REDRAWS: usize = 100;
 
 /// Draws the weights of one eval set's items, in batches, from a seed.
@@ -36,7 +36,10 @@ enum Unit {
     /// Whole clusters of items, as many as there are.
     Clusters {
         clusters: Vec<Vec<u32>>,
-        truth: Vec<u8>,
+        /// Of each cluster the classes, and the groups, that its items have, counted together.
+        kinds: Vec<Vec<usize>>,
+        /// In how many clusters each of these is.
+        n_of_kind: Vec<usize>,
         largest: usize,
     },
 }
@@ -46,7 +49,7 @@ enum Unit {
 pub struct ClusterDraws {
     /// Clusters of the eval set.
     pub n_clusters: usize,
-    /// Draws that lacked a class and were drawn again.
+    /// Draws that lacked a class or a group and were drawn again.
     pub n_redrawn: usize,
 }
 
@@ -77,26 +80,47 @@ impl Resampler {
         }
     }
 
-    /// Draws of whole clusters.
+    /// Draws of whole clusters, each with every class, and every group where there are groups.
     ///
     /// # Shapes and units
-    /// `truth`: `(n_items,)` classes; `clusters`: `(n_items,)` cluster numbers.
+    /// `truth`: `(n_items,)` classes; `groups`: `(n_items,)` group numbers; `clusters`: `(n_items,)` cluster numbers.
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn of_clusters(truth: &[u8], clusters: &[usize], seed: [u8; 32]) -> Self {
+    pub fn of_clusters(truth: &[u8], groups: Option<&[usize]>, clusters: &[usize], seed: [u8; 32]) -> Self {
         assert_eq!(truth.len(), clusters.len(), "one cluster for each item");
-        let mut items: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        assert!(
+            groups.is_none_or(|groups| groups.len() == truth.len()),
+            "one group for each item"
+        );
+        let (mut items, mut numbers) = (BTreeMap::<usize, Vec<u32>>::new(), BTreeMap::new());
+        let mut kinds: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (item, &cluster) in (0u32..).zip(clusters) {
             items.entry(cluster).or_default().push(item);
+            let class = (Some(truth[item as usize]), None);
+            let group = groups.map(|groups| (None, Some(groups[item as usize])));
+            for kind in [Some(class), group].into_iter().flatten() {
+                let next = numbers.len();
+                kinds
+                    .entry(cluster)
+                    .or_default()
+                    .insert(*numbers.entry(kind).or_insert(next));
+            }
         }
+        let kinds: Vec<Vec<usize>> = kinds
+            .into_values()
+            .map(|kinds| kinds.into_iter().collect())
+            .collect();
+        let mut n_of_kind = vec![0; numbers.len()];
+        kinds.iter().flatten().for_each(|&kind| n_of_kind[kind] += 1);
         let clusters: Vec<Vec<u32>> = items.into_values().collect();
         Self {
             n_items: truth.len(),
             unit: Unit::Clusters {
                 largest: clusters.iter().map(Vec::len).max().unwrap_or(0),
                 clusters,
-                truth: truth.to_vec(),
+                kinds,
+                n_of_kind,
             },
             seed,
         }
@@ -107,11 +131,11 @@ impl Resampler {
         self.n_items
     }
 
-    /// Items of the smallest stratum; clusters where these are drawn. 0 for no items.
+    /// Items of the smallest stratum; where clusters are drawn, clusters that have the rarest class, or group. 0 for no items.
     pub fn smallest(&self) -> usize {
         match &self.unit {
             Unit::Items { strata } => strata.iter().map(Vec::len).min().unwrap_or(0),
-            Unit::Clusters { clusters, .. } => clusters.len(),
+            Unit::Clusters { n_of_kind, .. } => n_of_kind.iter().copied().min().unwrap_or(0),
         }
     }
 
@@ -139,9 +163,10 @@ impl Resampler {
             Unit::Items { strata } => (self.of_strata(strata, &mut random), 0),
             Unit::Clusters {
                 clusters,
-                truth,
+                kinds,
+                n_of_kind,
                 largest,
-            } => self.whole_clusters(clusters, truth, *largest, &mut random),
+            } => self.whole_clusters(clusters, (kinds, n_of_kind.len()), *largest, &mut random),
         }
     }
 
@@ -202,7 +227,7 @@ impl Resampler {
     fn whole_clusters(
         &self,
         clusters: &[Vec<u32>],
-        truth: &[u8],
+        (kinds, n_kinds): (&[Vec<usize>], usize),
         largest: usize,
         random: &mut Xoshiro256PlusPlus,
     ) -> (Batch, usize) {
@@ -217,7 +242,7 @@ impl Resampler {
                     let drawn = below(clusters.len(), random.next_u64());
                     times[drawn] = times[drawn].saturating_add(1);
                 }
-                if has_all_classes(clusters, truth, &times) {
+                if has_all(kinds, n_kinds, &times) {
                     break;
                 }
                 n_redrawn += 1;
@@ -245,16 +270,14 @@ fn at(stratum: &[u32], bits: u64) -> u32 {
     stratum[below(stratum.len(), bits)]
 }
 
-fn has_all_classes(clusters: &[Vec<u32>], truth: &[u8], times: &[u8]) -> bool {
-    let (mut all, mut drawn) = ([false; 256], [false; 256]);
-    for (cluster, &times) in clusters.iter().zip(times) {
-        for &item in cluster {
-            let class = usize::from(truth[item as usize]);
-            all[class] = true;
-            drawn[class] |= times > 0;
-        }
-    }
-    all == drawn
+/// Whether every class, and every group, is in a cluster that was drawn.
+fn has_all(kinds: &[Vec<usize>], n_kinds: usize, times: &[u8]) -> bool {
+    let mut drawn = vec![false; n_kinds];
+    let of_drawn = kinds.iter().zip(times).filter(|(_, times)| **times > 0);
+    of_drawn
+        .flat_map(|(kinds, _)| kinds)
+        .for_each(|&kind| drawn[kind] = true);
+    drawn.into_iter().all(|is_there| is_there)
 }
 
 /// Gives the items of a stratum weights, independent of each other, and sums them up for each draw.
@@ -379,7 +402,7 @@ mod tests {
     fn clusters_come_whole_and_with_every_class() {
         let truth = [0, 1, 0, 0, 0, 0, 1, 0];
         let clusters = [3, 3, 0, 0, 9, 9, 1, 1];
-        let resampler = Resampler::of_clusters(&truth, &clusters, [2; 32]);
+        let resampler = Resampler::of_clusters(&truth, None, &clusters, [2; 32]);
         let draws = weights(&resampler);
         for draw in &draws {
             for pair in draw.chunks(2) {
@@ -392,6 +415,24 @@ mod tests {
         let counted = resampler.cluster_draws().expect("clusters");
         assert_eq!(counted.n_clusters, 4);
         assert!((20..150).contains(&counted.n_redrawn), "{counted:?}");
+    }
+
+    #[test]
+    fn the_rarest_class_or_group_says_how_many_clusters_there_are() {
+        let truth: Vec<u8> = (0..40).map(|item| u8::from(item < 3)).collect();
+        let own: Vec<usize> = (0..40).collect();
+        assert_eq!(Resampler::of_clusters(&truth, None, &own, [1; 32]).smallest(), 3);
+        let pairs: Vec<usize> = (0..40).map(|item| item / 2).collect();
+        let groups: Vec<usize> = (0..40).map(|item| item / 38).collect();
+        assert_eq!(
+            Resampler::of_clusters(&truth, None, &pairs, [1; 32]).smallest(),
+            2
+        );
+        let resampler = Resampler::of_clusters(&[0; 40], Some(&groups), &pairs, [1; 32]);
+        assert_eq!(resampler.smallest(), 1);
+        for draw in weights(&resampler) {
+            assert!(draw[38] > 0, "a draw without the group 1");
+        }
     }
 
     #[test]

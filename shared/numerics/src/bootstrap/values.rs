@@ -324,7 +324,7 @@ mod tests {
         fn values_are_those_of_each_draws_weights((truth, predicted, groups) in answers(), seed: u8) {
             for resampler in [
                 Resampler::of_items(&truth, Some(&groups), [seed; 32]),
-                Resampler::of_clusters(&truth, &groups, [seed; 32]),
+                Resampler::of_clusters(&truth, None, &groups, [seed; 32]),
             ] {
                 let batch = resampler.batch(1);
                 for metric in [

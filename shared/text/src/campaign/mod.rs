@@ -163,7 +163,7 @@ pub fn play(settings: &Settings, train: Trainer<'_>) -> Result<Campaign, Campaig
         let name = format!("round-{number}");
         let played = round::play(settings, &name, &rules, target, model.as_ref())?;
         let parts = parts(&exports);
-        let export = Export::of(played.judged.clone(), &name, &rules.contexts, &key, &parts);
+        let export = Export::of(played.judged.clone(), &name, &key, &parts);
         rounds.push(played.outcome(settings.task, &name, target, &export));
         exports.push(export);
     }

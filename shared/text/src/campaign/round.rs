@@ -61,8 +61,9 @@ pub(super) fn play(
             let said = format!("{} answers to {} examples", answers.len(), inputs.len());
             return Err(ModelError::NoAnswer(said).into());
         }
-        let turns = annotators.iter_mut().zip(written).zip(examples).zip(answers);
-        for (((annotator, written), example), answer) in turns {
+        let asked = examples.into_iter().zip(inputs).zip(answers);
+        let turns = annotators.iter_mut().zip(written).zip(asked);
+        for ((annotator, written), ((example, input), answer)) in turns {
             let is_fooled = fooled(settings.task, &example.gold, &answer);
             let is_fooling = is_fooling(usize::from(is_fooled), 1);
             annotator.learn(is_fooling);
@@ -76,6 +77,7 @@ pub(super) fn play(
                 id,
                 annotator: annotator.name.clone(),
                 example,
+                context: input.context,
                 is_duplicate,
                 is_fooling,
                 answers: BTreeMap::from([(target.to_owned(), answer)]),
@@ -125,7 +127,7 @@ fn validate(
         return Ok(());
     }
     let mut asked = BTreeSet::new();
-    let context = judged.example.input(&rules.contexts).context;
+    let context = judged.context.clone();
     while judged.decision.is_none() {
         let validator = chance.below(settings.n_validators);
         if !asked.insert(validator) {

@@ -181,6 +181,7 @@ impl<'a> Whole<'a> {
     fn problems(&self) -> Vec<String> {
         let splits = [&self.eval].into_iter().chain(&self.others);
         let mut problems: Vec<String> = splits.flat_map(Split::lacks).collect();
+        problems.extend(self.in_common());
         if let (Some(train), Some(truth)) = (self.other(debugging::TRAIN), self.truth_labels()) {
             let given = train.labels.clone().unwrap_or_default();
             for (name, rows) in ["first", "second"].into_iter().zip(&train.parts) {
@@ -206,6 +207,29 @@ impl<'a> Whole<'a> {
             }
         }
         problems
+    }
+
+    /// Rows that would be in both parts: a source whose `allow_duplicates` says so may have the same in two tables.
+    fn in_common(&self) -> Vec<String> {
+        let splits: Vec<&Split<'a>> = [&self.eval].into_iter().chain(&self.others).collect();
+        let mut first: BTreeMap<&[u8], &str> = BTreeMap::new();
+        for split in &splits {
+            let rows = split.table.rows();
+            first.extend(split.parts[0].iter().map(|&row| (rows[row], split.table.name)));
+        }
+        let mut n_of: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for split in &splits {
+            let rows = split.table.rows();
+            let found = split.parts[1].iter().filter_map(|&row| first.get(rows[row]));
+            found.for_each(|other| *n_of.entry((*other, split.table.name)).or_default() += 1);
+        }
+        // with the eval set alone the other tables are in both parts anyway
+        let n_of = n_of.into_iter().filter(|_| !self.others.is_empty());
+        n_of.map(|((one, other), n)| {
+            let (one, other) = (examples_file(one), examples_file(other));
+            format!("{n} rows would be in both parts, since `{one}` and `{other}` have them: leave them in one of these")
+        })
+        .collect()
     }
 
     fn truth_labels(&self) -> Option<Vec<String>> {

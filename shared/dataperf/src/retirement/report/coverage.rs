@@ -100,6 +100,7 @@ fn scored(random: &mut Random, of: &str, items_of_class: usize, harder: f64) -> 
                     is_clustered: false,
                     n_redrawn: 0,
                     n_items,
+                    n_parts: None,
                     without_score_interval: None,
                 },
                 deviations,
