@@ -32,7 +32,10 @@ const moved = (value, digits, round) => {
 };
 
 /** The ends of an interval of scores with as many digits, moved outward: what is shown contains the interval. */
-export const ends = ([low, high], digits = 4) => [score(moved(low, digits, Math.floor), digits), score(moved(high, digits, Math.ceil), digits)];
+export const ends = ([low, high], digits) => {
+  const shown = digits ?? 4; // where the data set does not say, it is null
+  return [score(moved(low, shown, Math.floor), shown), score(moved(high, shown, Math.ceil), shown)];
+};
 
 /** A positive number with its first two digits. */
 export const rough = (value) => String(Number(value.toPrecision(2)));

@@ -292,7 +292,6 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
     assert_eq!(shown(&after.0), shown(&before.0));
 }
 
-/// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.
 /// What was withdrawn when its round was finished, and is back since, is scored with the final data set too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_back_after_its_round_was_finished_is_finished_too() {
@@ -322,6 +321,7 @@ async fn what_is_back_after_its_round_was_finished_is_finished_too() {
     assert_eq!(of_final().await, (true, vec!["ada".into(), "bo".into()]));
 }
 
+/// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
     const N_ROUNDS: usize = 48;

@@ -6,7 +6,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Resource;
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
-use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
+use seccompiler::SeccompCmpOp::{MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch};
 
 use crate::sandbox;
@@ -91,17 +91,14 @@ const REFUSED: &[i64] = &[
     libc::SYS_sysinfo,
 ];
 
-/// What `fcntl` does not do: locks, leases and notices, which files of `/usr` would carry to other runs.
-const REFUSED_OF_FCNTL: &[libc::c_int] = &[
-    libc::F_GETLK,
-    libc::F_SETLK,
-    libc::F_SETLKW,
-    libc::F_OFD_GETLK,
-    libc::F_OFD_SETLK,
-    libc::F_OFD_SETLKW,
-    libc::F_GETLEASE,
-    libc::F_SETLEASE,
-    libc::F_NOTIFY,
+/// What `fcntl` does. Locks, leases, notices and hints of how long data live, which files of `/usr` would carry to other runs, it does not.
+const ALLOWED_OF_FCNTL: &[libc::c_int] = &[
+    libc::F_DUPFD,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
 ];
 
 /// The filter of system calls, as bubblewrap reads it: instructions of 8 bytes. What is refused is said not to exist.
@@ -112,11 +109,11 @@ pub(crate) fn filter() -> Result<Vec<u8>, String> {
         // a new process, and no thread
         let no_thread = SeccompCondition::new(0, Qword, MaskedEq(libc::CLONE_THREAD as u64), 0)?;
         rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![no_thread])?]);
-        let of_fcntl = REFUSED_OF_FCNTL.iter().map(|&command| {
-            let is_command = SeccompCondition::new(1, Dword, Eq, command as u64)?;
-            SeccompRule::new(vec![is_command])
-        });
-        rules.insert(libc::SYS_fcntl, of_fcntl.collect::<Result<_, _>>()?);
+        let is_none_of_these = ALLOWED_OF_FCNTL
+            .iter()
+            .map(|&command| SeccompCondition::new(1, Dword, Ne, command as u64));
+        let is_none_of_these = SeccompRule::new(is_none_of_these.collect::<Result<_, _>>()?)?;
+        rules.insert(libc::SYS_fcntl, vec![is_none_of_these]);
         let again: Vec<_> = rules
             .iter()
             .map(|(call, rules)| (call + X32, rules.clone()))

@@ -371,6 +371,37 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
     }
 }
 
+/// A program may have told something of hidden data before it was lost, so that it is counted until it is tried again, and once then too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_fails_stays_counted() {
+    let world = World::with(|config| {
+        with_programs(config);
+        config.retry_backoff = Vec::new();
+    })
+    .await;
+    let (_, hidden) = staged(&world);
+    let mut round = closed_round(digest(frozen()), hidden, &json!({}));
+    round[0]["daily_limit"] = json!(1);
+    assert_eq!(publish(&world, &round).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    world.cloud.faults().kill_at_every(CLOSED, 1);
+    let lost = upload(&world, "ada", module.clone()).await;
+    world.cloud.faults().kill_no_more(CLOSED);
+    let failed = receipt(&world, &lost).await;
+    assert_eq!(failed.verdict.status, Ending::Failed, "{failed:?}");
+    let refused = async || {
+        let sent = upload(&world, "ada", module.clone()).await;
+        let receipt = receipt(&world, &sent).await;
+        assert_eq!(codes(&receipt), ["daily_limit"]);
+    };
+    refused().await;
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    world.settle().await;
+    let scored = receipt(&world, &lost).await;
+    assert_eq!(scored.verdict.status, Ending::Scored, "{scored:?}");
+    refused().await;
+}
+
 /// Whatever is killed, the program's upload ends once, with one score.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_moment_a_program_is_scored_once() {

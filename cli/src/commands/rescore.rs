@@ -143,14 +143,14 @@ async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     Ok(())
 }
 
-/// What the run has not come to: the scored submissions that were there at its beginning, and those that the run before
+/// What the run has not come to: the scored submissions that were there at its beginning, and those that a run before
 /// has found against the rules, which may be wrong of that run's data set.
 async fn todo(cloud: &Cloud, board: &Board, run: &Run, bar: &ProgressBar) -> Result<Vec<SubmissionId>> {
     let table = cloud.leaderboards();
     let series = table.series(board).await?;
     let scored = series.into_iter().filter(|line| line.received_at <= run.begun_at);
     let mut ids: BTreeSet<SubmissionId> = scored.map(|line| line.id).collect();
-    if let Some(before) = &run.before {
+    for before in &run.before {
         let revisions = table.revisions(board, before).await?;
         ids.extend(
             revisions

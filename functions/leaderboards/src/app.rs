@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use axum::http::HeaderMap;
 use dataperf::Digest;
@@ -24,8 +25,8 @@ struct Inner {
     seal: Seal,
     /// Descriptions of data sets, which are immutable, by digest.
     described: Kept<Digest, Described>,
-    /// Reports on final boards that are finished, by board.
-    finished: Kept<Board, FinalReport>,
+    /// Reports on final boards that are finished, by board, with the time when they were read.
+    finished: Kept<Board, (Instant, Arc<FinalReport>)>,
     /// The contexts of data sets, which are large, by digest.
     contexts: Kept<Digest, Vec<OneContext>>,
     /// Data sets that have a participants' kit, which is there for good.
@@ -136,7 +137,7 @@ impl App {
         &self.0.described
     }
 
-    pub(crate) fn finished(&self) -> &Kept<Board, FinalReport> {
+    pub(crate) fn finished(&self) -> &Kept<Board, (Instant, Arc<FinalReport>)> {
         &self.0.finished
     }
 

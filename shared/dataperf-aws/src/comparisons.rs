@@ -30,10 +30,9 @@ use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
 use crate::reader::Reader;
-use crate::retry::Retry;
 use crate::rows::with_n_scored;
 use crate::runtime::now;
-use crate::table::{Cancelled, Condition, Step};
+use crate::table::Condition;
 use crate::{S3Bucket, Table};
 
 /// Objects that are read at once.
@@ -53,9 +52,6 @@ const INDEX_LAG: Duration = Duration::from_millis(100);
 
 /// The header and the deviations.
 const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
-
-const MARK: Step = Step::Named("mark");
-const TAKEN: Step = Step::Named("taken");
 
 /// How long a board is not compared again: comparing many rows takes seconds. Of a small board what is left of a second after a score is
 /// for the index, which may be waited for twice, and for comparing.
@@ -182,20 +178,12 @@ impl Table {
     pub async fn take_to_compare(&self, board: &Board, until: Timestamp) -> Result<(), PortError> {
         let mut taken = marked(taken_key(board), board);
         taken.insert(UNTIL.into(), text(until.to_string()));
-        let mut retry = Retry::of(format!("comparing {board:?}"));
-        loop {
-            let operations = vec![
-                (MARK, self.delete(due_key(board), None)),
-                (TAKEN, self.put(taken.clone(), None)),
-            ];
-            match self.transact(operations).await {
-                Ok(()) => return Ok(()),
-                Err(cancelled) => retry.cancelled(cancelled).await?,
-            }
-        }
+        // in this order, so that there is one of both at any time; and not together, since every upload writes the mark
+        self.put_item(taken).await?;
+        self.delete_item(due_key(board)).await
     }
 
-    /// Notes that whoever took a board `until` then has compared it.
+    /// Notes that whoever took a board `until` then has compared it, unless somebody else has taken it since, who sees all that was seen.
     ///
     /// # Errors
     /// [`PortError`].
@@ -205,15 +193,7 @@ impl Table {
             names: &[UNTIL],
             values: vec![("until", text(until.to_string()))],
         };
-        let mut retry = Retry::of(format!("comparing {board:?}"));
-        loop {
-            let delete = self.delete(taken_key(board), Some(own.clone()));
-            match self.transact(vec![(TAKEN, delete)]).await {
-                // somebody else has taken it since, and sees all that this call saw
-                Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
-                Err(cancelled) => retry.cancelled(cancelled).await?,
-            }
-        }
+        self.delete_item_if(taken_key(board), Some(own)).await
     }
 
     /// The boards of a benchmark whose comparison is due, or was begun and not ended in its time.

@@ -36,6 +36,11 @@ impl Counted {
         }
     }
 
+    /// Whether both are counted in the same days and rounds.
+    fn is_with(&self, other: &Self) -> bool {
+        (&self.leaderboard, &self.round) == (&other.leaderboard, &other.round)
+    }
+
     fn text(&self) -> Result<String, PortError> {
         serde_json::to_string(self).map_err(|error| PortError::Malformed {
             what: format!("the count of `{}`", self.leaderboard),
@@ -119,7 +124,11 @@ impl Table {
         from: Option<&Counted>,
         to: Option<(&Counted, Limits)>,
     ) -> Vec<Operation> {
-        if from == to.map(|(to, _)| to) {
+        let is_same = match (from, to) {
+            (Some(from), Some((to, _))) => from.is_with(to),
+            (from, to) => from.is_none() && to.is_none(),
+        };
+        if is_same {
             return Vec::new();
         }
         let less = from.map(|from| self.counting(whose, from, -1, Limits::default()));
@@ -160,7 +169,7 @@ impl Table {
                 Err(Cancelled::Condition(Step::Submission)) => {
                     match self.unfinished_count(whose.benchmark, &entry.id).await? {
                         // an earlier delivery has counted it
-                        Some(Some(there)) if there == to => return Ok(None),
+                        Some(Some(there)) if there.is_with(&to) => return Ok(None),
                         Some(there) => from = there,
                         // it has ended, which recording finds
                         None => return Ok(None),

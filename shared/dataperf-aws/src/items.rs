@@ -93,7 +93,7 @@ pub(crate) fn run_item(board: &Board, run: &Run) -> Item {
     item.insert("begun_at".into(), text(run.begun_at.to_string()));
     let optional = [
         ("ended_at", run.ended_at.map(|at| at.to_string())),
-        ("before", run.before.clone()),
+        ("before", (!run.before.is_empty()).then(|| run.before.join(" "))),
     ];
     for (name, value) in optional {
         item.extend(value.map(|value| (name.to_owned(), text(value))));

@@ -315,7 +315,8 @@ impl Maintenance for Table {
             }
             let is_lifted =
                 |receipt: &Receipt| receipt.ladder.as_ref().is_some_and(|ladder| ladder.is_lifted);
-            let was_lifted = is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
+            let is_of_same = old.verdict.dataset == receipt.verdict.dataset; // with another the Ladder decides again
+            let was_lifted = is_of_same && is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
             if old.revision + 1 != receipt.revision || was_lifted {
                 return Ok(Revised::Moved); // the verdict is not of what it would replace
             }
@@ -457,12 +458,7 @@ async fn begin(
                 names: &["run", "ended_at"],
                 values: vec![("run", text(&newest.id))],
             });
-        let run = Run {
-            id: at.to_string(),
-            begun_at: at,
-            ended_at: None,
-            before: newest.map(|run| run.id),
-        };
+        let run = Run::begun(at, newest.as_ref());
         let put = table.put(items::run_item(board, &run), Some(condition));
         match table.transact(vec![(Step::Other, put)]).await {
             Ok(()) => return Ok(run),

@@ -166,7 +166,10 @@ pub(crate) fn run(item: &Item) -> Result<Run, PortError> {
         id: reader.text("run")?.into(),
         begun_at: reader.parsed("begun_at")?,
         ended_at: reader.maybe("ended_at")?,
-        before: reader.maybe("before")?,
+        before: reader
+            .optional_text("before")
+            .map(|before| before.split(' ').map(str::to_owned).collect())
+            .unwrap_or_default(),
     })
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
@@ -243,16 +244,54 @@ impl Table {
         }
     }
 
+    /// Writes an item, whatever was there.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn put_item(&self, item: Item) -> Result<(), PortError> {
+        let _call = self.meter.call();
+        let request = self.client.put_item().table_name(&self.name);
+        let sent = request.set_item(Some(item)).send().await;
+        sent.map(drop)
+            .map_err(|error| port_error(self.what("writing"), error))
+    }
+
     /// Deletes the item of a key, if it is there.
     ///
     /// # Errors
     /// [`PortError`].
     pub(crate) async fn delete_item(&self, key: Key) -> Result<(), PortError> {
+        self.delete_item_if(key, None).await
+    }
+
+    /// Deletes the item of a key, if it is there and a condition holds.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn delete_item_if(
+        &self,
+        key: Key,
+        condition: Option<Condition>,
+    ) -> Result<(), PortError> {
         let _call = self.meter.call();
+        let (text, names, values) = parts(condition);
         let request = self.client.delete_item().table_name(&self.name);
-        let sent = request.set_key(Some(key.item())).send().await;
-        sent.map(drop)
-            .map_err(|error| port_error(self.what("writing"), error))
+        let request = request
+            .set_key(Some(key.item()))
+            .set_condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(DeleteItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(port_error(self.what("writing"), error)),
+        }
     }
 
     /// The operation that writes an item.

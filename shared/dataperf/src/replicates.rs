@@ -69,9 +69,11 @@ fn n_parts(items: &EvalItems<'_>) -> usize {
     let (n, n_classes) = smallest(&mut items.truth.iter().map(|&class| class.into()));
     match items.metric {
         ItemMetric::Accuracy => items.truth.len(),
-        ItemMetric::BalancedAccuracy | ItemMetric::MacroF1 => n * n_classes,
-        ItemMetric::MacroF1OfClasses(n_classes) => n * n_classes,
-        ItemMetric::F1(_) => n,
+        ItemMetric::BalancedAccuracy => n * n_classes,
+        // an item counts among what is right and what is found
+        ItemMetric::MacroF1 => n * n_classes / 2,
+        ItemMetric::MacroF1OfClasses(n_classes) => n * n_classes / 2,
+        ItemMetric::F1(_) => n / 2,
         ItemMetric::WorstGroupAccuracy(groups) => smallest(&mut groups.iter().copied()).0,
     }
 }

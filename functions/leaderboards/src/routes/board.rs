@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -9,7 +10,6 @@ use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::ports::maintenance::Maintenance;
 use dataperf::{Column, Descriptor, Direction, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
 use serde::{Deserialize, Serialize};
@@ -280,22 +280,24 @@ pub(super) async fn board(
     Ok(wishes.list(&caller, query.format, &document, &header, &flat))
 }
 
-/// How the final board differs from the public one: read once by each process when it is finished, since it does not change any more.
+/// So long a process does not read again how a finished board differs: what is withdrawn changes it.
+const READ_FOR: Duration = Duration::from_mins(1);
+
+/// How the final board differs from the public one, as it was a minute ago at most: it is made of all submissions that stood there.
 async fn report(
     app: &App,
     table: &Table,
     public: &Board,
     direction: Direction,
 ) -> Result<Option<Arc<FinalReport>>, Problem> {
-    if let Some(known) = app.finished().get(public) {
-        let run = table.run(&public.of_final()).await?;
-        if run.is_some_and(|run| run.ended_at == known.finished_at) {
-            return Ok(Some(known));
-        }
+    let known = app.finished().get(public);
+    if let Some(known) = known.filter(|known| known.0.elapsed() < READ_FOR) {
+        return Ok(Some(known.1.clone()));
     }
     let report = FinalReport::read(table, public, direction).await?.map(Arc::new);
     if let Some(finished) = report.as_ref().filter(|report| report.finished_at.is_some()) {
-        app.finished().keep(public.clone(), finished.clone());
+        let read = Arc::new((Instant::now(), finished.clone()));
+        app.finished().keep(public.clone(), read);
     }
     Ok(report)
 }

@@ -60,7 +60,7 @@ pub struct Terms {
     pub refusal: Option<Reason>,
     /// When the round closes, if it does.
     pub closes: Option<Timestamp>,
-    /// Whether the round's data set is retired by a time that is after the upload's.
+    /// Whether the round's data set is retired at a time after the upload's, or will be once it was asked often enough.
     pub is_before_retirement: bool,
 }
 
@@ -128,8 +128,7 @@ impl Terms {
             closes: round.closes,
             is_before_retirement: round
                 .retire
-                .and_then(|retire| retire.at)
-                .is_some_and(|retired_at| at < retired_at),
+                .is_some_and(|retire| retire.at.is_none_or(|retired_at| at < retired_at)),
             ..self
         }
     }

@@ -306,8 +306,8 @@ fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
                 .collect::<Vec<u8>>(),
         );
     }
-    if items.groups.is_some() && items.clusters.is_some() {
-        part(b"every group"); // of which draws of earlier versions could have none
+    if items.clusters.is_some() {
+        part(b"of the rarest"); // earlier versions counted all clusters, whatever they have, and knew no groups in them
     }
     hash.finalize().into()
 }

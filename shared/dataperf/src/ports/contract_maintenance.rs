@@ -428,7 +428,12 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
         .end_run(board, &run, Timestamp::from_unix_millis(20), &[])
         .await?;
     let next = table.begin_run(board, Timestamp::from_unix_millis(21)).await?;
-    assert_eq!((next.before.as_ref(), next.ended_at), (Some(&run.id), None));
+    assert_eq!((&next.before, next.ended_at), (&vec![run.id.clone()], None));
+    table
+        .end_run(board, &next, Timestamp::from_unix_millis(22), &[])
+        .await?;
+    let third = table.begin_run(board, Timestamp::from_unix_millis(23)).await?;
+    assert_eq!(third.before, [next.id, run.id.clone()]);
 
     // of those that there is only one of, none begins behind one that has ended
     let last = board.of_final();

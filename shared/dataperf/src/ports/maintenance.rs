@@ -41,8 +41,27 @@ pub struct Run {
     pub begun_at: Timestamp,
     /// When it came to its end, if it has.
     pub ended_at: Option<Timestamp>,
-    /// The pass before it on the same board.
-    pub before: Option<String>,
+    /// The passes before it on the same board, newest first; at most [`MAX_BEFORE`](Self::MAX_BEFORE). Each may have found submissions against
+    /// the rules to which the next did not come.
+    pub before: Vec<String>,
+}
+
+impl Run {
+    /// Passes of which a later one knows.
+    pub const MAX_BEFORE: usize = 16;
+
+    /// A pass that is begun behind another.
+    pub fn begun(at: Timestamp, newest: Option<&Self>) -> Self {
+        let before = newest.map(|newest| [std::slice::from_ref(&newest.id), &newest.before].concat());
+        let mut before = before.unwrap_or_default();
+        before.truncate(Self::MAX_BEFORE);
+        Self {
+            id: at.to_string(),
+            begun_at: at,
+            ended_at: None,
+            before,
+        }
+    }
 }
 
 /// What a pass did to one submission.

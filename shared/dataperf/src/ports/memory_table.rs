@@ -446,12 +446,7 @@ impl Maintenance for MemoryLeaderboards {
         if let Some(run) = newest.filter(|run| run.ended_at.is_none()) {
             return Ok(run.clone());
         }
-        let run = Run {
-            id: at.to_string(),
-            begun_at: at,
-            ended_at: None,
-            before: newest.map(|run| run.id.clone()),
-        };
+        let run = Run::begun(at, newest);
         table.runs.insert(board.clone(), run.clone());
         Ok(run)
     }
@@ -509,7 +504,8 @@ impl Maintenance for MemoryLeaderboards {
             return Ok(Revised::Settled(old));
         }
         let is_lifted = |receipt: &Receipt| receipt.ladder.as_ref().is_some_and(|ladder| ladder.is_lifted);
-        let was_lifted = is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
+        let is_of_same = old.verdict.dataset == receipt.verdict.dataset; // with another the Ladder decides again
+        let was_lifted = is_of_same && is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
         if old.revision + 1 != receipt.revision || was_lifted {
             return Ok(Revised::Moved);
         }
