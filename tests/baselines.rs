@@ -203,3 +203,53 @@ fn a_wrong_name_says_which_there_are() {
     let bare: Value = dataperf(["--format", "json", "baseline", "list"]).json();
     assert_eq!(bare.as_object().unwrap().len(), IDS.len());
 }
+
+/// What is there already is left as it is, and nothing is made that can't be written.
+#[test]
+fn files_that_are_there_are_not_replaced() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (own, new) = (scratch.path().join("own.json"), scratch.path().join("new.json"));
+    fs::write(&own, "mine").unwrap();
+    let dataset = frozen("selection");
+    let board = &board_of(&dataset);
+    let made = |more: &[&str]| {
+        let args = [
+            "baseline",
+            "random",
+            "--dataset",
+            text(&dataset),
+            "--leaderboard",
+            board,
+        ];
+        dataperf(args.iter().chain(more))
+    };
+    for (more, said) in [
+        (&["--out", text(&own)][..], "is there already"),
+        (
+            &["--out", text(&new), "--details", text(&own)],
+            "is there already",
+        ),
+        (
+            &["--out", text(&new), "--details", text(&new)],
+            "is given for two files",
+        ),
+        (
+            &["--out", text(&scratch.path().join("no/new.json"))],
+            "there is no folder",
+        ),
+        (&["--out", text(&new), "--jobs", "999999999"], "0..=1024"),
+    ] {
+        let ran = made(more);
+        assert!(ran.code == 1 && ran.stderr.contains(said), "{more:?}: {ran:?}");
+    }
+    assert_eq!(fs::read(&own).unwrap(), b"mine");
+    assert!(!new.exists());
+    assert_eq!(made(&["--out", text(&new)]).code, 0);
+}
+
+/// A leaderboard of a data set.
+fn board_of(dataset: &Path) -> String {
+    let manifest: Value = serde_json::from_slice(&fs::read(dataset.join("manifest.json")).unwrap()).unwrap();
+    let boards = &manifest["parameters"]["leaderboards"];
+    boards[0]["name"].as_str().unwrap().to_owned()
+}

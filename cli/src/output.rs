@@ -44,10 +44,10 @@ pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
 }
 
 /// Writes a file that is not there yet.
-pub(crate) fn write_new(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let about = || format!("can't write `{}`", path.display());
     let mut file = File::create_new(path).with_context(about)?;
-    file.write_all(text.as_bytes()).with_context(about)
+    file.write_all(bytes.as_ref()).with_context(about)
 }
 
 /// How results are printed.

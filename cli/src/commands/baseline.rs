@@ -1,10 +1,9 @@
 //! `dataperf baseline`: the paper's baselines on a frozen data set.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::check;
@@ -21,10 +20,13 @@ use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, align_right, print_json, score, table};
+use crate::output::{Format, align_right, check_new_files, print_json, score, table, write_new};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, baselines, descriptor, takes_artifacts, with_benchmark};
 use crate::rows::{RowFormat, print_rows, print_tabled};
+
+/// More threads than any machine has cores for them.
+const MAX_JOBS: i64 = 1024;
 
 /// The methods by benchmark, for `--help`.
 fn methods() -> String {
@@ -96,8 +98,8 @@ struct MakeArgs {
     #[arg(long, value_name = "FILE")]
     details: Option<PathBuf>,
     /// Threads; all cores unless given
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    jobs: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=MAX_JOBS))]
+    jobs: u16,
 }
 
 #[derive(Debug, Args)]
@@ -114,8 +116,8 @@ struct SubmitArgs {
     #[arg(long, default_value_t = 0)]
     seed: u32,
     /// Threads; all cores unless given
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    jobs: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=MAX_JOBS))]
+    jobs: u16,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -164,6 +166,7 @@ fn list(args: &ListArgs, format: RowFormat) -> Result<Done> {
 }
 
 async fn make(args: MakeArgs, format: Format) -> Result<Done> {
+    check_new_files(&[Some(&args.out), args.details.as_deref()])?;
     let benchmark = open_manifest(&args.dataset)?.manifest.benchmark;
     let bars = PhaseBars::default();
     let task = MakeBaseline {
@@ -171,14 +174,14 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
         leaderboard: &args.leaderboard,
         method: &args.method,
         seed: args.seed,
-        jobs: args.jobs,
+        jobs: args.jobs.into(),
         progress: &bars,
     };
     let Made { artifact, details } = with_benchmark(&benchmark, task).await?;
     bars.finish();
-    write(&args.out, &artifact)?;
+    write_new(&args.out, &artifact)?;
     if let Some(path) = &args.details {
-        write(path, &serde_json::to_vec_pretty(&details)?)?;
+        write_new(path, serde_json::to_vec_pretty(&details)?)?;
     }
     let can_score = CanScore {
         dataset: &args.dataset,
@@ -211,10 +214,6 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
         ),
     }
     Ok(Done::Fine)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).with_context(|| format!("can't write `{}`", path.display()))
 }
 
 /// Makes the artifact of a method.
@@ -296,7 +295,8 @@ pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeBasel
         task.leaderboard, task.method, task.seed
     );
     let file = directory.join(name);
-    write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
+    let made = with_benchmark(benchmark, task).await?;
+    std::fs::write(&file, &made.artifact).with_context(|| format!("can't write `{}`", file.display()))?;
     Ok(file)
 }
 
@@ -330,7 +330,7 @@ async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
                 leaderboard,
                 method,
                 seed: args.seed,
-                jobs: args.jobs,
+                jobs: args.jobs.into(),
                 progress: &bars,
             };
             let file = make_into(scratch.path(), &benchmark, task).await?;

@@ -186,7 +186,18 @@ type Read = (BTreeMap<String, Challenge>, Vec<Reason>);
 
 /// The challenges of a document, or everything that is wrong with it. Keys that are there twice and numbers that are none hide nothing else.
 fn read(path: &Path) -> Result<Result<Read, Rejection>> {
-    let text = fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let bytes = fs::read(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let n_good = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..n_good].split(|&byte| byte == b'\n').count();
+            let message = format!("line {line} is not UTF-8 text: save the file as UTF-8");
+            return Ok(Err(
+                Reason::new("not_utf8", format!("line {line}"), message).into()
+            ));
+        }
+    };
     let (document, repeated) = match serde_saphyr::from_str::<Value>(&text) {
         Ok(document) => (document, None),
         Err(error) => {
@@ -195,9 +206,7 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
                 non_finite_float_policy: NonFiniteFloatPolicy::AsString,
             };
             let Ok(document) = serde_saphyr::from_str_with_options(&text, options) else {
-                let innermost = std::error::Error::source(&error).map(ToString::to_string); // without a drawing of the place
-                let why = innermost.unwrap_or_else(|| error.to_string());
-                bail!("`{}` is not YAML: {why}", path.display())
+                return Ok(Err(unreadable(&error).into()));
             };
             (document, Some(unreadable(&error)))
         }

@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULTS.run_seconds, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_seconds: u64,
     /// The program's memory in MiB, where the organizer has announced another limit
-    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_MEMORY_MIB))]
     max_memory: u64,
     /// The program's size in KiB, where the organizer has announced a lower limit
     #[arg(long, value_name = "KIB", default_value_t = Programs::MAX_MODULE_BYTES >> 10, value_parser = clap::value_parser!(u64).range(1..=(Programs::MAX_MODULE_BYTES >> 10)))]

@@ -19,7 +19,7 @@ use crate::Done;
 use crate::commands::dataset::{damages, open as open_manifest, refuse_damaged};
 use crate::extension::Extension;
 use crate::figure::Figure;
-use crate::output::{n_of, print_verdict};
+use crate::output::{check_new_files, n_of, print_verdict};
 use crate::progress::waiting;
 use crate::registry::{Action, extension, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
@@ -66,6 +66,7 @@ pub(crate) struct ScoreArgs {
 /// Judges the artifact and prints the verdict.
 pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
     let ScoreArgs { artifact: args, plot } = args;
+    check_new_files(&[plot.as_deref()])?;
     let ArtifactArgs {
         benchmark,
         leaderboard,
@@ -83,18 +84,17 @@ pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
     spinner.finish_and_clear();
     let verdict = verdict?;
     let figure = Figure::of(&verdict);
+    if plot.is_some() && figure.is_none() && verdict.status == Ending::Scored {
+        bail!("{benchmark} has no curves to plot: leave `--plot` out")
+    }
     print_judged(&verdict, format, || {
         if let Some(figure) = &figure {
             println!("{}", figure.text()?);
         }
         Ok(())
     })?;
-    match (plot, figure) {
-        (Some(path), Some(figure)) => figure.write(&path)?,
-        (Some(_), None) if verdict.status == Ending::Scored => {
-            bail!("{benchmark} has no curves to plot: leave `--plot` out")
-        }
-        _ => {}
+    if let (Some(path), Some(figure)) = (plot, figure) {
+        figure.write(&path)?;
     }
     Ok(done(&verdict))
 }

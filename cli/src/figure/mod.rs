@@ -4,12 +4,13 @@ mod braille;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use dataperf::Verdict;
 use dataperf::figures::{Curve, Figures};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use crate::output::write_new;
 use braille::Canvas;
 
 /// Characters of a panel in the terminal.
@@ -83,7 +84,7 @@ impl Figure {
             root.fill(&WHITE).map_err(drawing)?;
             self.draw(&root, &style)?;
         }
-        std::fs::write(path, svg).with_context(|| format!("can't write the figure `{}`", path.display()))
+        write_new(path, svg)
     }
 
     /// Draws with Braille dots.

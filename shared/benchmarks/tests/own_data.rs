@@ -248,6 +248,20 @@ fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
 }
 
 #[test]
+fn tables_whose_columns_are_in_another_order_are_refused() {
+    let folder = contest();
+    write(&folder, "eval.csv", "y,x\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    let said = refused::<Selection>(&folder);
+    assert!(said.contains("have the same columns in another order"), "{said}");
+    // other names say nothing
+    write(&folder, "eval.csv", "b,a\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    frozen::<Selection>(folder.path());
+    write(&folder, "eval.csv", "x,x\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    let said = refused::<Selection>(&folder);
+    assert!(said.contains("two columns are called `x`"), "{said}");
+}
+
+#[test]
 fn a_quotation_mark_within_a_field_is_one_of_its_characters() {
     let folder = contest();
     let more = (2..600_000).map(|n| format!("p{n},b\n")); // more than a line may have

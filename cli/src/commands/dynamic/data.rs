@@ -44,6 +44,9 @@ impl Example {
             let (known, found) = (task.labels().join("`, `"), dataperf::quote(self.gold.as_str()));
             return Err(format!("{found} is no label of `{task}`: choose from `{known}`"));
         }
+        if task.always_needs_context() && self.context.is_none() {
+            return Err(format!("an example of `{task}` needs a `context`"));
+        }
         if let Gold::Span(span) = &self.gold
             && !self.context.as_deref().is_some_and(|context| span.is_in(context))
         {

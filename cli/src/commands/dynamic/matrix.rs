@@ -41,10 +41,13 @@ pub(super) fn run(args: &MatrixArgs, format: RowFormat) -> Result<Done> {
     let models = models(&args.models, &args.encoder)?;
     let mut rounds: Vec<(String, Vec<Row>)> = Vec::new();
     for round in &args.rounds {
-        rounds.push((
-            round.name.clone(),
-            lines(&part(&round.path, Split::Test), Ok::<Row, String>)?,
-        ));
+        let rows = lines(&part(&round.path, Split::Test), Ok::<Row, String>)?;
+        ensure!(
+            !rows.is_empty(),
+            "the test set of `{}` has no examples: leave the round out",
+            round.name
+        );
+        rounds.push((round.name.clone(), rows));
     }
     let models: Vec<(String, &dyn TargetModel)> = models
         .iter()

@@ -20,7 +20,7 @@ use super::compared::{print_report, weights};
 use super::data::{Named, check_names, lines, part};
 use crate::Done;
 use crate::output::{line_of, print_json};
-use crate::rows::RowFormat;
+use crate::rows::{RowFormat, print_tabled};
 
 /// Bytes of answers that are read of a program: as many as a board reads.
 const MAX_ANSWERS_BYTES: u64 = AdversarialTextModels::MAX_ARTIFACT_BYTES;
@@ -64,7 +64,7 @@ pub(crate) struct ModelsArgs {
     #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_FUEL))]
     max_fuel: u64,
     /// A program's memory in MiB
-    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_MEMORY_MIB))]
     max_memory: u64,
     /// Also write what a program finds below `/data` into this new directory, to develop with it
     #[arg(long, value_name = "DIR")]
@@ -105,6 +105,23 @@ pub(super) fn run(args: &ModelsArgs, format: RowFormat) -> Result<Done> {
             fs::write(&path, &file.bytes).with_context(|| format!("can't write `{}`", path.display()))?;
         }
         if args.programs.is_empty() {
+            let file = |file: &DataFile| json!({ "file": file.name, "bytes": file.bytes.len() });
+            let rows: Vec<Value> = files.iter().map(file).collect();
+            let document = || Ok(json!({ "directory": out, "files": rows }));
+            print_tabled(
+                document,
+                &["file", "bytes"],
+                || rows.clone(),
+                format,
+                || {
+                    println!(
+                        "`{}` has what programs read: {} files",
+                        out.display(),
+                        files.len()
+                    );
+                    Ok(())
+                },
+            )?;
             return Ok(Done::Fine);
         }
     }

@@ -1,11 +1,13 @@
 //! Features: a matrix of numbers in a `.npy` file, a CSV or a Parquet file, read block by block and frozen as `.npy`.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
 use crate::own_data::table::{FEATURES, features_file};
 use dataperf::frozen::Dtype;
+use dataperf::quote;
 use dataperf_numerics::numbers::Encoding;
 
 use super::lines::csv_reader;
@@ -83,6 +85,17 @@ impl FeatureFile {
 
     pub(super) fn is_table(&self) -> bool {
         self.form != Form::Npy
+    }
+
+    /// The names of a CSV's numbers, in its order; `None` where the form has none, or the header can't be read.
+    pub(super) fn columns(&self) -> Option<Vec<String>> {
+        if self.form != Form::Csv {
+            return None;
+        }
+        let mut reader = csv_reader(&self.path).ok()?;
+        let names = reader.headers().ok()?.iter().map(column_name);
+        let names = names.filter(|name| !NO_FEATURES.contains(name));
+        Some(names.map(str::to_owned).collect())
     }
 
     /// Reads all numbers once.
@@ -208,19 +221,23 @@ impl FeatureFile {
         let header = reader.headers().map_err(|error| about(error.to_string()))?;
         let is_feature: Vec<bool> = header
             .iter()
-            .map(|name| !NO_FEATURES.contains(&name.trim().trim_start_matches('\u{feff}')))
+            .map(|name| !NO_FEATURES.contains(&column_name(name)))
             .collect();
         if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
             return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
         }
         let n_columns = header.len();
-        if let Some(column) = header
-            .iter()
-            .position(|name| name.trim().trim_start_matches('\u{feff}').is_empty())
-        {
+        if let Some(column) = header.iter().position(|name| column_name(name).is_empty()) {
             return Err(about(format!(
                 "column {} has no name: if it numbers the rows, leave it out (`to_csv(..., index=False)`), else name it",
                 column + 1
+            )));
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = header.iter().map(column_name).find(|name| !seen.insert(*name)) {
+            return Err(about(format!(
+                "two columns are called {}: give each a name of its own",
+                quote(twice)
             )));
         }
         let (mut record, mut row, mut n_rows) = (csv::StringRecord::new(), Vec::new(), 0);
@@ -282,6 +299,11 @@ impl FeatureFile {
 }
 
 /// The limits of a file's rows and of their numbers.
+/// A column's name without what is around it.
+fn column_name(field: &str) -> &str {
+    field.trim().trim_start_matches('\u{feff}')
+}
+
 fn check_shape(n_rows: usize, n_features: usize) -> Result<(), String> {
     if n_features > MAX_FEATURES {
         return Err(format!(

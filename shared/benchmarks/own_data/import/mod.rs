@@ -17,6 +17,7 @@ mod source;
 mod split;
 mod yaml;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -150,6 +151,15 @@ impl Evals {
                     eval.scanned.n_features,
                     other.features.name,
                     other.scanned.n_features
+                ));
+            }
+            if let (Some(one), Some(two)) = (eval.features.columns(), other.features.columns())
+                && one != two
+                && BTreeSet::from_iter(&one) == BTreeSet::from_iter(&two)
+            {
+                problems.add(format!(
+                    "`{}` and `{}` have the same columns in another order, and numbers are compared by their places: write both in one order",
+                    eval.features.name, other.features.name
                 ));
             }
         }

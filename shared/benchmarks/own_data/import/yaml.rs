@@ -51,8 +51,11 @@ impl Node {
     /// A sentence with the line, when the text is no YAML.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
-        let node: Spanned<Value> = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|error| format!("it is no YAML: {}", error.to_string().replace('\n', " ")))?;
+        let node: Spanned<Value> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+            let said = error.to_string().replace('\n', " ");
+            let said = said.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+            format!("it is no YAML: {said}")
+        })?;
         Ok(node.into())
     }
 

@@ -33,7 +33,9 @@ impl Submission {
     /// # Errors
     /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
-        let first = artifact.iter().find(|byte| !byte.is_ascii_whitespace());
+        // a mark of the byte order in front of JSON is named as one
+        let text = artifact.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(artifact);
+        let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
         let looks_like_json = matches!(first, None | Some(b'{' | b'['));
         if looks_like_json {
             Self::of_json(artifact)
