@@ -131,6 +131,10 @@ async fn an_unfinished_item() {
         let text = text
             .replace(sent.id().as_str(), "SUBMISSION")
             .replace(&sent.version, "VERSION");
+        let text = match item.get("marked_at") {
+            Some(at) => text.replace(at.as_s().unwrap(), "MARKED_AT"),
+            None => text,
+        };
         items.push(without_shard(&text.replace(&received_at, "RECEIVED_AT")));
     }
     items.sort();

@@ -124,7 +124,7 @@ impl Sweep<'_> {
             marked_at,
         } = mark;
         let (benchmark, entry) = (hosted.id, &entry);
-        let age = age_millis(entry.received_at.max(marked_at));
+        let age = age_millis(entry.received_at);
         let is_young = age < self.limits.quiet_seconds * 1000;
         if is_young && key == Key::unfinished(entry) {
             return Ok(Became::Left);
@@ -138,7 +138,7 @@ impl Sweep<'_> {
             self.clear(benchmark, entry, key).await?;
             return Ok(Became::Cleared);
         }
-        if age >= self.limits.patience_seconds * 1000 {
+        if age_millis(marked_at) >= self.limits.patience_seconds * 1000 {
             self.give_up(hosted, entry, &submission.upload).await?;
             return Ok(Became::GivenUp);
         }
