@@ -189,7 +189,7 @@ fn a_wrong_name_says_which_there_are() {
         "--leaderboard",
         "open",
         "--out",
-        "/nowhere/x",
+        "x",
     ]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("`farthest-point`"), "{}", ran.stderr);
@@ -204,12 +204,11 @@ fn a_wrong_name_says_which_there_are() {
     assert_eq!(bare.as_object().unwrap().len(), IDS.len());
 }
 
-/// What is there already is left as it is, and nothing is made that can't be written.
+/// Names that can't be written are refused before anything is made, and so are numbers of threads that no machine has.
 #[test]
-fn files_that_are_there_are_not_replaced() {
+fn what_can_not_be_written_is_not_made() {
     let scratch = tempfile::tempdir().unwrap();
-    let (own, new) = (scratch.path().join("own.json"), scratch.path().join("new.json"));
-    fs::write(&own, "mine").unwrap();
+    let new = scratch.path().join("new.json");
     let dataset = frozen("selection");
     let board = &board_of(&dataset);
     let made = |more: &[&str]| {
@@ -224,11 +223,7 @@ fn files_that_are_there_are_not_replaced() {
         dataperf(args.iter().chain(more))
     };
     for (more, said) in [
-        (&["--out", text(&own)][..], "is there already"),
-        (
-            &["--out", text(&new), "--details", text(&own)],
-            "is there already",
-        ),
+        (&["--out", text(scratch.path())][..], "is a folder: name a file"),
         (
             &["--out", text(&new), "--details", text(&new)],
             "is given for two files",
@@ -242,7 +237,6 @@ fn files_that_are_there_are_not_replaced() {
         let ran = made(more);
         assert!(ran.code == 1 && ran.stderr.contains(said), "{more:?}: {ran:?}");
     }
-    assert_eq!(fs::read(&own).unwrap(), b"mine");
     assert!(!new.exists());
     assert_eq!(made(&["--out", text(&new)]).code, 0);
 }

@@ -17,15 +17,33 @@ const MAX_LISTED_NUMBERS: usize = 20;
 
 /// Refuses names for new files before any work is done: of files that are there, in folders that are not, and one name for two files.
 pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
+    check_names(paths, |path| {
+        let is_there = path.symlink_metadata().is_ok();
+        is_there.then(|| {
+            format!(
+                "`{}` is there already, and nothing is overwritten: choose another name",
+                path.display()
+            )
+        })
+    })
+}
+
+/// Refuses names for files before any work is done that can't be written, or are given twice. Files that are there are replaced: of a command
+/// that makes the same again whenever it is asked.
+pub(crate) fn check_files(paths: &[Option<&Path>]) -> Result<()> {
+    check_names(paths, |path| {
+        let is_folder = path.is_dir();
+        is_folder.then(|| format!("`{}` is a folder: name a file", path.display()))
+    })
+}
+
+fn check_names(paths: &[Option<&Path>], refused: impl Fn(&Path) -> Option<String>) -> Result<()> {
     let paths: Vec<&Path> = paths.iter().copied().flatten().collect();
     let mut problems = Vec::new();
     for (n, path) in paths.iter().enumerate() {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if path.symlink_metadata().is_ok() {
-            problems.push(format!(
-                "`{}` is there already, and nothing is overwritten: choose another name",
-                path.display()
-            ));
+        if let Some(problem) = refused(path) {
+            problems.push(problem);
         } else if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             problems.push(format!(
                 "there is no folder `{}` to write into: make it, or choose another",
@@ -44,10 +62,10 @@ pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
 }
 
 /// Writes a file that is not there yet.
-pub(crate) fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<()> {
     let about = || format!("can't write `{}`", path.display());
     let mut file = File::create_new(path).with_context(about)?;
-    file.write_all(bytes.as_ref()).with_context(about)
+    file.write_all(text.as_bytes()).with_context(about)
 }
 
 /// How results are printed.

@@ -1,5 +1,6 @@
 //! `dataperf baseline`: the paper's baselines on a frozen data set.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -20,7 +21,7 @@ use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, align_right, check_new_files, print_json, score, table, write_new};
+use crate::output::{Format, align_right, check_files, print_json, score, table};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, baselines, descriptor, takes_artifacts, with_benchmark};
 use crate::rows::{RowFormat, print_rows, print_tabled};
@@ -166,7 +167,7 @@ fn list(args: &ListArgs, format: RowFormat) -> Result<Done> {
 }
 
 async fn make(args: MakeArgs, format: Format) -> Result<Done> {
-    check_new_files(&[Some(&args.out), args.details.as_deref()])?;
+    check_files(&[Some(&args.out), args.details.as_deref()])?;
     let benchmark = open_manifest(&args.dataset)?.manifest.benchmark;
     let bars = PhaseBars::default();
     let task = MakeBaseline {
@@ -179,9 +180,9 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
     };
     let Made { artifact, details } = with_benchmark(&benchmark, task).await?;
     bars.finish();
-    write_new(&args.out, &artifact)?;
+    write(&args.out, &artifact)?;
     if let Some(path) = &args.details {
-        write_new(path, serde_json::to_vec_pretty(&details)?)?;
+        write(path, &serde_json::to_vec_pretty(&details)?)?;
     }
     let can_score = CanScore {
         dataset: &args.dataset,
@@ -214,6 +215,10 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
         ),
     }
     Ok(Done::Fine)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("can't write `{}`", path.display()))
 }
 
 /// Makes the artifact of a method.
@@ -295,8 +300,7 @@ pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeBasel
         task.leaderboard, task.method, task.seed
     );
     let file = directory.join(name);
-    let made = with_benchmark(benchmark, task).await?;
-    std::fs::write(&file, &made.artifact).with_context(|| format!("can't write `{}`", file.display()))?;
+    write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
     Ok(file)
 }
 

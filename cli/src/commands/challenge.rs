@@ -174,9 +174,10 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
 
 /// What the document's YAML can't mean.
 fn unreadable(error: &serde_saphyr::Error) -> Reason {
+    let innermost = std::error::Error::source(error).map(ToString::to_string); // without a drawing of the place
     // the library's advice is for programmers, not for organizers
-    let said = error
-        .to_string()
+    let said = innermost
+        .unwrap_or_else(|| error.to_string())
         .replace(", set DuplicateKeyPolicy in Options if acceptable", "");
     Reason::new("unreadable_yaml", "", said)
 }

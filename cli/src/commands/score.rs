@@ -19,7 +19,7 @@ use crate::Done;
 use crate::commands::dataset::{damages, open as open_manifest, refuse_damaged};
 use crate::extension::Extension;
 use crate::figure::Figure;
-use crate::output::{check_new_files, n_of, print_verdict};
+use crate::output::{check_files, n_of, print_verdict};
 use crate::progress::waiting;
 use crate::registry::{Action, extension, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
@@ -66,7 +66,7 @@ pub(crate) struct ScoreArgs {
 /// Judges the artifact and prints the verdict.
 pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
     let ScoreArgs { artifact: args, plot } = args;
-    check_new_files(&[plot.as_deref()])?;
+    check_files(&[plot.as_deref()])?;
     let ArtifactArgs {
         benchmark,
         leaderboard,

@@ -4,13 +4,12 @@ mod braille;
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use dataperf::Verdict;
 use dataperf::figures::{Curve, Figures};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::output::write_new;
 use braille::Canvas;
 
 /// Characters of a panel in the terminal.
@@ -84,7 +83,7 @@ impl Figure {
             root.fill(&WHITE).map_err(drawing)?;
             self.draw(&root, &style)?;
         }
-        write_new(path, svg)
+        std::fs::write(path, svg).with_context(|| format!("can't write the figure `{}`", path.display()))
     }
 
     /// Draws with Braille dots.

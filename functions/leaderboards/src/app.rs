@@ -42,7 +42,7 @@ const MAX_FINISHED: usize = 16;
 /// The contexts of one data set have up to 64 MiB.
 const MAX_CONTEXTS: usize = 1;
 
-/// Immutable things that were read last, at most so many; the oldest goes first.
+/// What was read last, at most so many; the oldest goes first.
 pub(crate) struct Kept<K, V> {
     most: usize,
     all: Mutex<VecDeque<(K, Arc<V>)>>,

@@ -178,9 +178,11 @@ impl Table {
     pub async fn take_to_compare(&self, board: &Board, until: Timestamp) -> Result<(), PortError> {
         let mut taken = marked(taken_key(board), board);
         taken.insert(UNTIL.into(), text(until.to_string()));
-        // in this order, so that there is one of both at any time; and not together, since every upload writes the mark
-        self.put_item(taken).await?;
-        self.delete_item(due_key(board)).await
+        // first, so that there is one of both at any time, and not together, since every upload writes the mark; and once more, since another
+        // call may have compared the board between the two, and a mark that was left after that is taken away here
+        self.put_item(taken.clone()).await?;
+        self.delete_item(due_key(board)).await?;
+        self.put_item(taken).await
     }
 
     /// Notes that whoever took a board `until` then has compared it, unless somebody else has taken it since, who sees all that was seen.

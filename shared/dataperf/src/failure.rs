@@ -1,4 +1,4 @@
-//! The judge of a submission that the platform could not evaluate: its receipt says so, and that it does not count.
+//! The judge of a submission that the platform could not evaluate: its receipt says so, and that the fault is not theirs.
 
 use crate::challenge::Terms;
 use crate::descriptor::Descriptor;

@@ -118,7 +118,7 @@ pub(super) async fn run(args: AcrossArgs, format: RowFormat) -> Result<Done> {
     };
     let across = across(boards)?;
     if let Some(path) = &args.report {
-        write_new(path, report::markdown(&across))?;
+        write_new(path, &report::markdown(&across))?;
     }
     report::print(&across, format)?;
     Ok(Done::Fine)

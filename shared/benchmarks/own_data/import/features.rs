@@ -298,12 +298,12 @@ impl FeatureFile {
     }
 }
 
-/// The limits of a file's rows and of their numbers.
 /// A column's name without what is around it.
 fn column_name(field: &str) -> &str {
     field.trim().trim_start_matches('\u{feff}')
 }
 
+/// The limits of a file's rows and of their numbers.
 fn check_shape(n_rows: usize, n_features: usize) -> Result<(), String> {
     if n_features > MAX_FEATURES {
         return Err(format!(
