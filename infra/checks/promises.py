@@ -78,6 +78,8 @@ TOLD_OF_AN_OUTCOME = {
 EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
 CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*"}
+# Those that it may list besides: what of a file's lines was filed that is given up.
+CARETAKER_LISTS = {"examples#*", "rater#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
 ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs", "shared/text/src/lines/*.rs")
@@ -94,8 +96,9 @@ def broken_by_statement(benchmark, statement, existing_arns):
         if service == "dynamodb" and not benchmark:
             keys = as_list(statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys", "*"))
             kinds = {key.partition("#")[2] for key in keys}
-            if not kinds <= CARETAKER_KINDS or any("*" in key.partition("#")[0] for key in keys):
-                yield f"`{sid}` allows `{action}` on the partitions {sorted(keys)}, which are not of {sorted(CARETAKER_KINDS)} of named benchmarks only"
+            allowed = CARETAKER_KINDS | CARETAKER_LISTS if action == "dynamodb:Query" else CARETAKER_KINDS
+            if not kinds <= allowed or any("*" in key.partition("#")[0] for key in keys):
+                yield f"`{sid}` allows `{action}` on the partitions {sorted(keys)}, which are not of {sorted(allowed)} of named benchmarks only"
         if service == "dynamodb" and benchmark:
             keys = statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys")
             # all of its partitions, or some of them
@@ -385,11 +388,12 @@ def unread_failures(stack, queue_arns):
     """Each queue that failures go to is read by a function, or is the last one, which an alarm watches."""
     mappings = [r["Properties"] for r in stack.resources.values() if r["Type"] == "AWS::Lambda::EventSourceMapping"]
     read = {mapping["EventSourceArn"] for mapping in mappings}
+    alarms = [r["Properties"] for _, r in stack.all_resources() if r["Type"] == "AWS::CloudWatch::Alarm"]
+    metrics = alarms + [query.get("MetricStat", {}).get("Metric", {}) for alarm in alarms for query in alarm.get("Metrics", [])]
     watched = {
         dimension["Value"]
-        for _, resource in stack.all_resources()
-        if resource["Type"] == "AWS::CloudWatch::Alarm"
-        for dimension in resource["Properties"].get("Dimensions", [])
+        for metric in metrics
+        for dimension in metric.get("Dimensions", [])
         if dimension["Name"] == "QueueName"
     }
     for arn in sorted(queue_arns):

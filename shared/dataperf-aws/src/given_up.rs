@@ -57,7 +57,7 @@ pub fn given_up(record: &str) -> Result<GivenUp, Fault> {
         request_id: record.request_context.request_id,
         cause: cause(&record.request_context.condition, error_type, message),
         error: format!("{error_type}: {message}"),
-        uploads: if of_a_board(&record.request_payload) {
+        uploads: if of_a_board(&record.request_payload) || is_scheduled(&record.request_payload) {
             Vec::new() // nobody's submission: it is asked for again at its time
         } else {
             uploads(&record.request_payload)?
@@ -68,6 +68,12 @@ pub fn given_up(record: &str) -> Result<GivenUp, Fault> {
 /// Whether an event asks for something about a whole board.
 fn of_a_board(event: &Value) -> bool {
     ["compare", "finish"].iter().any(|name| event.get(name).is_some())
+}
+
+/// Whether an event is one of the caretaker's schedules: what the caretaker itself has failed at comes here when it is handed over again.
+fn is_scheduled(event: &Value) -> bool {
+    let source = event.get("source").and_then(Value::as_str);
+    matches!(source, Some("aws.events" | "aws.scheduler"))
 }
 
 /// What Lambda itself calls an invocation that took too long.
@@ -95,6 +101,22 @@ mod tests {
 
     use super::*;
     use crate::event::announcement;
+
+    #[test]
+    fn what_the_caretaker_failed_at_is_nobodys_submission() {
+        for event in [
+            json!({ "source": "aws.events", "task": "compare" }),
+            json!({ "source": "aws.scheduler" }),
+            json!({ "finish": {} }),
+        ] {
+            let record = json!({
+                "requestContext": { "requestId": "r-1", "functionArn": "arn", "condition": "RetriesExhausted" },
+                "requestPayload": event, "responsePayload": { "errorMessage": "x" },
+            });
+            let given_up = given_up(&record.to_string()).expect("a record");
+            assert_eq!(given_up.uploads, []);
+        }
+    }
 
     fn record(condition: &str, error: &Value) -> (Upload, String) {
         let upload = Upload {
