@@ -78,6 +78,15 @@ impl World {
         }
     }
 
+    /// Has all marks say no more than when their submissions were uploaded, as if they had been made then.
+    async fn marks_as_old_as_their_uploads(&self) {
+        let marks = self.items().await.into_iter().filter_map(|mut item| {
+            item.remove("marked_at")?;
+            Some(item)
+        });
+        self.write(marks.collect()).await;
+    }
+
     async fn n_queries(&self) -> usize {
         let snapshot = self.cloud.snapshot().await.unwrap();
         snapshot
@@ -218,6 +227,7 @@ async fn an_incident_is_cleared_up_by_several_sweeps_within_bounded_memory_and_t
         })
         .await;
     let n_written = begun.elapsed();
+    world.marks_as_old_as_their_uploads().await;
     let (mut n_sweeps, mut n_idle, mut longest, mut n_before) = (0, 0, Duration::ZERO, n);
     let n_left = async || {
         let mut n_left = 0;
@@ -298,6 +308,7 @@ async fn a_backlog_of_all_others_does_not_keep_a_sweep_from_the_last() {
             table.receive(&received).await.unwrap();
         }
     }
+    world.marks_as_old_as_their_uploads().await;
     let dropped = Storm {
         events_dropped: 1000,
         ..Storm::default()
