@@ -171,7 +171,7 @@ impl Table {
     }
 
     /// Takes the mark of a board away to compare it. Until then others leave it to the caller, which says when it has
-    /// [compared](Self::compared) it.
+    /// compared it.
     ///
     /// # Errors
     /// [`PortError`].
