@@ -38,7 +38,9 @@ NOT_RUN_QUICKLY = {"dataperf baseline submit": "most of a minute in a debug buil
 # Begins of statements that the command line takes and moto then doesn't know.
 NOT_KNOWN = {"aws sqs start-message-move-task": "moto has no StartMessageMoveTask: sent, but nothing moves"}
 # What a stack leaves behind: of other types `World.existing` would know nothing.
-KEPT_TYPES = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::KMS::Key"}
+KEPT_TYPES = {
+    "AWS::S3::Bucket", "AWS::S3::BucketPolicy", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "AWS::SecretsManager::Secret", "AWS::KMS::Key",
+}
 INSTEAD = [
     "the functions run here, in the environment that the template gives them, and not in moto, which wants Docker",
     "uploads are announced to them by the test, by the bucket's notifications in the template",
