@@ -20,7 +20,7 @@ const COLUMNS = [
 ];
 
 /** The numbers of a row that a column shows; null where it lacks one. */
-function shownOf(row, names) {
+function numbersOf(row, names) {
   const found = names.map((name) => row.metrics?.[name]);
   return found.every((number) => number !== undefined) ? found : null;
 }
@@ -28,7 +28,7 @@ function shownOf(row, names) {
 /** The table with its search, its sorting and its further pages. */
 function standings(benchmark, parts, query, page, who) {
   // what the benchmark shows beside the score: a number, or the two ends of a range, by which rows are sorted from the first one on
-  const numbers = page.columns.map(({ title, metrics }) => ({ label: capital(title), first: -1, look: "n", of: (row) => shownOf(row, metrics) }));
+  const numbers = page.columns.map(({ title, metrics }) => ({ label: capital(title), first: -1, look: "n", of: (row) => numbersOf(row, metrics) }));
   const columns = [...COLUMNS.slice(0, 3), ...numbers.map((column) => ({ ...column, of: (row) => column.of(row)?.[0] ?? -1 })), ...COLUMNS.slice(3)];
   let rows = page.rows;
   let next = page.next;

@@ -126,9 +126,12 @@ pub(crate) fn align_right(table: &mut Table, column: usize) {
     }
 }
 
+/// Digits of a score where the data set does not say how many.
+pub(crate) const SCORE_DIGITS: u8 = 4;
+
 /// A score as boards show it.
 pub(crate) fn score(score: f64) -> String {
-    format!("{score:.4}")
+    format!("{score:.*}", usize::from(SCORE_DIGITS))
 }
 
 /// Prints a verdict for a person.

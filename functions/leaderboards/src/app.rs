@@ -24,11 +24,11 @@ struct Inner {
     submissions: String,
     seal: Seal,
     /// Descriptions of data sets, which are immutable, by digest.
-    described: Kept<Digest, Described>,
+    described: Recent<Digest, Described>,
     /// Reports on final boards that are finished, by board, with the time when they were read.
-    finished: Kept<Board, (Instant, Arc<FinalReport>)>,
+    finished: Recent<Board, (Instant, Arc<FinalReport>)>,
     /// The contexts of data sets, which are large, by digest.
-    contexts: Kept<Digest, Vec<OneContext>>,
+    contexts: Recent<Digest, Vec<OneContext>>,
     /// Data sets that have a participants' kit, which is there for good.
     kits: Mutex<BTreeSet<Digest>>,
     /// Where S3 is, on one machine.
@@ -43,12 +43,12 @@ const MAX_FINISHED: usize = 16;
 const MAX_CONTEXTS: usize = 1;
 
 /// What was read last, at most so many; the oldest goes first.
-pub(crate) struct Kept<K, V> {
+pub(crate) struct Recent<K, V> {
     most: usize,
     all: Mutex<VecDeque<(K, Arc<V>)>>,
 }
 
-impl<K: PartialEq, V> Kept<K, V> {
+impl<K: PartialEq, V> Recent<K, V> {
     fn at_most(most: usize) -> Self {
         Self {
             most,
@@ -82,9 +82,9 @@ impl App {
             resources: Resources::from_environment()?,
             submissions,
             seal: Seal::new(&variable("DATAPERF_CURSOR_KEY")?)?,
-            described: Kept::at_most(MAX_DESCRIBED),
-            finished: Kept::at_most(MAX_FINISHED),
-            contexts: Kept::at_most(MAX_CONTEXTS),
+            described: Recent::at_most(MAX_DESCRIBED),
+            finished: Recent::at_most(MAX_FINISHED),
+            contexts: Recent::at_most(MAX_CONTEXTS),
             kits: Mutex::default(),
             local_s3: variable("AWS_ENDPOINT_URL_S3").ok(),
         })))
@@ -133,15 +133,15 @@ impl App {
         kits.insert(dataset);
     }
 
-    pub(crate) fn described(&self) -> &Kept<Digest, Described> {
+    pub(crate) fn described(&self) -> &Recent<Digest, Described> {
         &self.0.described
     }
 
-    pub(crate) fn finished(&self) -> &Kept<Board, (Instant, Arc<FinalReport>)> {
+    pub(crate) fn finished(&self) -> &Recent<Board, (Instant, Arc<FinalReport>)> {
         &self.0.finished
     }
 
-    pub(crate) fn contexts(&self) -> &Kept<Digest, Vec<OneContext>> {
+    pub(crate) fn contexts(&self) -> &Recent<Digest, Vec<OneContext>> {
         &self.0.contexts
     }
 }

@@ -313,12 +313,8 @@ impl Maintenance for Table {
             if known.withdrawn_at.is_some() || self.revision(&known.board, run, id).await?.is_some() {
                 return Ok(Revised::Settled(old));
             }
-            let is_lifted =
-                |receipt: &Receipt| receipt.ladder.as_ref().is_some_and(|ladder| ladder.is_lifted);
-            let is_of_same = old.verdict.dataset == receipt.verdict.dataset; // with another the Ladder decides again
-            let was_lifted = is_of_same && is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
-            if old.revision + 1 != receipt.revision || was_lifted {
-                return Ok(Revised::Moved); // the verdict is not of what it would replace
+            if !receipt.follows(&old) {
+                return Ok(Revised::Moved);
             }
             let revision = Revision::of(&known, receipt);
             let revised = Submission {

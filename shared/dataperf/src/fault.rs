@@ -59,7 +59,7 @@ impl Cause {
     /// error is shown, because its words may tell what is hidden.
     pub fn reason(self, reference: &str) -> Reason {
         let message = format!(
-            "{}: this is the platform's fault and does not count against you, a program's not once it is evaluated again; the file is \
+            "{}: this is the platform's fault and does not count against you (a program counts until it is evaluated again); the file is \
              kept, and the organizer can have it evaluated again, so there is no need to upload it once more. Quote {} when you ask",
             self.what_happened(),
             quote(reference)

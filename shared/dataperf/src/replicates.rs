@@ -51,7 +51,8 @@ pub struct Header {
     pub n_redrawn: usize,
     /// Items of all eval sets.
     pub n_items: usize,
-    /// One item is worth at most one of so many parts of the score; [`n_items`](Self::n_items) where it is not said.
+    /// Into how many parts the score has to be divided so that one item is worth at most one of them; [`n_items`](Self::n_items) where it is
+    /// not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_parts: Option<usize>,
     /// Why the score has no interval of its own, where it has none and its rank has one.
@@ -59,7 +60,7 @@ pub struct Header {
     pub without_score_interval: Option<String>,
 }
 
-/// Of one eval set the number of which one item is worth at most one part.
+/// Into how many parts the score of one eval set has to be divided so that one item is worth at most one of them.
 fn n_parts(items: &EvalItems<'_>) -> usize {
     let smallest = |numbers: &mut dyn Iterator<Item = usize>| {
         let mut n_of: BTreeMap<usize, usize> = BTreeMap::new();

@@ -392,6 +392,15 @@ impl Receipt {
         self.ladder.as_ref().and_then(Released::climb)
     }
 
+    /// Whether it can take the place of an earlier receipt of its submission: it is of the next revision, and does not hide a score again that
+    /// the board shows by now. With another data set the Ladder decides again.
+    pub fn follows(&self, old: &Self) -> bool {
+        let was_lifted = old.ladder.is_some() && old.climb().is_none();
+        let is_of_same = self.verdict.dataset == old.verdict.dataset;
+        let hides_again = was_lifted && is_of_same && self.climb().is_some();
+        self.revision == old.revision + 1 && !hides_again
+    }
+
     /// The same without its signature, as the table keeps it.
     #[must_use]
     pub fn unsigned(&self) -> Self {

@@ -4,10 +4,7 @@ use dataperf::comparison::Summary;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::Ranked;
 
-use crate::output::score;
-
-/// Digits of a score where the data set does not say how many.
-const SCORE_DIGITS: u8 = 4;
+use crate::output::{SCORE_DIGITS, score};
 
 /// How a final board differs from the public one, in a sentence.
 pub(super) fn shaken(report: &FinalReport) -> String {

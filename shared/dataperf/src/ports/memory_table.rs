@@ -503,10 +503,7 @@ impl Maintenance for MemoryLeaderboards {
         if known.withdrawn_at.is_some() || done.iter().any(|done| done.id == known.id) {
             return Ok(Revised::Settled(old));
         }
-        let is_lifted = |receipt: &Receipt| receipt.ladder.as_ref().is_some_and(|ladder| ladder.is_lifted);
-        let is_of_same = old.verdict.dataset == receipt.verdict.dataset; // with another the Ladder decides again
-        let was_lifted = is_of_same && is_lifted(&old) && receipt.ladder.is_some() && !is_lifted(receipt);
-        if old.revision + 1 != receipt.revision || was_lifted {
+        if !receipt.follows(&old) {
             return Ok(Revised::Moved);
         }
         done.push(Revision::of(&known, receipt));

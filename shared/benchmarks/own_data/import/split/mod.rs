@@ -211,6 +211,9 @@ impl<'a> Whole<'a> {
 
     /// Rows that would be in both parts: a source whose `allow_duplicates` says so may have the same in two tables.
     fn in_common(&self) -> Vec<String> {
+        if self.others.is_empty() {
+            return Vec::new(); // only the eval set is parted, and the other tables are in both parts
+        }
         let splits: Vec<&Split<'a>> = [&self.eval].into_iter().chain(&self.others).collect();
         let mut first: BTreeMap<&[u8], &str> = BTreeMap::new();
         for split in &splits {
@@ -223,13 +226,13 @@ impl<'a> Whole<'a> {
             let found = split.parts[1].iter().filter_map(|&row| first.get(rows[row]));
             found.for_each(|other| *n_of.entry((*other, split.table.name)).or_default() += 1);
         }
-        // with the eval set alone the other tables are in both parts anyway
-        let n_of = n_of.into_iter().filter(|_| !self.others.is_empty());
-        n_of.map(|((one, other), n)| {
+        let sentence = |((one, other), n)| {
             let (one, other) = (examples_file(one), examples_file(other));
-            format!("{n} rows would be in both parts, since `{one}` and `{other}` have them: leave them in one of these")
-        })
-        .collect()
+            format!(
+                "{n} rows would be in both parts, since `{one}` and `{other}` have them: leave them in one of these"
+            )
+        };
+        n_of.into_iter().map(sentence).collect()
     }
 
     fn truth_labels(&self) -> Option<Vec<String>> {
