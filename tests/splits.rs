@@ -187,6 +187,35 @@ fn with_all_rows_apart_two_data_sets_have_no_row_in_common() {
     );
 }
 
+/// A source whose `allow_duplicates` says so may have a row in two tables: then no part can have it alone.
+#[test]
+fn rows_that_two_tables_have_are_not_parted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(scratch.path().join(name), text).unwrap();
+    let rows: String = (0..40).map(|n| format!("{n},{}\n", n % 2)).collect();
+    let labels: String = (0..40).map(|n| format!("p{n},{}\n", ["a", "b"][n % 2])).collect();
+    write("pool.csv", &format!("x,y\n{rows}"));
+    write("eval.csv", &format!("x,y\n{rows}"));
+    write("pool-labels.csv", &format!("id,label\n{labels}"));
+    write("eval-labels.csv", &format!("id,label\n{labels}"));
+    write(
+        "task.yaml",
+        "schema: 1\ntask: selection\ntitle: Twins\nclasses: [a, b]\nmetric: accuracy\nallow_duplicates: true\n\
+         model: {kind: nearest_centroid}\neval: {features: eval.csv, examples: eval-labels.csv}\n\
+         pool: {features: pool.csv, examples: pool-labels.csv}\nleaderboards: [{name: ten, max_examples: 10}]\n",
+    );
+    let [whole, public, hidden] =
+        ["whole", "public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
+    let from = scratch.path().to_str().unwrap();
+    ran(&["dataset", "import", "selection", "--from", from, "--out", &whole]);
+    let parts = ["--public", &public, "--final", &hidden];
+    let refused = dataperf(["dataset", "split", &whole, "--all-rows"].iter().chain(&parts));
+    let said = "rows would be in both parts";
+    assert!(refused.code == 1 && refused.stderr.contains(said), "{refused:?}");
+    assert!(!Path::new(&public).exists() && !Path::new(&hidden).exists());
+    ran(&[&["dataset", "split", &whole][..], &parts].concat());
+}
+
 /// What belongs to the rows is that of this part: right labels have the ids of the training set, and summaries are those of the sellers' rows.
 fn follows(task: &str, directory: &Path) {
     let lines = |name: &str| {
