@@ -192,8 +192,14 @@ fn with_all_rows_apart_two_data_sets_have_no_row_in_common() {
 fn rows_that_two_tables_have_are_not_parted() {
     let scratch = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(scratch.path().join(name), text).unwrap();
-    let rows: String = (0..40).map(|n| format!("{n},{}\n", n % 2)).collect();
-    let labels: String = (0..40).map(|n| format!("p{n},{}\n", ["a", "b"][n % 2])).collect();
+    let rows = (0..40)
+        .map(|n| format!("{n},{}\n", n % 2))
+        .collect::<Vec<_>>()
+        .concat();
+    let labels = (0..40)
+        .map(|n| format!("p{n},{}\n", ["a", "b"][n % 2]))
+        .collect::<Vec<_>>()
+        .concat();
     write("pool.csv", &format!("x,y\n{rows}"));
     write("eval.csv", &format!("x,y\n{rows}"));
     write("pool-labels.csv", &format!("id,label\n{labels}"));
