@@ -85,6 +85,9 @@ pub(crate) fn board_item(board: &Board) -> Item {
     item
 }
 
+/// The attribute of a pass that says how many submissions came back while it went on, or after it.
+pub(crate) const N_BACK: &str = "n_back";
+
 /// The newest pass over a board.
 pub(crate) fn run_item(board: &Board, run: &Run) -> Item {
     let mut item = Key::run(board).item();

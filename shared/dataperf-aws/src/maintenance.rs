@@ -9,7 +9,7 @@ use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
 use crate::comparisons::comparison_mark;
-use crate::items::{self, entry_item, text};
+use crate::items::{self, N_BACK, count, entry_item, text};
 use crate::keys::{Key, revisions_partition, rows_partition, runs_partition, withdrawn_partition};
 use crate::leaderboards::receipt_json;
 use crate::query::Partition;
@@ -123,10 +123,11 @@ impl Table {
 }
 
 impl Table {
-    /// The operation that has a round's finishing go on where it has ended without a submission that is back: what it has done stays done.
+    /// The operation that has a round's finishing go on, whether it has ended without a submission that is back or is about to: what it has
+    /// done stays done.
     async fn finishing_anew(&self, entry: &Entry) -> Result<Option<Operation>, PortError> {
         let last = entry.board.of_final();
-        let Some(run) = self.run(&last).await?.filter(|run| run.ended_at.is_some()) else {
+        let Some(run) = self.run(&last).await? else {
             return Ok(None);
         };
         if self.revision(&last, &run.id, &entry.id).await?.is_some() {
@@ -134,6 +135,7 @@ impl Table {
         }
         let change = Change {
             remove: vec!["ended_at"],
+            add: vec![(N_BACK, 1)],
             condition: Some(Condition {
                 text: "#run = :run",
                 names: &["run"],
@@ -264,20 +266,30 @@ impl Maintenance for Table {
     ) -> Result<(), PortError> {
         let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
         loop {
+            let still = if run.n_back == 0 {
+                Condition {
+                    text: "#run = :run AND attribute_not_exists(#n_back)",
+                    names: &["run", N_BACK],
+                    values: vec![("run", text(&run.id))],
+                }
+            } else {
+                Condition {
+                    text: "#run = :run AND #n_back = :n_back",
+                    names: &["run", N_BACK],
+                    values: vec![("run", text(&run.id)), ("n_back", count(run.n_back))],
+                }
+            };
             let change = Change {
                 set: vec![("ended_at".into(), text(at.to_string()))],
-                condition: Some(Condition {
-                    text: "#run = :run",
-                    names: &["run"],
-                    values: vec![("run", text(&run.id))],
-                }),
+                condition: Some(still),
                 ..Change::default()
             };
             let mut operations = vec![(Step::Other, self.update(Key::run(board), change))];
             let marks = changed.iter().map(comparison_mark);
             operations.extend(marks.map(|mark| (Step::Other, self.put(mark, None))));
             match self.transact(operations).await {
-                // When the condition does not hold, another run has begun since, so that this one had ended.
+                // When the condition does not hold, another run has begun since, so that this one had ended, or a submission is back, to which
+                // the next call comes.
                 Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }

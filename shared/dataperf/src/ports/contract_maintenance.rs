@@ -342,6 +342,20 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     }
     let shown = |top: &[Ranked]| top.iter().map(|row| row.entry.id.clone()).collect::<Vec<_>>();
     assert_eq!(shown(&table.top(&story.board, 100).await?), shown(&before.0));
+    // whoever finishes the round has to have looked for what is back
+    let last = story.board.of_final();
+    let run = table.begin_only_run(&last, at).await?;
+    let id = &receipts[0].submission;
+    table.withdraw(benchmark, id, at, story.order(), None).await?;
+    table
+        .reinstate(benchmark, id, later, hosted, ranking, None)
+        .await?;
+    table.end_run(&last, &run, later, &[]).await?;
+    let looked = table.begin_only_run(&last, later).await?;
+    assert_eq!((&looked.id, looked.ended_at), (&run.id, None));
+    table.end_run(&last, &looked, later, &[]).await?;
+    let ended = table.run(&last).await?;
+    assert_eq!(ended.and_then(|ended| ended.ended_at), Some(later));
     let unknown = SubmissionId::of("b", "nobody's", "v");
     let unknown = table
         .reinstate(benchmark, &unknown, later, hosted, ranking, None)

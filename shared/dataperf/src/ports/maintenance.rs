@@ -44,6 +44,8 @@ pub struct Run {
     /// The passes before it on the same board, newest first; at most [`MAX_BEFORE`](Self::MAX_BEFORE). Each may have found submissions against
     /// the rules to which the next did not come.
     pub before: Vec<String>,
+    /// How many submissions came back while it went on, or after it: whoever ends it has to have looked for them.
+    pub n_back: u64,
 }
 
 impl Run {
@@ -60,6 +62,7 @@ impl Run {
             begun_at: at,
             ended_at: None,
             before,
+            n_back: 0,
         }
     }
 }

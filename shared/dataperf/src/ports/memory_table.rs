@@ -128,6 +128,19 @@ impl Table {
         }
     }
 
+    /// Has a round's finishing go on for a submission that is back and has no final score.
+    fn finish_anew(&mut self, back: &Entry) {
+        let last = back.board.of_final();
+        let Some(run) = self.runs.get_mut(&last) else {
+            return;
+        };
+        let done = self.revisions.get(&(last, run.id.clone()));
+        if done.is_none_or(|done| done.iter().all(|done| done.id != back.id)) {
+            run.ended_at = None;
+            run.n_back += 1;
+        }
+    }
+
     /// Puts the right rows of one submitter on a board, after one of its submissions has changed.
     fn rank(&mut self, changed: &Entry, order: Order) {
         let row = (changed.board.clone(), changed.submitter.clone(), None);
@@ -416,6 +429,7 @@ impl Maintenance for MemoryLeaderboards {
             left.into_iter().partition(|(_, (_, other))| other.id == entry.id);
         table.left_final = left;
         table.rows.extend(back);
+        table.finish_anew(&entry);
         Ok(Reinstated::Now(submission))
     }
 
@@ -466,8 +480,8 @@ impl Maintenance for MemoryLeaderboards {
         _changed: &[Board],
     ) -> Result<(), PortError> {
         let mut table = lock(&self.table);
-        let current = table.runs.get_mut(board).filter(|current| current.id == run.id);
-        if let Some(current) = current {
+        let same = |current: &&mut Run| current.id == run.id && current.n_back == run.n_back;
+        if let Some(current) = table.runs.get_mut(board).filter(same) {
             current.ended_at = Some(at);
         }
         Ok(())
