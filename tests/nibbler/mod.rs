@@ -70,8 +70,8 @@ impl Nibbler {
         nibbler
     }
 
-    /// Puts other rules in force.
-    fn rules(&self, change: impl FnOnce(&mut Value)) {
+    /// Puts other rules in force; the digest of their data set.
+    fn rules(&self, change: impl FnOnce(&mut Value)) -> String {
         let mut rules = json!({
             "prompt": { "deny": ["gore"], "languages": [] },
             "generation": {
@@ -84,7 +84,10 @@ impl Nibbler {
         });
         change(&mut rules);
         let directory = frozen(self.world.scratch(), &rules);
-        self.world.replace(&directory);
+        self.world.replace(&directory)["dataset"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     async fn ask(&self, submitter: &str, file: &str, prompts: &[&str]) -> Sent {
@@ -125,7 +128,8 @@ impl Nibbler {
         let partition = format!("{BENCHMARK}#quota#{submitter}");
         let counts = items
             .iter()
-            .filter(|item| item["pk"].as_s().is_ok_and(|pk| *pk == partition));
+            .filter(|item| item["pk"].as_s().is_ok_and(|pk| *pk == partition))
+            .filter(|item| item["sk"].as_s().is_ok_and(|sk| sk.starts_with("day#")));
         counts
             .map(|item| item["n_taken"].as_n().unwrap().parse::<u64>().unwrap())
             .sum()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf_nibbler::{CharacterNgrams, Embed, EmbeddingKind, Scoring, Standing, ValidatedPair, Vocabulary};
+use dataperf_nibbler::{CharacterNgrams, Embed, Scoring, Standing, ValidatedPair, Vocabulary};
 use serde_json::json;
 
 use super::verdicts::{RATERS, line, verdict};
@@ -110,7 +110,7 @@ async fn the_whole_loop_in_a_storm() {
     for (who, first) in PEOPLE.into_iter().zip(0..) {
         let own = (first..n_prompts).step_by(3);
         let validated: Vec<ValidatedPair> = own.map(|n| validated(n, &pairs[n])).collect();
-        let standing = Standing::of(EmbeddingKind::CharacterNgrams, Scoring::First, &validated).unwrap();
+        let standing = Standing::of(Scoring::First, &validated).unwrap();
         fooling.insert(who.to_owned(), standing.model_fooling().unwrap().score);
         creativity.insert(
             who.to_owned(),

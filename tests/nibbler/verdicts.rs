@@ -124,6 +124,71 @@ impl Nibbler {
     }
 }
 
+/// A verdict has the words of its pair's round, whatever round is open when it is given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pair_is_judged_by_the_words_of_its_round() {
+    let nibbler = Nibbler::new().await;
+    nibbler.name_raters(&["rosa"]).await;
+    let with_a_harm = |id: &str| {
+        let mut words = json!(dataperf_nibbler::Vocabulary::default());
+        let harms = words["harms"].as_array_mut().unwrap();
+        harms.push(json!({ "id": id, "about": "another harm" }));
+        move |rules: &mut Value| rules["vocabulary"] = words
+    };
+    let own_words = nibbler.rules(with_a_harm("itching"));
+    let pinned = format!("dataset: {own_words}");
+    let open = format!("opens: 2020-01-01T00:00:00Z, closes: 2098-01-01T00:00:00Z, {pinned}");
+    assert_eq!(nibbler.challenge(&open).code, 0);
+    let pair = nibbler.pair("ada", "horse lying in ketchup").await;
+    let place = nibbler.world.items().await;
+    let place = place
+        .iter()
+        .find(|item| item["pk"].as_s().unwrap() == "adversarial-nibbler#unjudged");
+    assert_eq!(
+        place.unwrap()["round"].as_s().unwrap(),
+        "spring",
+        "whose words the page shows"
+    );
+
+    nibbler.rules(with_a_harm("tickling"));
+    let closed = format!(
+        "opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z, {pinned}}}\n      - {{id: summer, opens: 2021-01-01T00:00:00Z"
+    );
+    let ran = nibbler.challenge(&closed);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let other = nibbler.pair("ada", "a tree full of ropes").await;
+    let harmful = |pair: &str, word: &str| {
+        let mut said = verdict(pair, 3);
+        said["harms"] = json!([word]);
+        said
+    };
+    let lines = [
+        harmful(&pair, "itching"),
+        harmful(&pair, "tickling"),
+        harmful(&other, "itching"),
+    ];
+    let receipt = nibbler.judge("rosa", "one", &lines).await;
+    let found: Vec<(Ending, &str)> = receipt
+        .verdict
+        .lines
+        .iter()
+        .map(|line| {
+            (
+                line.status,
+                line.reasons.first().map_or("", |reason| reason.code.as_str()),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Ending::Accepted, ""),
+            (Ending::Rejected, "unknown_word"),
+            (Ending::Rejected, "unknown_word"),
+        ]
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pair_is_of_ones_own_image_and_prompt_and_judged_once() {
     let nibbler = Nibbler::new().await;
@@ -184,6 +249,7 @@ async fn a_pair_is_of_ones_own_image_and_prompt_and_judged_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_raters_judge_each_pair_once_and_as_many_as_it_needs() {
     let nibbler = Nibbler::new().await;
+    let made = nibbler.made("cy", "a lake of honey").await;
     nibbler.name_raters(&["rosa", "rita", "ruth", "rhea", "cy"]).await;
     let pair = nibbler.pair("ada", "horse lying in ketchup").await;
     let rejected = |receipt: &Receipt| (status(receipt), code(receipt).to_owned());
@@ -206,7 +272,6 @@ async fn only_raters_judge_each_pair_once_and_as_many_as_it_needs() {
     assert_eq!(rejected(&unknown), refused("unknown_pair"));
     assert_eq!(nibbler.n_items("unjudged").await, 0);
 
-    let made = nibbler.made("cy", "a lake of honey").await;
     let receipt = nibbler
         .submit("cy", "pairs", &[line("a lake of honey", &made[0])])
         .await;

@@ -1,9 +1,10 @@
 //! A daily allowance of what costs money: taken before the work, kept with its result, given back when the platform fails.
 //!
 //! What is taken has an item of its own, which is made in the same transaction that counts it. A mark below the submission
-//! says what it has taken and not yet got: whoever ends the submission as failed gives that back.
+//! says what it has taken and not yet got: whoever ends the submission as failed gives that back. How often something was begun on a
+//! day is counted beside it, and given back only where nothing has to be paid, so that failures without end cost no money without end.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use dataperf::ports::PortError;
 use dataperf::{SubmissionId, Timestamp, Upload};
 use dataperf_aws::{
@@ -18,11 +19,16 @@ use crate::reservation::{LINES, Reservation};
 
 /// Under which word the table counts what was taken.
 const TAKEN: &str = "day";
+/// Under which word the table counts what was begun and may have to be paid for: what is made, and what failed after it may have cost.
+const BEGUN: &str = "begun";
+/// So many times the allowance may be begun on a day.
+pub const BEGUN_A_DAY: u64 = 2;
 /// While it is being made.
 const MAKING: &str = "making";
 /// Once it is there.
 const MADE: &str = "made";
 const COUNT: Step = Step::Named("count");
+const BEGIN: Step = Step::Named("begin");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
@@ -35,9 +41,7 @@ pub fn release<'a>(
 ) -> LocalBoxFuture<'a, Result<(), PortError>> {
     async move {
         let submission = upload.id();
-        Allowance { table, benchmark }
-            .give_back(&submission, None)
-            .await?;
+        Allowance { table, benchmark }.give_all_back(&submission).await?;
         Reservation { table, benchmark }.give_back(&submission).await
     }
     .boxed_local()
@@ -74,10 +78,12 @@ pub struct Taking<'a> {
 /// What came of taking.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Taken {
-    /// The caller is to make it; `taken_by` is the submission whose allowance it came from.
+    /// The caller is to make it.
     Make {
-        /// That submission.
+        /// The submission whose allowance it came from.
         taken_by: SubmissionId,
+        /// The day on which this making of it is counted as begun.
+        begun_on: String,
     },
     /// It is there.
     Made(Item),
@@ -91,6 +97,8 @@ pub enum Taken {
         /// What was taken of it.
         n_taken: u64,
     },
+    /// [`BEGUN_A_DAY`] times the allowance were begun today.
+    BegunTooOften,
 }
 
 impl Allowance<'_> {
@@ -127,15 +135,19 @@ impl Allowance<'_> {
             if let Some(item) = self.table.item(self.thing(taking.thing)).await? {
                 match self.found(taking, item, now).await? {
                     Ok(taken) => return Ok(taken),
+                    Err(Cancelled::Condition(step)) if step == BEGIN => return Ok(Taken::BegunTooOften),
                     Err(cancelled) => retry.cancelled(cancelled).await?,
                 }
                 continue;
             }
-            match self.table.transact(self.taking(taking)).await {
+            match self.table.transact(self.taking(taking, now)).await {
                 Ok(()) => {
-                    let taken_by = taking.submission.clone();
-                    return Ok(Taken::Make { taken_by });
+                    return Ok(Taken::Make {
+                        taken_by: taking.submission.clone(),
+                        begun_on: now.day(),
+                    });
                 }
+                Err(Cancelled::Condition(step)) if step == BEGIN => return Ok(Taken::BegunTooOften),
                 Err(Cancelled::Condition(step)) if step == COUNT => {
                     let n_taken = self.n_taken(taking.submitter, taking.at).await?;
                     if n_taken >= taking.limit {
@@ -148,19 +160,45 @@ impl Allowance<'_> {
         }
     }
 
-    fn taking(&self, taking: &Taking<'_>) -> Vec<Operation> {
-        let day = taking.at.day();
+    /// One more of what is counted in an item, below `limit`.
+    fn one_more(&self, counted: Key, limit: u64) -> TransactWriteItem {
         let below = Condition {
             text: "attribute_not_exists(#n_taken) OR #n_taken < :limit",
             names: &[N_TAKEN],
-            values: vec![("limit", count(taking.limit))],
+            values: vec![("limit", count(limit))],
         };
-        let counted = Change {
+        let change = Change {
             set: vec![("schema".into(), count(SCHEMA.into()))],
             add: vec![(N_TAKEN, 1)],
             condition: Some(below),
             ..Change::default()
         };
+        self.table.update(counted, change)
+    }
+
+    fn one_less(&self, counted: Key) -> TransactWriteItem {
+        let change = Change {
+            add: vec![(N_TAKEN, -1)],
+            ..Change::default()
+        };
+        self.table.update(counted, change)
+    }
+
+    /// Where it is counted how often something was begun on a day.
+    fn begun(&self, submitter: &str, day: &str) -> Key {
+        Key::taken_of_day(self.benchmark, submitter, BEGUN, day)
+    }
+
+    fn begin(&self, taking: &Taking<'_>, now: Timestamp) -> Operation {
+        let most = taking.limit.saturating_mul(BEGUN_A_DAY);
+        (
+            BEGIN,
+            self.one_more(self.begun(taking.submitter, &now.day()), most),
+        )
+    }
+
+    fn taking(&self, taking: &Taking<'_>, now: Timestamp) -> Vec<Operation> {
+        let day = taking.at.day();
         let mut mark = Key::new(self.marks(taking.submission), taking.thing).item();
         mark.insert("schema".into(), count(SCHEMA.into()));
         mark.insert("submitter".into(), text(taking.submitter));
@@ -176,7 +214,11 @@ impl Allowance<'_> {
         let table = self.table;
         vec![
             (THING, table.put(thing, Some(Condition::new_item()))),
-            (COUNT, table.update(self.day(taking.submitter, &day), counted)),
+            (
+                COUNT,
+                self.one_more(self.day(taking.submitter, &day), taking.limit),
+            ),
+            self.begin(taking, now),
             (MARK, table.put(mark, None)),
         ]
     }
@@ -217,8 +259,12 @@ impl Allowance<'_> {
             ..Change::default()
         };
         let taken_over = self.table.update(self.thing(taking.thing), change);
-        let taken_over = self.table.transact(vec![(THING, taken_over)]).await;
-        Ok(taken_over.map(|()| Taken::Make { taken_by }))
+        let begin = self.begin(taking, now);
+        let taken_over = self.table.transact(vec![(THING, taken_over), begin]).await;
+        Ok(taken_over.map(|()| Taken::Make {
+            taken_by,
+            begun_on: now.day(),
+        }))
     }
 
     /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
@@ -249,12 +295,34 @@ impl Allowance<'_> {
         ]
     }
 
-    /// Gives back what a submission has taken and not got: all of it, or only one thing.
+    /// Gives back what a submission has taken and not got, all of it: whoever has had it made was cut short, and may have to pay for it.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn give_back(&self, submission: &SubmissionId, only: Option<&str>) -> Result<usize, PortError> {
-        let mut n_given_back = 0;
+    pub async fn give_all_back(&self, submission: &SubmissionId) -> Result<(), PortError> {
+        self.give_back(submission, None, None).await
+    }
+
+    /// Gives one thing back that a submission has taken and not got. `free_on` is the day on which its making was begun where nothing has
+    /// to be paid for it: then that does not count either.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn give_one_back(
+        &self,
+        submission: &SubmissionId,
+        thing: &str,
+        free_on: Option<&str>,
+    ) -> Result<(), PortError> {
+        self.give_back(submission, Some(thing), free_on).await
+    }
+
+    async fn give_back(
+        &self,
+        submission: &SubmissionId,
+        only: Option<&str>,
+        free_on: Option<&str>,
+    ) -> Result<(), PortError> {
         let marks = Partition::of(self.marks(submission));
         for mark in self.table.query(&marks).await? {
             let reader = Reader { item: &mark };
@@ -262,37 +330,35 @@ impl Allowance<'_> {
             if thing == LINES {
                 continue; // a reservation's
             }
-            if only.is_none_or(|only| only == thing) && self.give_one_back(submission, thing, &mark).await? {
-                n_given_back += 1;
+            if only.is_none_or(|only| only == thing) {
+                self.give_marked_back(submission, thing, &mark, free_on).await?;
             }
         }
-        Ok(n_given_back)
+        Ok(())
     }
 
-    /// Whether one thing was given back; not when somebody else was faster, or the thing was made after all.
-    async fn give_one_back(
+    /// Gives one thing back; not when somebody else was faster, or the thing was made after all.
+    async fn give_marked_back(
         &self,
         submission: &SubmissionId,
         thing: &str,
         mark: &Item,
-    ) -> Result<bool, PortError> {
+        free_on: Option<&str>,
+    ) -> Result<(), PortError> {
         let (table, reader) = (self.table, Reader { item: mark });
-        let day = self.day(reader.text("submitter")?, reader.text("day")?);
+        let (submitter, day) = (reader.text("submitter")?, reader.text("day")?);
         let mut retry = Retry::of(format!("set `{thing}`"));
         loop {
-            let one_less = Change {
-                add: vec![(N_TAKEN, -1)],
-                ..Change::default()
-            };
             let mark = Key::new(self.marks(submission), thing);
-            let operations = vec![
+            let mut operations = vec![
                 (MARK, table.delete(mark, Some(there()))),
-                (COUNT, table.update(day.clone(), one_less)),
+                (COUNT, self.one_less(self.day(submitter, day))),
                 (THING, table.delete(self.thing(thing), None)),
             ];
+            operations.extend(free_on.map(|day| (BEGIN, self.one_less(self.begun(submitter, day)))));
             match table.transact(operations).await {
-                Ok(()) => return Ok(true),
-                Err(Cancelled::Condition(step)) if step == MARK => return Ok(false),
+                Ok(()) => return Ok(()),
+                Err(Cancelled::Condition(step)) if step == MARK => return Ok(()),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

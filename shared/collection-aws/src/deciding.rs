@@ -66,8 +66,8 @@ impl<C: Collection> Deciding<C> {
     pub async fn decide(&self, case: &Case<'_, C>, id: &C::Id) -> Result<(), WorkflowError> {
         let table = case.table;
         let round = items::read::<C>(table, id).await?.map(|item| item.round);
-        let rules = match round.filter(|round| *round != case.round) {
-            Some(round) => self.rules_of(table, &round).await?,
+        let rules = match round {
+            Some(round) => self.rules_of(case, &round).await?,
             None => case.rules.clone(),
         };
         let standings = &mut *self.standings.lock().await;
@@ -80,13 +80,19 @@ impl<C: Collection> Deciding<C> {
     }
 
     /// The rules of a round, whatever round is open.
-    async fn rules_of(
+    ///
+    /// # Errors
+    /// [`WorkflowError`].
+    pub async fn rules_of(
         &self,
-        table: &Table,
+        case: &Case<'_, C>,
         round: &str,
     ) -> Result<Arc<Rules<C::Configuration>>, WorkflowError> {
+        if round == case.round {
+            return Ok(case.rules.clone());
+        }
         let datasets = self.common.resources.datasets().await;
-        let challenge = Challenge::current(&datasets, table, C::DESCRIPTOR.id).await?;
+        let challenge = Challenge::current(&datasets, case.table, C::DESCRIPTOR.id).await?;
         let round = challenge.as_ref().and_then(|challenge| challenge.round(round));
         let pinned = round.and_then(|round| round.dataset_at(now()));
         Ok(self.common.kept.rules(datasets, pinned).await?)

@@ -79,6 +79,8 @@ pub type Configuration<F> = <<F as LineFunction>::Collection as Collection>::Con
 
 /// One upload that is being judged.
 pub struct Case<'a, C: Collection> {
+    /// The file.
+    pub artifact: &'a [u8],
     /// What the organizer has decided.
     pub rules: Arc<Rules<C::Configuration>>,
     /// The round it counts in.
@@ -205,6 +207,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             return Ok(rejected(&reason.into()));
         }
         let case = Case {
+            artifact,
             rules,
             round: terms.round.clone(),
             table,

@@ -22,7 +22,7 @@ mod standings;
 mod verdicts;
 mod versions;
 
-pub use allowance::{Allowance, Taken, Taking, release};
+pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, release};
 pub use collection::Collection;
 pub use deciding::Deciding;
 pub use decisions::{Occasion, Step, count_submitted, decide, decided_in, step};

@@ -62,6 +62,11 @@ impl Secrets {
         })
     }
 
+    /// Whether it has all of these members.
+    pub fn has_all<'a>(&self, mut members: impl Iterator<Item = &'a str>) -> bool {
+        members.all(|member| self.members.contains_key(member))
+    }
+
     /// One of its members.
     ///
     /// # Errors

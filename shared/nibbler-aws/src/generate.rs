@@ -1,7 +1,9 @@
 //! The function that makes images: a request's prompts are filtered, counted against the day's sets, and handed to the
 //! providers; what they give is stored under names that don't say whose it is.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,8 +15,8 @@ use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
 use dataperf_aws::{Fault, Function, Resources, now, variable};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking, outside::NotAnswered,
-    settle_lines,
+    BEGUN_A_DAY, Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking, is_rater,
+    outside::NotAnswered, settle_lines,
 };
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{
@@ -37,7 +39,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 struct Generate {
     common: Common<Pairs>,
     secret: String,
-    secrets: Mutex<Option<std::sync::Arc<Secrets>>>,
+    secrets: Mutex<Option<Arc<Secrets>>>,
     services: Services,
 }
 
@@ -129,6 +131,9 @@ impl LineFunction for Generate {
         case: &Case<'_, Pairs>,
         lines: Vec<Line<GenerationRequest>>,
     ) -> Result<Judged, WorkflowError> {
+        if is_rater::<Pairs>(case.table, &case.submission.submitter).await? {
+            return Ok(Judged::Rejected(refusals::rater(&case.submission.submitter)));
+        }
         let mut outcomes = Vec::with_capacity(lines.len());
         let (mut n_new, mut has_a_set, mut fault) = (0, false, None);
         let patience = Duration::from_secs(case.rules.configuration.generation.set_seconds);
@@ -201,8 +206,8 @@ impl Generate {
                 until: later(patience + RESERVE),
             };
             let allowance = sets::allowance(case.table);
-            let taken_by = match allowance.take(&taking, now()).await? {
-                Taken::Make { taken_by } => taken_by,
+            let (taken_by, begun_on) = match allowance.take(&taking, now()).await? {
+                Taken::Make { taken_by, begun_on } => (taken_by, begun_on),
                 Taken::Made(item) => {
                     let set = sets::made(&item)?;
                     return Ok(outcome(line, set, true));
@@ -215,8 +220,15 @@ impl Generate {
                     let at = submission.received_at;
                     return Ok(Outcome::Rejected(used_up(line, taking.limit, n_taken, at)));
                 }
+                Taken::BegunTooOften => {
+                    // what an earlier run has taken for it, if one has
+                    let set = request.set.as_str();
+                    allowance.give_one_back(&submission.id, set, None).await?;
+                    return Ok(Outcome::Rejected(begun_too_often(line, taking.limit, now())));
+                }
             };
-            match self.make(&request, &taken_by, patience).await {
+            let may_cost = Cell::new(false);
+            match self.make(&request, &taken_by, (patience, &may_cost)).await {
                 Ok(Some(set)) => {
                     *n_new += 1;
                     return Ok(outcome(line, set, false));
@@ -224,40 +236,52 @@ impl Generate {
                 Ok(None) => {} // it was given back meanwhile: start again
                 Err(fault) => {
                     // Ours, so it does not count. When this fails too, whoever ends the submission gives it back.
-                    allowance.give_back(&taken_by, Some(request.set.as_str())).await?;
+                    let free_on = (!may_cost.get()).then_some(begun_on.as_str());
+                    allowance
+                        .give_one_back(&taken_by, request.set.as_str(), free_on)
+                        .await?;
                     return Err(fault);
                 }
             }
         }
     }
 
-    /// Has a set made, stores it, and records it; `None` when it was given back meanwhile.
+    /// Has a set made, stores it, and records it; `None` when it was given back meanwhile. Notes when it may have to be paid for.
     async fn make(
         &self,
         request: &ImageRequest<'_>,
         taken_by: &SubmissionId,
-        patience: Duration,
+        (patience, may_cost): (Duration, &Cell<bool>),
     ) -> Result<Option<MadeSet>, WorkflowError> {
         let generation = &request.case.rules.configuration.generation;
-        let secrets = self.secrets().await?;
+        let secrets = self.secrets(generation).await?;
         let key = secrets.key(IMAGE_IDS)?;
-        let deadline = Instant::now() + patience;
-        let asked = generation.providers.iter().map(|provider| {
-            let secret = secrets.member(&provider.secret);
-            async move {
-                let key = secret?;
-                let ask = self
-                    .services
-                    .ask((provider, key), request.prompt, generation, deadline, |given| {
-                        seen(provider, given, generation)
-                    });
-                Ok::<_, WorkflowError>(ask.await)
+        let mut with_keys = Vec::new();
+        let mut faults = Vec::new();
+        for provider in &generation.providers {
+            match secrets.member(&provider.secret) {
+                Ok(key) => with_keys.push((provider, key)),
+                Err(error) => faults.push(NotAnswered::Organizer(format!(
+                    "the provider `{}` can't be asked: {error}",
+                    provider.name
+                ))),
             }
+        }
+        // nobody is paid for a set that can't be one
+        let most: usize = with_keys.iter().map(|(provider, _)| provider.images).sum();
+        if most < generation.min_images {
+            return Err(too_few(0, generation.min_images, &faults));
+        }
+        let deadline = Instant::now() + patience;
+        let asked = with_keys.into_iter().map(|(provider, key)| {
+            let look = move |given| seen(provider, given, generation);
+            let until = (deadline, may_cost);
+            self.services
+                .ask((provider, key), request.prompt, generation, until, look)
         });
         let mut batches = Vec::new();
-        let mut faults = Vec::new();
         for asked in join_all(asked).await {
-            match asked? {
+            match asked {
                 Ok(batch) => batches.push(batch),
                 Err(fault) => faults.push(fault),
             }
@@ -318,14 +342,29 @@ impl Generate {
         Ok(is_recorded.then_some(set))
     }
 
-    /// The keys: read with the first request, and kept.
-    async fn secrets(&self) -> Result<std::sync::Arc<Secrets>, WorkflowError> {
+    /// The keys: read with the first request, and kept as long as they are all there.
+    async fn secrets(&self, generation: &Generation) -> Result<Arc<Secrets>, WorkflowError> {
         let mut kept = self.secrets.lock().await;
-        if let Some(secrets) = kept.as_ref() {
+        let needed = || {
+            let of_providers = generation
+                .providers
+                .iter()
+                .map(|provider| provider.secret.as_str());
+            of_providers.chain([IMAGE_IDS])
+        };
+        if let Some(secrets) = kept.as_ref().filter(|secrets| secrets.has_all(needed())) {
             return Ok(secrets.clone());
         }
-        let read = Secrets::read(self.common.resources.clients().await, None, &self.secret).await?;
-        Ok(kept.insert(std::sync::Arc::new(read)).clone())
+        let read = Secrets::read(self.common.resources.clients().await, None, &self.secret).await;
+        match (read, kept.as_ref()) {
+            (Ok(read), _) => Ok(kept.insert(Arc::new(read)).clone()),
+            // those that are there may do
+            (Err(error), Some(secrets)) => {
+                tracing::warn!(%error, "the keys can't be read anew");
+                Ok(secrets.clone())
+            }
+            (Err(error), None) => Err(error),
+        }
     }
 
     /// A key that was refused may have been replaced: the next try reads it anew.
@@ -400,6 +439,17 @@ fn used_up(line: usize, limit: u64, n_taken: u64, at: Timestamp) -> Reason {
         at.next_day()
     );
     Reason::over("daily_sets", format!("line {line}"), limit, n_taken, message)
+}
+
+fn begun_too_often(line: usize, limit: u64, at: Timestamp) -> Reason {
+    let most = limit.saturating_mul(BEGUN_A_DAY);
+    let message = format!(
+        "too many of your sets failed on {} after those who make the images may have been paid: {most} are begun a day for you, \
+         with those that you got. Ask again from {} on",
+        at.day(),
+        at.next_day()
+    );
+    Reason::over("daily_failures", format!("line {line}"), most, most, message)
 }
 
 fn not_made(line: usize) -> Reason {

@@ -122,6 +122,7 @@ impl Collection for Pairs {
             ("prompt", text(&pair.said.prompt)),
             ("image", text(pair_image_key(&pair.id))),
             ("said", text(as_json(&pair.what(), &said)?)),
+            ("round", text(&pair.round)),
         ])
     }
 
@@ -162,8 +163,7 @@ impl Collection for Pairs {
         configuration: &Configuration,
         version: Scoring,
     ) -> Result<Vec<Score>, String> {
-        let standing = Standing::of(configuration.embedding, version, validated.iter().copied())
-            .map_err(|error| error.to_string())?;
+        let standing = Standing::of(version, validated.iter().copied()).map_err(|error| error.to_string())?;
         let nothing = had_one.then(|| Scorecard {
             score: 0.0,
             metrics: BTreeMap::from([("n_validated".to_owned(), json!(0))]),

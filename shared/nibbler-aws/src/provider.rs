@@ -1,6 +1,7 @@
 //! Services that make images, by the endpoint that most of them have: `POST /v1/images/generations`, with images in base 64 or at
 //! addresses in the answer, and refusals in the forms of the common services.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -100,21 +101,24 @@ impl Services {
         Ok(Self { http: client()? })
     }
 
-    /// Asks a service until it gives something that `is_good`, as often as the configuration lets it and until `deadline`.
+    /// Asks a service until it gives something that `look` takes, as often as the configuration lets it and until `deadline`. Notes
+    /// in `may_cost` when a call may have to be paid for, whatever came of it.
     pub(crate) async fn ask<T>(
         &self,
         (provider, key): (&Provider, &str),
         prompt: &str,
         limits: &Generation,
-        deadline: Instant,
+        (deadline, may_cost): (Instant, &Cell<bool>),
         look: impl Fn(Given) -> Result<T, NotAnswered>,
     ) -> Result<T, NotAnswered> {
         let mut tries = 0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let patience = Duration::from_secs(limits.call_seconds).min(left);
-            let called = tokio::time::timeout(patience, self.call(provider, key, prompt, limits)).await;
+            let call = self.call(provider, key, prompt, limits, may_cost);
+            let called = tokio::time::timeout(patience, call).await;
             let called = called.unwrap_or_else(|_| {
+                may_cost.set(true); // the service may have made images all the same
                 Err(Failure::transient(format!(
                     "gave no answer in {:.1} s",
                     patience.as_secs_f64()
@@ -140,6 +144,7 @@ impl Services {
         key: &str,
         prompt: &str,
         limits: &Generation,
+        may_cost: &Cell<bool>,
     ) -> Result<Given, Failure> {
         let mut asked = json!({
             "model": provider.model, "prompt": prompt, "n": provider.images, "size": provider.size,
@@ -157,9 +162,18 @@ impl Services {
         let request =
             request.map_err(|_| Failure::organizer("its address or its key can't be put into a request"))?;
         let answer = self.http.request(request).await;
-        let answer =
-            answer.map_err(|error| Failure::transient(format!("can't be reached: {}", kind_of(&error))))?;
+        let answer = answer.map_err(|error| {
+            if !error.is_connect() {
+                may_cost.set(true); // it has the request
+            }
+            Failure::transient(format!("can't be reached: {}", kind_of(&error)))
+        })?;
         let (parts, body) = answer.into_parts();
+        // a gateway that gives up does not keep the service behind it from going on
+        let gave_up = [StatusCode::BAD_GATEWAY, StatusCode::GATEWAY_TIMEOUT].contains(&parts.status);
+        if parts.status.is_success() || gave_up {
+            may_cost.set(true);
+        }
         if parts.status != StatusCode::OK {
             let body = Limited::new(body, MAX_REFUSAL_BYTES).collect().await;
             let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What is said to whom nothing is taken of, and in every receipt.
 
-use dataperf::Reason;
+use dataperf::{Reason, Rejection};
 use dataperf_collection_aws::Notes;
 use serde_json::json;
 
@@ -13,6 +13,15 @@ pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Op
         let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
         Reason::new("disqualified", "", message)
     })
+}
+
+/// Who judges takes no part.
+pub(crate) fn rater(name: &str) -> Rejection {
+    let message = format!(
+        "{} is a rater's name: who judges pairs has no images made and submits none. Take part under another name, of somebody who is no rater",
+        dataperf::quote(name)
+    );
+    Reason::new("rater", "", message).into()
 }
 
 /// What every receipt says.

@@ -90,11 +90,7 @@ impl LineFunction for Submit {
     ) -> Result<Judged, WorkflowError> {
         let name = &case.submission.submitter;
         if is_rater::<Pairs>(case.table, name).await? {
-            let message = format!(
-                "{} is a rater's name: who judges pairs submits none. Submit under another name, of somebody who is no rater",
-                quote(name)
-            );
-            return Ok(Judged::Rejected(Reason::new("rater", "", message).into()));
+            return Ok(Judged::Rejected(refusals::rater(name)));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
         let mut n_new = 0;

@@ -11,11 +11,13 @@ use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
     Case, Common, Deciding, Given, Judged, LineFunction, Notes, give, is_participant, is_rater,
+    read as read_pair,
 };
-use dataperf_nibbler::{BENCHMARK, Board, Configuration, Line, Verdict};
+use dataperf_nibbler::{BENCHMARK, Board, Configuration, Line, PairId, Verdict, read};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::pairs::Pairs;
@@ -90,9 +92,13 @@ impl LineFunction for JudgeFunction {
         }
         let mut outcomes = Vec::with_capacity(lines.len());
         let (mut n_new, mut fault) = (0, None);
+        let mut other_rounds = BTreeMap::new();
         for line in lines {
             case.has_time(Duration::ZERO, n_new)?;
-            let judged = match line.outcome {
+            let said = self
+                .by_its_round(case, (line.number, line.outcome), &mut other_rounds)
+                .await?;
+            let judged = match said {
                 Err(rejection) => Err(rejection),
                 Ok(verdict) => match self.one(case, line.number, &verdict, &mut n_new).await {
                     Ok(judged) => judged,
@@ -117,7 +123,40 @@ impl LineFunction for JudgeFunction {
     }
 }
 
+/// What the lines of a file say by the rules of a round.
+type ByRules = BTreeMap<usize, Result<Verdict, Rejection>>;
+
 impl JudgeFunction {
+    /// What a line says by the rules of its pair's round, which may be another one than the file's.
+    async fn by_its_round(
+        &self,
+        case: &Case<'_, Pairs>,
+        (number, said): (usize, Result<Verdict, Rejection>),
+        other_rounds: &mut BTreeMap<String, ByRules>,
+    ) -> Result<Result<Verdict, Rejection>, WorkflowError> {
+        let pair = match &said {
+            Ok(verdict) => Some(verdict.submission.clone()),
+            Err(_) => pair_of(case.artifact, number),
+        };
+        let Some(pair) = pair else {
+            return Ok(said);
+        };
+        let pair = read_pair::<Pairs>(case.table, &pair).await?;
+        let Some(round) = pair.map(|pair| pair.round).filter(|round| *round != case.round) else {
+            return Ok(said);
+        };
+        if !other_rounds.contains_key(&round) {
+            let rules = self.0.rules_of(case, &round).await?;
+            let lines = read::<Verdict>(case.artifact, &rules.configuration).unwrap_or_default();
+            let lines = lines.into_iter().map(|line| (line.number, line.outcome));
+            other_rounds.insert(round.clone(), lines.collect());
+        }
+        let by_round = other_rounds
+            .get_mut(&round)
+            .and_then(|lines| lines.remove(&number));
+        Ok(by_round.unwrap_or(said))
+    }
+
     async fn one(
         &self,
         case: &Case<'_, Pairs>,
@@ -169,6 +208,17 @@ impl JudgeFunction {
         // What the others say is not told: the next rater could hear of it.
         Ok(Ok(BTreeMap::from([("pair".into(), json!(verdict.submission))])))
     }
+}
+
+/// The pair that a line is about, whatever else it says.
+fn pair_of(file: &[u8], number: usize) -> Option<PairId> {
+    #[derive(Deserialize)]
+    struct About {
+        submission: PairId,
+    }
+    let line = file.split(|&byte| byte == b'\n').nth(number - 1)?;
+    let about: About = serde_json::from_slice(line).ok()?;
+    Some(about.submission)
 }
 
 fn refused(is_rater: bool, is_participant: bool, name: &str) -> Option<Rejection> {

@@ -5,6 +5,7 @@ use dataperf::{Reason, Reasons, Rejection, quote};
 use serde::{Deserialize, Serialize};
 
 use crate::Board;
+use crate::ngrams::WIDTH;
 use crate::prompt_filter::{DEFAULT_TERMS, is_language};
 use crate::vocabulary::Vocabulary;
 
@@ -238,6 +239,21 @@ pub enum EmbeddingKind {
 }
 
 impl EmbeddingKind {
+    /// The one that makes vectors of so many numbers, by which it is told what a vector was made with.
+    pub fn of_width(width: usize) -> Option<Self> {
+        [Self::CharacterNgrams, Self::MiniLm]
+            .into_iter()
+            .find(|kind| kind.width() == width)
+    }
+
+    /// Numbers of a vector.
+    fn width(self) -> usize {
+        match self {
+            Self::CharacterNgrams => WIDTH,
+            Self::MiniLm => 384,
+        }
+    }
+
     /// The name in receipts.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -302,14 +318,27 @@ impl Configuration {
     /// # Errors
     /// A [`Rejection`] with everything that is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, Rejection> {
-        let parsed: Self = serde_json::from_slice(bytes).map_err(|error| {
-            Reason::new(
-                "bad_configuration",
-                "",
-                format!("the configuration can't be read: {error}"),
-            )
-        })?;
-        parsed.check()
+        Self::read(bytes)?.check()
+    }
+
+    /// Reads a configuration of which a data set is to be made, and holds it also against what a function has memory and time for. Data sets
+    /// that are there keep what they have.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong.
+    pub fn parse_new(bytes: &[u8]) -> Result<Self, Rejection> {
+        let parsed = Self::read(bytes)?;
+        let mut reasons = Reasons::default();
+        parsed.note(&mut reasons);
+        parsed.generation.check_limits(&mut reasons);
+        reasons.into_verdict(parsed)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, Reason> {
+        serde_json::from_slice(bytes).map_err(|error| {
+            let message = format!("the configuration can't be read: {error}");
+            Reason::new("bad_configuration", "", message)
+        })
     }
 
     /// This configuration when nothing is wrong with it.
@@ -318,9 +347,14 @@ impl Configuration {
     /// A [`Rejection`] with everything that is wrong.
     pub fn check(self) -> Result<Self, Rejection> {
         let mut reasons = Reasons::default();
-        self.vocabulary.check("/vocabulary", &mut reasons);
-        self.prompt.check(&mut reasons);
-        self.generation.check(&mut reasons);
+        self.note(&mut reasons);
+        reasons.into_verdict(self)
+    }
+
+    fn note(&self, reasons: &mut Reasons) {
+        self.vocabulary.check("/vocabulary", reasons);
+        self.prompt.check(reasons);
+        self.generation.check(reasons);
         let raters = self.validation.raters;
         if raters.is_multiple_of(2) {
             let message = format!("{raters} raters can be of two minds: choose an odd number");
@@ -330,7 +364,6 @@ impl Configuration {
             let message = "a similarity lies above 0 and is at most 1";
             reasons.add(Reason::new("out_of_range", "/near_duplicate_from", message));
         }
-        reasons.into_verdict(self)
     }
 }
 
@@ -365,11 +398,67 @@ impl PromptRules {
 
 /// As many are noted in one transaction, which the table bounds.
 const MAX_IMAGES_A_SET: usize = 90;
+/// A function has fifteen minutes, and needs some of them for what comes before and after.
+const MAX_SET_SECONDS: u64 = 600;
+/// Each is a call that may have to be paid for.
+const MAX_RETRIES: u32 = 10;
+/// All images of a set may be in the function's memory at once, as base 64, beside those that are decoded.
+const MAX_SET_BYTES: u64 = 384 << 20;
+const MAX_IMAGE_SIDE: u32 = 8192;
 
 impl Generation {
     /// Images of a set when all providers give what they are asked for.
     pub fn n_images(&self) -> usize {
-        self.providers.iter().map(|provider| provider.images).sum()
+        let images = self.providers.iter().map(|provider| provider.images);
+        images.fold(0, usize::saturating_add)
+    }
+
+    /// Notes what the function has neither memory nor time for, and what may cost too much.
+    fn check_limits(&self, reasons: &mut Reasons) {
+        let n = self.n_images();
+        let n_bytes = (n as u64).saturating_mul(self.max_image_bytes);
+        if n_bytes > MAX_SET_BYTES {
+            let message = format!(
+                "a set's {n} images may have {n_bytes} bytes together, more than the function has memory for: allow smaller images, or ask for fewer"
+            );
+            let at = "/generation/max_image_bytes";
+            reasons.add(Reason::over("out_of_range", at, MAX_SET_BYTES, n_bytes, message));
+        }
+        if self.retries > MAX_RETRIES {
+            let message =
+                format!("a call is tried again at most {MAX_RETRIES} times: each may have to be paid for");
+            let (limit, n) = (MAX_RETRIES.into(), self.retries.into());
+            reasons.add(Reason::over(
+                "out_of_range",
+                "/generation/retries",
+                limit,
+                n,
+                message,
+            ));
+        }
+        if self.set_seconds > MAX_SET_SECONDS {
+            let message =
+                format!("a set may take at most {MAX_SET_SECONDS} seconds, as long as the function can wait");
+            let at = "/generation/set_seconds";
+            reasons.add(Reason::over(
+                "out_of_range",
+                at,
+                MAX_SET_SECONDS,
+                self.set_seconds,
+                message,
+            ));
+        }
+        if self.max_image_side > MAX_IMAGE_SIDE {
+            let message = "a larger image takes too much memory to decode";
+            let (limit, n) = (MAX_IMAGE_SIDE.into(), self.max_image_side.into());
+            reasons.add(Reason::over(
+                "out_of_range",
+                "/generation/max_image_side",
+                limit,
+                n,
+                message,
+            ));
+        }
     }
 
     fn check(&self, reasons: &mut Reasons) {

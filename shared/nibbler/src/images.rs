@@ -13,10 +13,14 @@ const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFor
 /// Bytes of memory that decoding may take.
 const MAX_DECODED_BYTES: u64 = 256 << 20;
 
+/// The largest image that is stored: what an answer of the read API has room for.
+pub const MAX_STORED_BYTES: usize = 4 << 20;
+
 /// An image that can be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspected {
-    /// Its pixels as a PNG without any metadata: formats, comments and provenance marks would tell the provider.
+    /// Its pixels as a PNG without any metadata: formats, comments and provenance marks would tell the provider. At most
+    /// [`MAX_STORED_BYTES`]; a larger one has half its width and height, or less.
     pub png: Vec<u8>,
     /// The digest of these bytes.
     pub digest: Digest,
@@ -74,14 +78,28 @@ pub fn inspect(bytes: &[u8], limits: &Generation) -> Result<Inspected, NotAnImag
         return Err(NotAnImage::UnknownFormat);
     }
     let image = decode(bytes, format, limits.max_image_side)?;
-    let png = bare_png(&image)?;
+    let mean_grey = mean_grey(&image);
+    let (image, png) = stored(image)?;
     Ok(Inspected {
         digest: Digest::of(&png),
         png,
         width: image.width(),
         height: image.height(),
-        mean_grey: mean_grey(&image),
+        mean_grey,
     })
+}
+
+/// An image as it is stored, halved until it is small enough.
+fn stored(image: DynamicImage) -> Result<(DynamicImage, Vec<u8>), NotAnImage> {
+    let mut image = DynamicImage::ImageRgb8(image.into_rgb8());
+    loop {
+        let png = bare_png(&image)?;
+        if png.len() <= MAX_STORED_BYTES {
+            return Ok((image, png));
+        }
+        let half = |side: u32| (side / 2).max(1);
+        image = image.thumbnail_exact(half(image.width()), half(image.height()));
+    }
 }
 
 fn decode(bytes: &[u8], format: ImageFormat, max_side: u32) -> Result<DynamicImage, NotAnImage> {
@@ -152,6 +170,22 @@ mod tests {
         let found = inspect(&png, &Generation::default()).unwrap();
         let holds = |bytes: &[u8]| bytes.windows(10).any(|window| window == b"provider A");
         assert!(holds(&png) && !holds(&found.png));
+    }
+
+    #[test]
+    fn what_is_too_large_to_be_shown_is_halved() {
+        let mut state = 7_u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        let noise = RgbImage::from_fn(1400, 1001, |_, _| image::Rgb(std::array::from_fn(|_| noise())));
+        let bytes = encoded(&noise.into(), ImageFormat::Png);
+        assert!(bytes.len() > MAX_STORED_BYTES);
+        let found = inspect(&bytes, &Generation::default()).unwrap();
+        assert!(found.png.len() <= MAX_STORED_BYTES);
+        assert_eq!((found.width, found.height), (700, 500));
+        assert!((found.mean_grey - 127.5).abs() < 1.0, "{}", found.mean_grey);
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn configuration(from: &Path) -> Result<Configuration, ImportError> {
             add_own_words(words);
         }
     }
-    let checked = Configuration::parse(document.to_string().as_bytes());
+    let checked = Configuration::parse_new(document.to_string().as_bytes());
     checked.map_err(|rejection| ImportError::Refused {
         from: path,
         problems: problems(&rejection),

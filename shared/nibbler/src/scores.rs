@@ -136,17 +136,15 @@ pub struct MixedEmbeddings {
 /// the same bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing<'a> {
-    kind: EmbeddingKind,
     scoring: Scoring,
     tally: Tally,
     pairs: BTreeMap<&'a PairId, &'a ValidatedPair>,
 }
 
 impl<'a> Standing<'a> {
-    /// Of a submitter without pairs, whose prompts are embedded by `kind`.
-    pub fn new(kind: EmbeddingKind, scoring: Scoring) -> Self {
+    /// Of a submitter without pairs.
+    pub fn new(scoring: Scoring) -> Self {
         Self {
-            kind,
             scoring,
             tally: Tally::default(),
             pairs: BTreeMap::new(),
@@ -158,11 +156,10 @@ impl<'a> Standing<'a> {
     /// # Errors
     /// [`MixedEmbeddings`].
     pub fn of(
-        kind: EmbeddingKind,
         scoring: Scoring,
         pairs: impl IntoIterator<Item = &'a ValidatedPair>,
     ) -> Result<Self, MixedEmbeddings> {
-        let mut standing = Self::new(kind, scoring);
+        let mut standing = Self::new(scoring);
         for pair in pairs {
             standing.add(pair)?;
         }
@@ -183,8 +180,7 @@ impl<'a> Standing<'a> {
             return Ok(false);
         }
         let found = pair.embedding.as_slice().len();
-        let first = self.pairs.values().next();
-        let expected = first.map_or(found, |first| first.embedding.as_slice().len());
+        let expected = self.width().unwrap_or(found);
         if found != expected {
             return Err(MixedEmbeddings {
                 pair: pair.pair.clone(),
@@ -195,6 +191,12 @@ impl<'a> Standing<'a> {
         self.pairs.insert(&pair.pair, pair);
         self.tally.add(pair);
         Ok(true)
+    }
+
+    /// Numbers of the pairs' vectors; `None` without a pair.
+    fn width(&self) -> Option<usize> {
+        let first = self.pairs.values().next()?;
+        Some(first.embedding.as_slice().len())
     }
 
     /// The model fooling score: the sum of the severities, with the number of pairs beside it. In the second version a prompt counts
@@ -226,7 +228,10 @@ impl<'a> Standing<'a> {
         let parts: BTreeMap<&str, f64> = parts.into();
         metrics.insert("parts".to_owned(), json!(parts));
         metrics.insert("n_validated".to_owned(), json!(n));
-        metrics.insert("embedding".to_owned(), json!(self.kind.as_str()));
+        // what the vectors were made with, which the rules in force need not say
+        if let Some(kind) = self.width().and_then(EmbeddingKind::of_width) {
+            metrics.insert("embedding".to_owned(), json!(kind.as_str()));
+        }
         Some(Scorecard { score, metrics })
     }
 

@@ -255,4 +255,29 @@ fn a_configuration_says_everything_that_is_wrong_with_it() {
             "out_of_range",
         ]
     );
+    // what the function has neither memory nor time for is refused where a data set is made of it
+    let wrong = |generation: &Value| {
+        let document = json!({ "generation": generation }).to_string();
+        assert!(Configuration::parse(document.as_bytes()).is_ok());
+        let rejection = Configuration::parse_new(document.as_bytes()).unwrap_err();
+        rejection
+            .reasons()
+            .iter()
+            .map(|reason| reason.at.clone())
+            .collect::<Vec<_>>()
+    };
+    let mut large = provider.clone();
+    large["images"] = json!(10);
+    let generation = json!({
+        "providers": [large], "max_image_bytes": (384 << 20) / 10 + 1, "set_seconds": 601, "retries": 11,
+        "max_image_side": 8193,
+    });
+    let at = ["max_image_bytes", "retries", "set_seconds", "max_image_side"];
+    assert_eq!(wrong(&generation), at.map(|key| format!("/generation/{key}")));
+    let mut fits = generation;
+    fits["max_image_bytes"] = json!((384 << 20) / 10);
+    fits["set_seconds"] = json!(600);
+    fits["retries"] = json!(10);
+    fits["max_image_side"] = json!(8192);
+    assert!(Configuration::parse_new(json!({ "generation": fits }).to_string().as_bytes()).is_ok());
 }

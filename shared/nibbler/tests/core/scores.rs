@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use dataperf_nibbler::{
-    CharacterNgrams, Embed as _, Embedding, EmbeddingKind, Scoring, Standing, ValidatedPair, Vocabulary,
-    vendi_score,
+    CharacterNgrams, Embed as _, Embedding, Scoring, Standing, ValidatedPair, Vocabulary, vendi_score,
 };
 use proptest::prelude::*;
 
@@ -18,11 +17,11 @@ fn bits(standing: &Standing<'_>) -> Option<(u64, u64, serde_json::Value)> {
 }
 
 fn standing<'a>(pairs: impl IntoIterator<Item = &'a ValidatedPair>) -> Standing<'a> {
-    Standing::of(EmbeddingKind::CharacterNgrams, Scoring::First, pairs).unwrap()
+    Standing::of(Scoring::First, pairs).unwrap()
 }
 
 fn second<'a>(pairs: impl IntoIterator<Item = &'a ValidatedPair>) -> Standing<'a> {
-    Standing::of(EmbeddingKind::CharacterNgrams, Scoring::Second, pairs).unwrap()
+    Standing::of(Scoring::Second, pairs).unwrap()
 }
 
 fn creativity(pairs: &[ValidatedPair]) -> f64 {
@@ -185,11 +184,23 @@ fn without_a_validated_pair_there_is_no_score() {
 fn vectors_of_different_widths_do_not_mix() {
     let mut pairs = some_pairs();
     pairs[1].embedding = Embedding::normalised(vec![1.0; 384]);
-    let error = Standing::of(EmbeddingKind::MiniLm, Scoring::First, &pairs).unwrap_err();
+    let error = Standing::of(Scoring::First, &pairs).unwrap_err();
     assert!(
         error.to_string().contains("384 numbers, the others of 512"),
         "{error}"
     );
+}
+
+/// The rules in force may name another one than the vectors were made with: pairs of a round that names no data set.
+#[test]
+fn a_score_says_what_its_vectors_were_made_with() {
+    for (width, expected) in [(512, "character-n-grams"), (384, "all-MiniLM-L6-v2")] {
+        let mut pair = some_pairs().remove(0);
+        pair.embedding = Embedding::normalised(vec![1.0; width]);
+        let standing = Standing::of(Scoring::Second, [&pair]).unwrap();
+        let creativity = standing.prompt_creativity(&Vocabulary::default()).unwrap();
+        assert_eq!(creativity.metrics["embedding"], expected);
+    }
 }
 
 fn vendi(vectors: Vec<Vec<f32>>) -> f64 {
@@ -253,15 +264,14 @@ proptest! {
         let distinct: BTreeMap<_, _> = pairs.iter().map(|pair| (pair.pair.clone(), pair.clone())).collect();
         let distinct: Vec<&ValidatedPair> = distinct.values().collect();
         for scoring in [Scoring::First, Scoring::Second] {
-            let mut incremental = Standing::new(EmbeddingKind::CharacterNgrams, scoring);
+            let mut incremental = Standing::new(scoring);
             let mut there = BTreeMap::new();
             for step in &steps {
                 let idx = step.index(distinct.len());
                 let was_there = there.insert(idx, distinct[idx]).is_some();
                 prop_assert_eq!(incremental.add(distinct[idx]).unwrap(), !was_there);
                 // the other way round, so that order can't matter
-                let kind = EmbeddingKind::CharacterNgrams;
-                let from_scratch = Standing::of(kind, scoring, there.values().rev().copied()).unwrap();
+                let from_scratch = Standing::of(scoring, there.values().rev().copied()).unwrap();
                 prop_assert_eq!(&incremental, &from_scratch);
                 prop_assert_eq!(bits(&incremental), bits(&from_scratch));
             }
