@@ -39,6 +39,13 @@ async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
         ("expired", own.clone(), 401, "expired_token", "ask the organizer"),
         ("organizer", own.clone(), 403, "organizers_token", "--submitter"),
         (
+            "elsewhere",
+            own.clone(),
+            403,
+            "not_yours",
+            "--benchmark speech-selection",
+        ),
+        (
             "bo",
             asked(&json!({ "submitter": "ada" })),
             403,

@@ -1,6 +1,6 @@
 //! The function that signs forms, asked as everybody who may ask, and its forms, sent as a browser sends them.
 
-use dataperf_aws::{Holder, Token, days_after};
+use dataperf_aws::{Holder, Issued, Token, days_after};
 use serde_json::{Value, json};
 
 use crate::project::BENCHMARK;
@@ -15,7 +15,7 @@ pub(super) struct Signing {
 }
 
 pub(super) fn token_of(who: &str) -> Token {
-    let n = ["ada", "bo", "organizer", "revoked", "expired"]
+    let n = ["ada", "bo", "organizer", "revoked", "expired", "elsewhere"]
         .iter()
         .position(|known| *known == who);
     Token::of([u8::try_from(n.unwrap()).unwrap(); 32])
@@ -31,13 +31,23 @@ impl Signing {
             ("organizer", None, 1),
             ("revoked", Some("ada"), 1),
             ("expired", Some("ada"), 0),
+            ("elsewhere", Some("ada"), 1),
         ] {
             let holder = name.map_or(Holder::Organizer, |name| Holder::Submitter(name.parse().unwrap()));
             let token = token_of(who);
-            table
-                .issue(&token, &holder, now, days_after(now, days))
-                .await
-                .unwrap();
+            let benchmarks = if who == "elsewhere" {
+                vec!["curation".to_owned()]
+            } else {
+                Vec::new()
+            };
+            let issued = Issued {
+                digest: token.digest(),
+                holder,
+                benchmarks,
+                issued_at: now,
+                expires_at: days_after(now, days),
+            };
+            table.issue(&issued).await.unwrap();
             if who == "revoked" {
                 table.revoke(&token.digest()).await.unwrap();
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::{Leaderboards, Submission};
 use dataperf::{Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
-use dataperf_aws::{Holder, Token, days_after};
+use dataperf_aws::{Holder, Issued, Token, days_after};
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::HeaderMap;
@@ -68,12 +68,15 @@ impl Reading {
         ];
         for (n, (who, holder)) in holders.into_iter().enumerate() {
             let days = if who == EXPIRED { 0 } else { 36_500 };
-            let expires_at = days_after(dataperf_aws::now(), days);
             let token = Token::of([n as u8; 32]);
-            table
-                .issue(&token, &holder, Timestamp::from_unix_millis(1), expires_at)
-                .await
-                .unwrap();
+            let issued = Issued {
+                digest: token.digest(),
+                holder,
+                benchmarks: Vec::new(),
+                issued_at: Timestamp::from_unix_millis(1),
+                expires_at: days_after(dataperf_aws::now(), days),
+            };
+            table.issue(&issued).await.unwrap();
             if who == REVOKED {
                 table.revoke(&token.digest()).await.unwrap();
             }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf_aws::{Holder, RANKING_INDEX, TABLE_KEYS, TOKEN_DAYS, Token, days_after};
+use dataperf::programs::Programs;
+use dataperf_aws::{Holder, Issued, RANKING_INDEX, TABLE_KEYS, TOKEN_DAYS, Token, days_after};
 use dataperf_benchmarks::IDS;
 use dataperf_hosted::deployment::{
     CARETAKER, COMPARE, CURSOR_KEY, DATASETS, FINISH, GIVE_UP_AFTER_SECONDS, PROGRAMS, READER, RESULTS,
@@ -101,7 +102,8 @@ pub(crate) struct FunctionArgs {
     #[arg(long, value_name = "DIR")]
     functions_dir: Option<PathBuf>,
     /// How many processes of one function may run at once; by default three for each core, because each waits half
-    /// of its time, and one of a busy board until the board may be compared again
+    /// of its time, and one of a busy board until the board may be compared again; of submitted programs no more than
+    /// fit into half of the memory
     #[arg(long)]
     concurrency: Option<usize>,
     /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
@@ -293,8 +295,15 @@ pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
     let connection = CloudArgs::of(cloud).connect();
     let table = connection.await.leaderboards();
     // valid from each start on
-    let expires_at = days_after(now(), TOKEN_DAYS);
-    table.issue(&token, &Holder::Organizer, now(), expires_at).await?;
+    let issued_at = now();
+    let issued = Issued {
+        digest: token.digest(),
+        holder: Holder::Organizer,
+        benchmarks: Vec::new(),
+        issued_at,
+        expires_at: days_after(issued_at, TOKEN_DAYS),
+    };
+    table.issue(&issued).await?;
     Ok(token)
 }
 
@@ -396,6 +405,9 @@ fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     let found = std::env::split_paths(&path).map(|folder| folder.join(&args.python));
     let interpreter = found.into_iter().find(|file| file.is_file());
     let interpreter = interpreter.unwrap_or_else(|| args.python.clone());
+    if args.concurrency.is_none() {
+        spec.concurrency = spec.concurrency.min(programs_that_fit());
+    }
     let own = [
         ("DATAPERF_PYTHON", interpreter.display().to_string()),
         ("PATH", path.to_string_lossy().into_owned()), // by which bubblewrap is found
@@ -403,6 +415,18 @@ fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     spec.environment
         .extend(own.map(|(name, value)| (name.to_owned(), value)));
     Ok(spec)
+}
+
+/// How many programs with the most memory that a round may give fit into half of this machine's; without end where the system does not
+/// say how much it has.
+fn programs_that_fit() -> usize {
+    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|total| total.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let fit = kib.map(|kib| kib / 1024 / 2 / Programs::MOST_MEMORY_MIB);
+    fit.map_or(usize::MAX, |fit| {
+        usize::try_from(fit).unwrap_or(usize::MAX).max(1)
+    })
 }
 
 /// The function of the read API. No upload starts it.

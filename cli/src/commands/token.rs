@@ -1,6 +1,7 @@
 //! `dataperf token`: who may read what is not public.
 
 use anyhow::{Result, anyhow, bail};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::{SubmitterName, offer};
 use dataperf_aws::{Holder, Issued, TOKEN_DAYS, Table, Token, days_after};
@@ -21,7 +22,10 @@ const ID_DIGITS: usize = 12;
 pub(crate) enum TokenCommand {
     /// Issue a token and print it, once: only its SHA-256 is kept
     #[command(
-        after_help = "Examples:\n  dataperf token create --submitter ada --local\n  dataperf token create --organizer --expires 7"
+        after_help = "Where uploads cost money, as sets of images of Adversarial Nibbler do, name the benchmarks that the token is for.\n\n\
+        Examples:\n  dataperf token create --submitter ada --local\n  \
+        dataperf token create --submitter ada --benchmark curation --benchmark selection\n  \
+        dataperf token create --organizer --expires 7"
     )]
     Create(CreateArgs),
     /// List the tokens that were not revoked, without the tokens themselves
@@ -35,6 +39,9 @@ pub(crate) enum TokenCommand {
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     whose: Whose,
+    /// Let a submitter upload to this benchmark only; to all of them, when left out; may be given several times
+    #[arg(long = "benchmark", value_name = "BENCHMARK", conflicts_with = "organizer", value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmarks: Vec<String>,
     /// For how many days it is valid
     #[arg(long, value_name = "DAYS", default_value_t = TOKEN_DAYS, value_parser = clap::value_parser!(u32).range(1..=MAX_TOKEN_DAYS))]
     expires: u32,
@@ -45,7 +52,7 @@ pub(crate) struct CreateArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Whose {
-    /// For this submitter: it may read its own submissions, receipts and artifacts
+    /// For this submitter: it may upload, and read its own submissions, receipts and artifacts
     #[arg(long, value_name = "NAME")]
     submitter: Option<SubmitterName>,
     /// For the organizer: it may read everything
@@ -92,17 +99,22 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     let cloud = args.cloud.connect().await;
     let table = cloud.leaderboards();
     if let Holder::Submitter(name) = &holder {
-        note_everywhere(&cloud, name).await?;
+        note(&cloud, name, &args.benchmarks).await?;
     }
     let issued_at = now();
-    let expires_at = days_after(issued_at, args.expires);
-    table.issue(&token, &holder, issued_at, expires_at).await?;
-    let digest = token.digest();
-    let id = &digest.as_str()[..ID_DIGITS];
+    let issued = Issued {
+        digest: token.digest(),
+        holder,
+        benchmarks: args.benchmarks,
+        issued_at,
+        expires_at: days_after(issued_at, args.expires),
+    };
+    table.issue(&issued).await?;
+    let (id, expires_at) = (&issued.digest.as_str()[..ID_DIGITS], issued.expires_at);
     match format {
         Format::Json => print_json(&json!({
-            "token": token.secret(), "id": id, "role": holder.role(), "submitter": submitter(&holder),
-            "expires_at": expires_at,
+            "token": token.secret(), "id": id, "role": issued.holder.role(), "submitter": submitter(&issued.holder),
+            "benchmarks": issued.benchmarks, "expires_at": expires_at,
         }))?,
         Format::Text => {
             println!("{}", token.secret());
@@ -114,8 +126,9 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Notes a name as somebody's in everything that is hosted; nothing is noted where people may take it for that of another token or submitter.
-async fn note_everywhere(cloud: &Cloud, name: &SubmitterName) -> Result<()> {
+/// Notes a name as somebody's in these benchmarks, or in everything that is hosted; nothing is noted where people may take it for that of
+/// another token or submitter.
+async fn note(cloud: &Cloud, name: &SubmitterName, benchmarks: &[String]) -> Result<()> {
     for issued in cloud.leaderboards().tokens().await? {
         if let Holder::Submitter(other) = &issued.holder
             && name.looks_like(other)
@@ -126,11 +139,13 @@ async fn note_everywhere(cloud: &Cloud, name: &SubmitterName) -> Result<()> {
             );
         }
     }
-    let mut are_kept = Vec::with_capacity(dataperf_hosted::IDS.len());
-    for benchmark in dataperf_hosted::IDS {
-        are_kept.push(check_name(cloud, benchmark, name).await?);
+    let all = dataperf_hosted::IDS.iter().copied();
+    let named = all.filter(|id| benchmarks.is_empty() || benchmarks.iter().any(|named| named == id));
+    let mut checked = Vec::new();
+    for benchmark in named {
+        checked.push((benchmark, check_name(cloud, benchmark, name).await?));
     }
-    for (benchmark, is_kept) in dataperf_hosted::IDS.iter().zip(are_kept) {
+    for (benchmark, is_kept) in checked {
         note_name(cloud, benchmark, name, is_kept).await?;
     }
     Ok(())
@@ -139,17 +154,26 @@ async fn note_everywhere(cloud: &Cloud, name: &SubmitterName) -> Result<()> {
 async fn list(table: &Table, format: RowFormat) -> Result<()> {
     let tokens = table.tokens().await?;
     let documents: Vec<Value> = tokens.iter().map(document).collect();
-    let mut lines = self::table(&["id", "role", "submitter", "issued", "expires"]);
+    let mut lines = self::table(&["id", "role", "submitter", "uploads to", "issued", "expires"]);
     for issued in &tokens {
         lines.add_row([
             issued.digest.as_str()[..ID_DIGITS].to_owned(),
             issued.holder.role().to_owned(),
             submitter(&issued.holder).unwrap_or_default().to_owned(),
+            uploads_to(issued),
             issued.issued_at.to_string(),
             expiry(issued),
         ]);
     }
-    let columns = ["id", "role", "submitter", "issued_at", "expires_at", "expired"];
+    let columns = [
+        "id",
+        "role",
+        "submitter",
+        "benchmarks",
+        "issued_at",
+        "expires_at",
+        "expired",
+    ];
     print_rows(&documents, &columns, format, || {
         println!("{lines}");
         Ok(())
@@ -194,8 +218,16 @@ async fn revoke(table: &Table, id: &str, format: Format) -> Result<()> {
 
 fn document(issued: &Issued) -> Value {
     json!({ "id": &issued.digest.as_str()[..ID_DIGITS], "role": issued.holder.role(),
-            "submitter": submitter(&issued.holder), "issued_at": issued.issued_at, "expires_at": issued.expires_at,
+            "submitter": submitter(&issued.holder), "benchmarks": issued.benchmarks, "issued_at": issued.issued_at, "expires_at": issued.expires_at,
             "expired": !issued.is_valid(now()) })
+}
+
+fn uploads_to(issued: &Issued) -> String {
+    match (&issued.holder, issued.benchmarks.is_empty()) {
+        (Holder::Organizer, _) => String::new(),
+        (Holder::Submitter(_), true) => "all".into(),
+        (Holder::Submitter(_), false) => issued.benchmarks.join(", "),
+    }
 }
 
 fn expiry(issued: &Issued) -> String {

@@ -11,7 +11,7 @@ use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey, offer};
-use dataperf_aws::{Holder, Table, now};
+use dataperf_aws::{Holder, Issued, Table, now};
 use dataperf_hosted::{HOSTED, hosted, max_bytes};
 use dataperf_http::{Field, Problem, UploadAnswer, UploadRequest, token};
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -57,11 +57,12 @@ async fn sign(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     let table = app.resources().leaderboards().await;
-    let submitter = submitter(&headers, &table).await?;
+    let (issued, submitter) = submitter(&headers, &table).await?;
     let asked = request(body)?;
     let facts = benchmark(&asked.benchmark)?;
     must_be_a_kind(&asked, facts)?;
     must_be_own(&asked, &submitter)?;
+    must_be_open(&issued, facts.id)?;
     let at = now();
     let key = key(&asked, &submitter, at)?;
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
@@ -84,15 +85,19 @@ async fn sign(
     Ok((StatusCode::CREATED, axum::Json(answer)).into_response())
 }
 
-async fn submitter(headers: &HeaderMap, table: &Table) -> Result<SubmitterName, Problem> {
+/// The token, and the submitter who holds it.
+async fn submitter(headers: &HeaderMap, table: &Table) -> Result<(Issued, SubmitterName), Problem> {
     let issued = token(headers, table).await?.ok_or_else(|| {
         Problem::no_token(
             "an upload is its submitter's: send `Authorization: Bearer TOKEN` with a token that the organizer issues by \
              `dataperf token create --submitter NAME`",
         )
     })?;
-    match issued.holder {
-        Holder::Submitter(name) => Ok(name),
+    match &issued.holder {
+        Holder::Submitter(name) => {
+            let name = name.clone();
+            Ok((issued, name))
+        }
         Holder::Organizer => Err(Problem::new(
             StatusCode::FORBIDDEN,
             "organizers_token",
@@ -152,6 +157,16 @@ fn must_be_own(asked: &UploadRequest, submitter: &SubmitterName) -> Result<(), P
         ))),
         _ => Ok(()),
     }
+}
+
+fn must_be_open(issued: &Issued, benchmark: &str) -> Result<(), Problem> {
+    if issued.uploads_to(benchmark) {
+        return Ok(());
+    }
+    Err(Problem::not_yours(format!(
+        "the token uploads to `{}` only: ask the organizer for one of `dataperf token create --submitter NAME --benchmark {benchmark}`",
+        issued.benchmarks.join("`, `")
+    )))
 }
 
 fn must_fit(asked: &UploadRequest, facts: &Descriptor, most: u64) -> Result<(), Problem> {

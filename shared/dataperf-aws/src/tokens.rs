@@ -48,6 +48,8 @@ pub struct Issued {
     pub digest: TokenDigest,
     /// Whose it is.
     pub holder: Holder,
+    /// The benchmarks that a submitter's may upload to; all of them where it names none.
+    pub benchmarks: Vec<String>,
     /// When it was issued.
     pub issued_at: Timestamp,
     /// From when on it is not valid any more.
@@ -55,6 +57,11 @@ pub struct Issued {
 }
 
 impl Issued {
+    /// Whether a submitter may upload to a benchmark with it.
+    pub fn uploads_to(&self, benchmark: &str) -> bool {
+        self.benchmarks.is_empty() || self.benchmarks.iter().any(|named| named == benchmark)
+    }
+
     /// Whether it is valid at a time.
     pub fn is_valid(&self, at: Timestamp) -> bool {
         at < self.expires_at
@@ -158,9 +165,15 @@ fn issued(item: &Item) -> Result<Issued, PortError> {
         || days_after(issued_at, TOKEN_DAYS),
         |seconds| Timestamp::from_unix_millis(seconds.saturating_mul(1000)),
     );
+    let benchmarks = match item.get("benchmarks") {
+        Some(_) => serde_json::from_str(reader.text("benchmarks")?)
+            .map_err(|error| reader.malformed(format!("`benchmarks`: {error}")))?,
+        None => Vec::new(),
+    };
     Ok(Issued {
         digest: TokenDigest(reader.text("sk")?.into()),
         holder,
+        benchmarks,
         issued_at,
         expires_at,
     })
@@ -182,21 +195,19 @@ impl Table {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn issue(
-        &self,
-        token: &Token,
-        holder: &Holder,
-        at: Timestamp,
-        expires_at: Timestamp,
-    ) -> Result<(), PortError> {
-        let mut item = key(&token.digest()).item();
+    pub async fn issue(&self, issued: &Issued) -> Result<(), PortError> {
+        let mut item = key(&issued.digest).item();
         item.insert("schema".into(), count(SCHEMA.into()));
-        item.insert("role".into(), text(holder.role()));
-        item.insert("issued_at".into(), text(at.to_string()));
-        let seconds = u64::try_from(expires_at.unix_millis() / 1000).unwrap_or_default();
+        item.insert("role".into(), text(issued.holder.role()));
+        item.insert("issued_at".into(), text(issued.issued_at.to_string()));
+        let seconds = u64::try_from(issued.expires_at.unix_millis() / 1000).unwrap_or_default();
         item.insert(EXPIRES.into(), count(seconds));
-        if let Holder::Submitter(submitter) = holder {
+        if let Holder::Submitter(submitter) = &issued.holder {
             item.insert("submitter".into(), text(submitter.as_str()));
+        }
+        if !issued.benchmarks.is_empty() {
+            let benchmarks = serde_json::json!(issued.benchmarks).to_string();
+            item.insert("benchmarks".into(), text(benchmarks));
         }
         self.write_item(item).await
     }
