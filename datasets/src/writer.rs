@@ -69,8 +69,12 @@ impl DatasetWriter {
     /// Starts a data set that will be at `out`, making its parent directories.
     ///
     /// # Errors
-    /// [`ImportError::Io`] when nothing can be written beside `out`.
+    /// [`ImportError::Io`] when nothing can be written beside `out`, [`ImportError::Occupied`] when something else is there: before anything
+    /// is read for it.
     pub fn create(out: &Path) -> Result<Self, ImportError> {
+        if is_occupied(out) {
+            return Err(ImportError::Occupied(out.to_owned()));
+        }
         let parent = match out.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -394,6 +398,14 @@ impl DatasetWriter {
         drop(self.staging.keep()); // it is not at its old path any more: there is nothing to remove
         make_readable(&self.out, mode)?;
         Ok(digest)
+    }
+}
+
+/// Whether something is at `out` that is neither an empty directory nor a data set, which may be the same one.
+fn is_occupied(out: &Path) -> bool {
+    match fs::read_dir(out) {
+        Ok(mut entries) => entries.next().is_some() && !out.join(MANIFEST).exists(),
+        Err(_) => out.exists(),
     }
 }
 

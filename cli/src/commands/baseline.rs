@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand, value_parser};
@@ -116,6 +117,9 @@ struct SubmitArgs {
     /// The seed of what the methods draw at random
     #[arg(long, default_value_t = 0)]
     seed: u32,
+    /// How long to wait for the verdict on each
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    timeout: u64,
     /// Threads; all cores unless given
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=MAX_JOBS))]
     jobs: u16,
@@ -327,34 +331,50 @@ async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let bars = PhaseBars::default();
     let mut receipts = Vec::new();
-    for leaderboard in &boards {
-        for method in &methods {
-            let task = MakeBaseline {
-                dataset: &args.dataset,
-                leaderboard,
-                method,
-                seed: args.seed,
-                jobs: args.jobs.into(),
-                progress: &bars,
-            };
-            let file = make_into(scratch.path(), &benchmark, task).await?;
-            receipts.push(send(&cloud, &benchmark, leaderboard, method, &file).await?);
+    let ended = async {
+        for leaderboard in &boards {
+            for method in &methods {
+                let task = MakeBaseline {
+                    dataset: &args.dataset,
+                    leaderboard,
+                    method,
+                    seed: args.seed,
+                    jobs: args.jobs.into(),
+                    progress: &bars,
+                };
+                let file = make_into(scratch.path(), &benchmark, task).await?;
+                receipts.push(send(&cloud, &benchmark, (leaderboard, method), &file, args.timeout).await?);
+            }
         }
+        Ok::<(), anyhow::Error>(())
     }
+    .await;
     bars.finish();
-    print_receipts(&receipts, format)
+    // what has ended is said, whatever came after it
+    let printed = if receipts.is_empty() {
+        Ok(Done::Fine)
+    } else {
+        print_receipts(&receipts, format)
+    };
+    ended.and(printed)
 }
 
 async fn send(
     cloud: &Cloud,
     benchmark: &str,
-    leaderboard: &str,
-    method: &str,
+    (leaderboard, method): (&str, &str),
     file: &Path,
+    timeout: u64,
 ) -> Result<Receipt> {
     let submitter = format!("{BASELINE_PREFIX}{method}").parse()?;
     let uploaded = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
-    receipt(cloud, &uploaded).await
+    let waited = tokio::time::timeout(Duration::from_secs(timeout), receipt(cloud, &uploaded)).await;
+    waited.unwrap_or_else(|_| {
+        bail!(
+            "there is no verdict on the baseline `{method}` after {timeout} s: ask again with `dataperf status {benchmark} {}`",
+            uploaded.id
+        )
+    })
 }
 
 fn print_receipts(receipts: &[Receipt], format: RowFormat) -> Result<Done> {

@@ -22,7 +22,7 @@ use self::against_data::AgainstData;
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::output::{Format, print_json, reasons, table};
+use crate::output::{Format, print_json, reasons, table, visible};
 use crate::registry::{descriptor, extension};
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
@@ -328,7 +328,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
                 let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
                 challenge.publish(&datasets, &table, benchmark, now()).await?;
             }
-            Some(tag) => replace(&cloud, benchmark, challenge, tag).await?,
+            Some(tag) => replace(&cloud, benchmark, challenge, tag.as_deref()).await?,
         }
     }
     accepted(
@@ -382,19 +382,19 @@ fn leaves_out_boards(round: &Round, before: &Round) -> bool {
     }
 }
 
-/// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published.
+/// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published, `None` where nothing was.
 async fn put_beside(
     cloud: &Cloud,
     challenges: &mut BTreeMap<String, Challenge>,
     reasons: &mut Reasons,
-) -> Result<BTreeMap<String, String>> {
+) -> Result<BTreeMap<String, Option<String>>> {
     let (datasets, mut tags) = (cloud.datasets(), BTreeMap::new());
     for (benchmark, challenge) in challenges {
         // the tag first: what is published after it does not have it
         let found = datasets
             .get_tagged(&Challenge::key(benchmark), MAX_CHALLENGE_BYTES)
             .await?;
-        tags.extend(found.map(|found| (benchmark.clone(), found.tag)));
+        tags.insert(benchmark.clone(), found.map(|found| found.tag));
         let Some(published) = Challenge::published(&datasets, benchmark).await? else {
             continue;
         };
@@ -412,13 +412,16 @@ async fn put_beside(
     Ok(tags)
 }
 
-/// Puts a challenge in place of the one with this tag.
-async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: &str) -> Result<()> {
+/// Puts a challenge in place of the one with this tag, or where there is none, as [`Challenge::publish`] does.
+async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: Option<&str>) -> Result<()> {
     let (datasets, key) = (cloud.datasets(), Challenge::key(benchmark));
-    if !datasets.put_if(&key, challenge.to_json()?, Some(tag)).await? {
-        bail!("somebody else has published a challenge of {benchmark} at this moment: publish again");
+    Challenge::note_published(&datasets, &cloud.leaderboards(), benchmark, now()).await?;
+    if !datasets.put_if(&key, challenge.to_json()?, tag).await? {
+        bail!(
+            "somebody else has published a challenge of {benchmark} at this moment: look at it, and give the command again"
+        );
     }
-    Ok(())
+    Ok(challenge.mark(&datasets, benchmark).await?)
 }
 
 async fn show(args: ShowArgs, format: RowFormat) -> Result<Done> {
@@ -510,7 +513,8 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
 }
 
 fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
-    println!("\n{} · {benchmark}", challenge.title);
+    let title: String = challenge.title.chars().map(visible).collect();
+    println!("\n{title} · {benchmark}");
     let mut table = table(&[
         "round",
         "now",
@@ -579,7 +583,8 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
     println!("{table}");
     for one in &challenge.announcements {
         let mark = if one.date > now { " (not shown yet)" } else { "" };
-        println!("{}{mark} {}", one.date, one.text);
+        let text: String = one.text.chars().map(visible).collect();
+        println!("{}{mark} {text}", one.date);
     }
 }
 

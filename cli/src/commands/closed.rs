@@ -323,7 +323,7 @@ fn is_python(program: &Path) -> bool {
 }
 
 /// A program's bytes, or how many it has where they are more than it may have. No more than that is read.
-fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64>> {
+pub(super) fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64>> {
     let name = program.display();
     let about = || format!("can't use the program `{name}`");
     // before it is opened: a pipe may never be

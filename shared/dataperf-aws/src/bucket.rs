@@ -100,11 +100,11 @@ impl S3Bucket {
         }
     }
 
-    /// One range of an object, whole.
+    /// One range of an object, whole, and of no other than the one with the entity tag.
     async fn range(
         &self,
         key: &str,
-        version: Option<&str>,
+        (version, tag): (Option<&str>, Option<&str>),
         range: Range<u64>,
     ) -> Result<Option<Bytes>, PortError> {
         let short = |why: String| PortError::Malformed {
@@ -115,6 +115,12 @@ impl S3Bucket {
         let Some(output) = self.request(key, version, Some(header)).await? else {
             return Ok(None);
         };
+        if tag.is_some() && output.e_tag() != tag {
+            return Err(PortError::Transient {
+                what: self.what("reading", key),
+                source: "it was replaced while it was read".into(),
+            });
+        }
         let bytes = self.body(key, output.body).await?;
         if bytes.len() as u64 == range.end - range.start {
             return Ok(Some(bytes));
@@ -140,11 +146,11 @@ impl S3Bucket {
     async fn in_parts(
         &self,
         key: &str,
-        version: Option<&str>,
+        which: (Option<&str>, Option<&str>),
         n_bytes: u64,
     ) -> Result<Option<Bytes>, PortError> {
         let begins = (0..n_bytes).step_by(PART_BYTES as usize);
-        let parts = begins.map(|begin| self.range(key, version, begin..(begin + PART_BYTES).min(n_bytes)));
+        let parts = begins.map(|begin| self.range(key, which, begin..(begin + PART_BYTES).min(n_bytes)));
         let mut parts = stream::iter(parts).buffered(PARTS_AT_ONCE);
         let mut whole = BytesMut::with_capacity(n_bytes as usize);
         while let Some(part) = parts.try_next().await? {
@@ -317,7 +323,7 @@ impl Bucket for S3Bucket {
         let tag = output.e_tag().map(str::to_owned);
         let bytes = if n_bytes > 2 * PART_BYTES {
             drop(output.body);
-            self.in_parts(key, version, n_bytes).await?
+            self.in_parts(key, (version, tag.as_deref()), n_bytes).await?
         } else {
             Some(self.body(key, output.body).await?)
         };
@@ -350,7 +356,7 @@ impl Bucket for S3Bucket {
                     self.meter.read(bytes.len());
                     Ok(Some(bytes))
                 }
-                None => self.range(key, None, range).await,
+                None => self.range(key, (None, None), range).await,
             }
         };
         let parts = stream::iter(ranges.iter().cloned().map(part)).buffered(RANGES_AT_ONCE);

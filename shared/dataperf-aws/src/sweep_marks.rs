@@ -189,13 +189,10 @@ impl Sweep<'_> {
         }
     }
 
-    /// Notes how old the oldest mark is, whichever of them this sweep comes to.
+    /// Notes how long something has been waited for, whatever this sweep comes to.
     async fn note_oldest(&self, benchmark: &str, swept: &mut Swept) {
-        match self.table.oldest_marks(benchmark, None, 0).await {
-            Ok(oldest) => {
-                let oldest = oldest.first().map(|(_, entry)| age_millis(entry.received_at));
-                swept.oldest_seconds = oldest.unwrap_or(0) as f64 / 1e3;
-            }
+        match self.table.waits_since(benchmark).await {
+            Ok(since) => swept.oldest_seconds = since.map_or(0, age_millis) as f64 / 1e3,
             Err(error) => swept.note(error),
         }
     }

@@ -18,6 +18,9 @@ use crate::table::Table;
 
 /// Partitions that are read at once.
 const READ_AT_ONCE: usize = 8;
+/// Marks of a partition, those of the earliest uploads, among which the one is looked for that is waited for longest: of what is taken up
+/// again the upload may be older.
+const N_EARLIEST: usize = 100;
 
 /// The attribute of a mark that says when it was made.
 const MARKED_AT: &str = "marked_at";
@@ -100,8 +103,18 @@ impl Table {
         })
     }
 
+    /// Since when one waits for what is waited for longest, among the earliest uploads of each partition; `None` where nothing is
+    /// unfinished.
+    pub(crate) async fn waits_since(&self, benchmark: &str) -> Result<Option<Timestamp>, PortError> {
+        let shards = unfinished_shards(benchmark).into_iter();
+        let read = shards.map(|shard| async move { self.marks(&shard, None, N_EARLIEST).await });
+        let read: Vec<Marks> = stream::iter(read).buffered(READ_AT_ONCE).try_collect().await?;
+        let marks = read.into_iter().flat_map(|read| read.marks);
+        Ok(marks.flatten().map(|mark| mark.marked_at).min()) // what can't be read the sweep says itself
+    }
+
     /// The oldest marks of all partitions, by their sort keys: at least `n + 1`, unless there are fewer.
-    pub(crate) async fn oldest_marks(
+    async fn oldest_marks(
         &self,
         benchmark: &str,
         after: Option<&str>,

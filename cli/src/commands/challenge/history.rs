@@ -12,7 +12,7 @@ use dataperf_aws::versions;
 use serde_json::{Value, json};
 
 use super::against_data::AgainstData;
-use super::{MAX_CHALLENGE_BYTES, accepted, refused};
+use super::{MAX_CHALLENGE_BYTES, accepted, refused, replace};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::table;
@@ -175,15 +175,7 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
         return refused(&rejection, format);
     }
     let tag = found.map(|found| found.tag);
-    if !datasets
-        .put_if(&key, challenge.to_json()?, tag.as_deref())
-        .await?
-    {
-        bail!(
-            "somebody else has published a challenge of {benchmark} at this moment: look at it, and roll back again"
-        );
-    }
-    challenge.mark(&datasets, benchmark).await?;
+    replace(&cloud, benchmark, &challenge, tag.as_deref()).await?;
     let said = format!(
         "the challenge number {} of {} is in force again",
         wanted.number, wanted.at

@@ -9,7 +9,7 @@ use dataperf::closed::DataFile;
 use dataperf::programs::Programs;
 use dataperf::{Benchmark as _, Digest};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
-use dataperf_closed::{ENGINE, Job, Limits, Runner};
+use dataperf_closed::{ENGINE, Failure, Job, Limits, Runner};
 use dataperf_text::Task;
 use dataperf_text::compare::{Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun};
 use dataperf_text::export::{Row, Split};
@@ -19,7 +19,9 @@ use serde_json::{Value, json};
 use super::compared::{print_report, weights};
 use super::data::{Named, check_names, lines, part};
 use crate::Done;
+use crate::commands::closed::read;
 use crate::output::{line_of, print_json};
+use crate::progress;
 use crate::rows::{RowFormat, print_tabled};
 
 /// Bytes of answers that are read of a program: as many as a board reads.
@@ -222,9 +224,18 @@ fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(
     )
     .bytes();
     let (mut ran, mut problems) = (Vec::new(), Vec::new());
+    let bar = progress::counting(args.programs.len() as u64, "running programs");
     for program in &args.programs {
         let path = program.path.display();
-        let module = fs::read(&program.path).with_context(|| format!("can't read the program `{path}`"))?;
+        let module = match read(&program.path, limits.max_module_bytes)? {
+            Ok(module) => module,
+            Err(n_bytes) => {
+                let failure = Failure::module_too_large(&limits, n_bytes);
+                problems.push(format!("`{path}`: {}", failure.reason(&limits).message));
+                bar.inc(1);
+                continue;
+            }
+        };
         let job = Job {
             module: &module,
             files,
@@ -256,7 +267,9 @@ fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(
             (Err(why), ..) => problems.push(format!("`{path}`: {}", line_of(&why))),
             _ => problems.push(format!("`{path}`: nothing was measured of its run")),
         }
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     ensure!(
         problems.is_empty(),
         "there are programs without usable answers:\n  - {}",
