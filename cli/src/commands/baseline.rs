@@ -351,7 +351,7 @@ async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     .await;
     bars.finish();
     // what has ended is said, whatever came after it
-    let printed = if receipts.is_empty() {
+    let printed = if receipts.is_empty() && ended.is_err() {
         Ok(Done::Fine)
     } else {
         print_receipts(&receipts, format)

@@ -22,7 +22,7 @@ const ID_DIGITS: usize = 12;
 pub(crate) enum TokenCommand {
     /// Issue a token and print it, once: only its SHA-256 is kept
     #[command(
-        after_help = "Where uploads cost money, as sets of images of Adversarial Nibbler do, name the benchmarks that the token is for.\n\n\
+        after_help = "Where uploads cost money, as images do that services make, name the benchmarks that the token is for.\n\n\
         Examples:\n  dataperf token create --submitter ada --local\n  \
         dataperf token create --submitter ada --benchmark curation --benchmark selection\n  \
         dataperf token create --organizer --expires 7"

@@ -13,6 +13,9 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
+/// How long a connection to a service may take to open.
+const CONNECT: Duration = Duration::from_secs(5);
+
 /// What calls services, over HTTP or HTTPS.
 pub type Client = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
@@ -21,9 +24,12 @@ pub type Client = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 /// # Errors
 /// When this machine has no certificates to trust.
 pub fn client() -> Result<Client, std::io::Error> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_connect_timeout(Some(CONNECT)); // what can't be reached is told from what does not answer
     let connector = HttpsConnectorBuilder::new()
         .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?;
-    let connector = connector.https_or_http().enable_http1().build();
+    let connector = connector.https_or_http().enable_http1().wrap_connector(http);
     Ok(legacy::Client::builder(TokioExecutor::new()).build(connector))
 }
 

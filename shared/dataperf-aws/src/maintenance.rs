@@ -263,7 +263,7 @@ impl Maintenance for Table {
         run: &Run,
         at: Timestamp,
         changed: &[Board],
-    ) -> Result<(), PortError> {
+    ) -> Result<bool, PortError> {
         let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
         loop {
             let still = if run.n_back == 0 {
@@ -288,9 +288,9 @@ impl Maintenance for Table {
             let marks = changed.iter().map(comparison_mark);
             operations.extend(marks.map(|mark| (Step::Other, self.put(mark, None))));
             match self.transact(operations).await {
-                // When the condition does not hold, another run has begun since, so that this one had ended, or a submission is back, to which
-                // the next call comes.
-                Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
+                Ok(()) => return Ok(true),
+                // another run has begun since, so that this one had ended, or a submission is back, to which the next call comes
+                Err(Cancelled::Condition(_)) => return Ok(false),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

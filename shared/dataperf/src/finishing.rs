@@ -234,11 +234,11 @@ impl Finish<'_> {
                 (0, false)
             };
         }
-        let is_complete = all_lifted && all_scored;
+        let mut is_complete = all_lifted && all_scored;
         if is_complete {
             let mut changed = vec![self.board.clone()];
             changed.extend(round.final_dataset.map(|_| last.clone()));
-            self.table.end_run(&last, &run, (self.now)(), &changed).await?;
+            is_complete = self.table.end_run(&last, &run, (self.now)(), &changed).await?;
         }
         Ok(Finished {
             n_lifted,

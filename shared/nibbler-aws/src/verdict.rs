@@ -95,26 +95,16 @@ impl LineFunction for JudgeFunction {
         let mut other_rounds = BTreeMap::new();
         for line in lines {
             case.has_time(Duration::ZERO, n_new)?;
-            let said = self
-                .by_its_round(case, (line.number, line.outcome), &mut other_rounds)
-                .await?;
-            let judged = match said {
-                Err(rejection) => Err(rejection),
-                Ok(verdict) => match self.one(case, line.number, &verdict, &mut n_new).await {
-                    Ok(judged) => judged,
-                    // one pair that can't be decided does not keep the others from it
-                    Err(WorkflowError::Port(error)) if !error.is_transient() => {
-                        tracing::error!(line = line.number, %error, "a pair can't be decided, the file's others can");
-                        fault = fault.or(Some(WorkflowError::Port(error)));
-                        continue;
-                    }
-                    Err(error) => return Err(error),
-                },
-            };
-            outcomes.push(match judged {
-                Err(rejection) => LineOutcome::rejected(line.number, &rejection),
-                Ok(details) => LineOutcome::accepted(line.number, details),
-            });
+            let number = line.number;
+            match self.judged(case, line, &mut n_new, &mut other_rounds).await {
+                Ok(outcome) => outcomes.push(outcome),
+                // one pair that can't be decided does not keep the others from it
+                Err(WorkflowError::Port(error)) if !error.is_transient() => {
+                    tracing::error!(line = number, %error, "a pair can't be decided, the file's others can");
+                    fault = fault.or(Some(WorkflowError::Port(error)));
+                }
+                Err(error) => return Err(error),
+            }
         }
         match fault {
             Some(fault) => Err(fault), // its verdicts are counted, and whoever mends it has the file judged again
@@ -127,6 +117,27 @@ impl LineFunction for JudgeFunction {
 type ByRules = BTreeMap<usize, Result<Verdict, Rejection>>;
 
 impl JudgeFunction {
+    /// What becomes of a line.
+    async fn judged(
+        &self,
+        case: &Case<'_, Pairs>,
+        line: Line<Verdict>,
+        n_new: &mut usize,
+        other_rounds: &mut BTreeMap<String, ByRules>,
+    ) -> Result<LineOutcome, WorkflowError> {
+        let said = self
+            .by_its_round(case, (line.number, line.outcome), other_rounds)
+            .await?;
+        let judged = match said {
+            Err(rejection) => Err(rejection),
+            Ok(verdict) => self.one(case, line.number, &verdict, n_new).await?,
+        };
+        Ok(match judged {
+            Err(rejection) => LineOutcome::rejected(line.number, &rejection),
+            Ok(details) => LineOutcome::accepted(line.number, details),
+        })
+    }
+
     /// What a line says by the rules of its pair's round, which may be another one than the file's.
     async fn by_its_round(
         &self,

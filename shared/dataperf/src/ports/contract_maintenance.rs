@@ -350,10 +350,10 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     table
         .reinstate(benchmark, id, later, hosted, ranking, None)
         .await?;
-    table.end_run(&last, &run, later, &[]).await?;
+    assert!(!table.end_run(&last, &run, later, &[]).await?);
     let looked = table.begin_only_run(&last, later).await?;
     assert_eq!((&looked.id, looked.ended_at), (&run.id, None));
-    table.end_run(&last, &looked, later, &[]).await?;
+    assert!(table.end_run(&last, &looked, later, &[]).await?);
     let ended = table.run(&last).await?;
     assert_eq!(ended.and_then(|ended| ended.ended_at), Some(later));
     let unknown = SubmissionId::of("b", "nobody's", "v");

@@ -202,7 +202,8 @@ pub trait Maintenance: Leaderboards {
     async fn begin_only_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
     /// Notes that a pass has come to its end, and at once that the rows of `changed` boards are to be compared: whoever changed them may
-    /// have been stopped before that was done.
+    /// have been stopped before that was done. Says whether it has: not where another has begun since, or a submission is back since the pass
+    /// was read.
     ///
     /// # Errors
     /// [`PortError`].
@@ -212,7 +213,7 @@ pub trait Maintenance: Leaderboards {
         run: &Run,
         at: Timestamp,
         changed: &[Board],
-    ) -> Result<(), PortError>;
+    ) -> Result<bool, PortError>;
 
     /// What stands on a board as it is now, in no order; [`top`](Leaderboards::top) may be moments behind.
     ///

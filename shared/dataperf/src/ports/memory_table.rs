@@ -478,13 +478,11 @@ impl Maintenance for MemoryLeaderboards {
         run: &Run,
         at: Timestamp,
         _changed: &[Board],
-    ) -> Result<(), PortError> {
+    ) -> Result<bool, PortError> {
         let mut table = lock(&self.table);
         let same = |current: &&mut Run| current.id == run.id && current.n_back == run.n_back;
-        if let Some(current) = table.runs.get_mut(board).filter(same) {
-            current.ended_at = Some(at);
-        }
-        Ok(())
+        let current = table.runs.get_mut(board).filter(same);
+        Ok(current.map(|current| current.ended_at = Some(at)).is_some())
     }
 
     async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
