@@ -29,6 +29,32 @@ def parquet(path: Path, id_name: str, ids: list[str], vector_name: str, x: np.nd
     pq.write_table(pa.table({id_name: ids, vector_name: vectors, **more}), path)
 
 
+# -------------------------------------------------------------- Selection for Speech
+def make_speech(root: Path) -> dict[str, dict]:
+    """About the paper's size: some 13,900 clips to choose from and some 30,700 to be scored with."""
+    from conformance import World, make, write
+
+    rng, world = np.random.default_rng(0), World("en", 1, width=1024, spread=3.0, n_other_words=100, train_clips=133, eval_clips=293, correlated=True)
+    made = make(world)
+    write(made, world, root / "dataperf_en_data", rng)
+    pool = [clip for word, clips in made.train.items() if word not in made.targets for clip in clips]
+    targets = {word: list(made.train[word])[:8] for word in made.targets}
+    return {"balanced": {"targets": targets, "nontargets": [pool[k] for k in rng.permutation(len(pool))[:20]]}}
+
+
+def reference_speech(root: Path, submission: dict) -> float:
+    from conformance import Language, problem, reference
+
+    made = Language(targets=sorted(submission["targets"]))
+    chosen = {*submission["targets"], *(clip.split("/")[0] for clip in submission["nontargets"])}
+    for split, folder, words in ((made.train, "train_embeddings", chosen), (made.evaluation, "eval_embeddings", None)):
+        for path in sorted((root / "dataperf_en_data" / folder).glob("*.parquet")):
+            if words is None or path.stem in words:
+                table = pd.read_parquet(path)
+                split[path.stem] = dict(zip(table.clip_id, table.mswc_embedding_vector))
+    return float(np.mean(reference(**problem(made, submission))))
+
+
 # -------------------------------------------------------------- Selection for Vision
 def make_vision(root: Path, n_pool: int = 100_000, n_submissions: int = 1) -> dict[str, dict]:
     rng, submissions = np.random.default_rng(1), [{} for _ in range(n_submissions)]
@@ -150,7 +176,7 @@ def main() -> None:
     what, *args = sys.argv[1:]
     if what == "make":
         benchmark, root = args[0], Path(args[1])
-        make = {"vision-selection": make_vision, "data-acquisition": make_acquisition, "vision-debugging": make_debugging}
+        make = {"speech-selection": make_speech, "vision-selection": make_vision, "data-acquisition": make_acquisition, "vision-debugging": make_debugging}
         for name, submission in make[benchmark](root, *map(int, args[2:])).items():
             (root / f"{name}.json").write_text(json.dumps(submission))
         return
@@ -158,8 +184,8 @@ def main() -> None:
     if what == "fits":
         print(json.dumps(seconds_a_fit(root, submission)))
     else:
-        score = reference_vision if args[0] == "vision-selection" else reference_acquisition
-        print(json.dumps({"score": score(root, submission)}))
+        score = {"speech-selection": reference_speech, "vision-selection": reference_vision, "data-acquisition": reference_acquisition}
+        print(json.dumps({"score": score[args[0]](root, submission)}))
 
 
 if __name__ == "__main__":
