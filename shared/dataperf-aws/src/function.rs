@@ -95,10 +95,6 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
                 Err(WorkflowError::GoesOn) => return Ok(None), // its program is run
                 settled => settled?,
             };
-            if settled.receipt.verdict.status == Ending::Scored {
-                self.compare_after(&settled.receipt.board(), Some(&settled.receipt.submission))
-                    .await?;
-            }
             if is_output && !settled.recorded {
                 let (board, id) = (settled.receipt.board(), &settled.receipt.submission);
                 if go_on(self, &self.resources, &board, id, &context.request_id).await? > 0 {
@@ -106,6 +102,18 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
                 }
             }
             Ok(Some(settled))
+        }
+        .boxed_local()
+    }
+
+    fn follow_up<'a>(&'a self, settled: &'a Settled) -> LocalBoxFuture<'a, Result<(), Fault>> {
+        async move {
+            let receipt = &settled.receipt;
+            if receipt.verdict.status == Ending::Scored {
+                self.compare_after(&receipt.board(), Some(&receipt.submission))
+                    .await?;
+            }
+            Ok(())
         }
         .boxed_local()
     }

@@ -31,6 +31,14 @@ pub trait Function {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>>;
 
+    /// Does what an upload that has ended leads to and its verdict does not wait for, such as comparing its board.
+    ///
+    /// # Errors
+    /// [`Fault`], by which Lambda tries again.
+    fn follow_up<'a>(&'a self, _settled: &'a Settled) -> LocalBoxFuture<'a, Result<(), Fault>> {
+        ready(Ok(())).boxed_local()
+    }
+
     /// Answers an event that announces no uploads: a request for something else, which functions of benchmarks know. `None` for any
     /// other event.
     ///
@@ -113,6 +121,11 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
                     n_recorded += 1;
                 } else {
                     n_repeated += 1;
+                }
+                let work = resources.begin();
+                if let Err(found) = function.follow_up(&settled).await {
+                    work.report_fault(benchmark, request_id, &upload, &found);
+                    fault.get_or_insert(found);
                 }
             }
             Err(found) => {
