@@ -83,35 +83,39 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
     fn settle<'a>(
         &'a self,
         object: &'a Upload,
-        context: &'a Context,
+        _context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
             let Some(upload) = self.upload_of(object).await? else {
                 return Ok(None);
             };
-            let is_output = *object != *upload;
             let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
-            let settled = match self.resources.settle(&upload, self).instrument(span).await {
-                Err(WorkflowError::GoesOn) => return Ok(None), // its program is run
-                settled => settled?,
-            };
-            if is_output && !settled.recorded {
-                let (board, id) = (settled.receipt.board(), &settled.receipt.submission);
-                if go_on(self, &self.resources, &board, id, &context.request_id).await? > 0 {
-                    self.compare_after(&board, None).await?;
-                }
+            match self.resources.settle(&upload, self).instrument(span).await {
+                Err(WorkflowError::GoesOn) => Ok(None), // its program is run
+                settled => Ok(Some(settled?)),
             }
-            Ok(Some(settled))
         }
         .boxed_local()
     }
 
-    fn follow_up<'a>(&'a self, settled: &'a Settled) -> LocalBoxFuture<'a, Result<(), Fault>> {
+    fn follow_up<'a>(
+        &'a self,
+        object: &'a Upload,
+        settled: &'a Settled,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<(), Fault>> {
         async move {
             let receipt = &settled.receipt;
+            let (board, id) = (receipt.board(), &receipt.submission);
             if receipt.verdict.status == Ending::Scored {
-                self.compare_after(&receipt.board(), Some(&receipt.submission))
-                    .await?;
+                self.compare_after(&board, Some(id)).await?;
+            }
+            let is_output = object.key != receipt.key; // of a program, which may have been run for a run of `rescore`
+            if is_output
+                && !settled.recorded
+                && go_on(self, &self.resources, &board, id, &context.request_id).await? > 0
+            {
+                self.compare_after(&board, None).await?;
             }
             Ok(())
         }

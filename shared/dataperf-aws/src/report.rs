@@ -89,6 +89,32 @@ pub(crate) fn outcome(settled: &Settled) -> [Metric; 5] {
     ]
 }
 
+/// How a fault counts.
+fn counted(fault: &Fault) -> [Metric; 3] {
+    let count = |holds: bool| f64::from(u8::from(holds));
+    let (organizers, transient) = (FaultKind::Organizer, FaultKind::Transient);
+    [
+        ("Faults", Unit::Count, 1.0),
+        ("OrganizerFaults", Unit::Count, count(fault.kind == organizers)),
+        ("TransientFaults", Unit::Count, count(fault.kind == transient)),
+    ]
+}
+
+impl Resources {
+    /// What follows from an upload that has ended could not be done this time.
+    pub(crate) fn report_follow_up(&self, request_id: &str, settled: &Settled, fault: &Fault) {
+        let Settled { receipt, .. } = settled;
+        let (benchmark, submission) = (&receipt.verdict.benchmark, &receipt.submission);
+        tracing::error!(
+            request_id, benchmark, %submission, outcome = "fault", error_type = fault.kind.as_str(), error = %fault,
+            "it has ended, and its board could not be compared"
+        );
+        let about =
+            json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});
+        emit(&self.table, Some(benchmark), &counted(fault), about);
+    }
+}
+
 impl Work<'_> {
     /// For how long it has gone on.
     pub(crate) fn seconds(&self) -> f64 {
@@ -137,22 +163,9 @@ impl Work<'_> {
             request_id, benchmark, %submission, key = upload.key, version = upload.version, outcome = "fault",
             error_type = fault.kind.as_str(), seconds = phases.total.as_secs_f64(), error = %fault, "not finished"
         );
-        let count = |holds: bool| f64::from(u8::from(holds));
         let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;
-        let mut metrics = vec![
-            ("Faults", Unit::Count, 1.0),
-            (
-                "OrganizerFaults",
-                Unit::Count,
-                count(fault.kind == FaultKind::Organizer),
-            ),
-            (
-                "TransientFaults",
-                Unit::Count,
-                count(fault.kind == FaultKind::Transient),
-            ),
-            ("UnfinishedAgeSeconds", Unit::Seconds, age),
-        ];
+        let mut metrics = counted(fault).to_vec();
+        metrics.push(("UnfinishedAgeSeconds", Unit::Seconds, age));
         metrics.extend(phases.metrics());
         let about =
             json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});

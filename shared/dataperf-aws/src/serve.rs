@@ -35,7 +35,12 @@ pub trait Function {
     ///
     /// # Errors
     /// [`Fault`], by which Lambda tries again.
-    fn follow_up<'a>(&'a self, _settled: &'a Settled) -> LocalBoxFuture<'a, Result<(), Fault>> {
+    fn follow_up<'a>(
+        &'a self,
+        _upload: &'a Upload,
+        _settled: &'a Settled,
+        _context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<(), Fault>> {
         ready(Ok(())).boxed_local()
     }
 
@@ -122,9 +127,8 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
                 } else {
                     n_repeated += 1;
                 }
-                let work = resources.begin();
-                if let Err(found) = function.follow_up(&settled).await {
-                    work.report_fault(benchmark, request_id, &upload, &found);
+                if let Err(found) = function.follow_up(&upload, &settled, &context).await {
+                    resources.report_follow_up(request_id, &settled, &found);
                     fault.get_or_insert(found);
                 }
             }

@@ -92,13 +92,8 @@ struct Batch<'a> {
 
 /// What becomes of a prompt.
 enum Outcome {
-    Set {
-        set: MadeSet,
-        is_stored: bool,
-    },
+    Set { set: MadeSet, is_stored: bool },
     Rejected(Reason),
-    /// Too many of the day's sets have failed: whoever evaluates it again on another day may have it.
-    BegunTooOften(Reason),
 }
 
 impl LineFunction for Generate {
@@ -150,12 +145,6 @@ impl LineFunction for Generate {
                 Ok(_) if is_late => LineOutcome::rejected(line.number, &not_made(line.number).into()),
                 Ok(request) => match self.one(case, line.number, &request.prompt, &mut n_new).await {
                     Ok(Outcome::Rejected(reason)) => LineOutcome::rejected(line.number, &reason.into()),
-                    Ok(Outcome::BegunTooOften(reason)) => {
-                        fault = fault.or_else(|| {
-                            Some(WorkflowError::judge(FaultKind::Provider, reason.message.clone()))
-                        });
-                        LineOutcome::rejected(line.number, &reason.into())
-                    }
                     Ok(Outcome::Set { set, is_stored }) => {
                         has_a_set = true;
                         LineOutcome::accepted(line.number, details(&request.prompt, &set, is_stored))
@@ -235,7 +224,7 @@ impl Generate {
                     // what an earlier run has taken for it, if one has
                     let set = request.set.as_str();
                     allowance.give_one_back(&submission.id, set, None).await?;
-                    return Ok(Outcome::BegunTooOften(begun_too_often(line, taking.limit, now())));
+                    return Ok(Outcome::Rejected(begun_too_often(line, taking.limit, now())));
                 }
             };
             let may_cost = Cell::new(false);
