@@ -89,7 +89,40 @@ const REFUSED: &[i64] = &[
     libc::SYS_fanotify_init,
     libc::SYS_mincore,
     libc::SYS_sysinfo,
+    libc::SYS_io_setup,
+    libc::SYS_fadvise64,
+    libc::SYS_readahead,
+    libc::SYS_preadv2,
+    libc::SYS_pwritev2,
+    libc::SYS_futex_waitv,
+    CACHESTAT,
+    FUTEX_WAKE,
+    FUTEX_WAIT,
+    FUTEX_REQUEUE,
 ];
+
+/// Calls that are newer than the names of all C libraries.
+const CACHESTAT: i64 = 451;
+const FUTEX_WAKE: i64 = 454;
+const FUTEX_WAIT: i64 = 455;
+const FUTEX_REQUEUE: i64 = 456;
+
+/// What `futex` does with a word that other processes may have in a file that they share, but for waiting, which the end of a thread wants.
+const SHARED_FUTEX: &[libc::c_int] = &[
+    libc::FUTEX_WAKE,
+    libc::FUTEX_REQUEUE,
+    libc::FUTEX_CMP_REQUEUE,
+    libc::FUTEX_WAKE_OP,
+    libc::FUTEX_LOCK_PI,
+    libc::FUTEX_UNLOCK_PI,
+    libc::FUTEX_TRYLOCK_PI,
+    libc::FUTEX_WAKE_BITSET,
+    libc::FUTEX_WAIT_REQUEUE_PI,
+    libc::FUTEX_CMP_REQUEUE_PI,
+    libc::FUTEX_LOCK_PI2,
+];
+/// The bits of a call of `futex` that say what it does and whether the word is the process's own.
+const FUTEX_WHAT: u64 = 0xff;
 
 /// What `fcntl` does. Locks, leases, notices and hints of how long data live, which files of `/usr` would carry to other runs, it does not.
 const ALLOWED_OF_FCNTL: &[libc::c_int] = &[
@@ -114,6 +147,11 @@ pub(crate) fn filter() -> Result<Vec<u8>, String> {
             .map(|&command| SeccompCondition::new(1, Dword, Ne, command as u64));
         let is_none_of_these = SeccompRule::new(is_none_of_these.collect::<Result<_, _>>()?)?;
         rules.insert(libc::SYS_fcntl, vec![is_none_of_these]);
+        let shared = SHARED_FUTEX.iter().map(|&what| {
+            let is_shared = SeccompCondition::new(1, Dword, MaskedEq(FUTEX_WHAT), what as u64)?;
+            SeccompRule::new(vec![is_shared])
+        });
+        rules.insert(libc::SYS_futex, shared.collect::<Result<_, _>>()?);
         let again: Vec<_> = rules
             .iter()
             .map(|(call, rules)| (call + X32, rules.clone()))

@@ -191,11 +191,13 @@ fn receive(
     tell: impl Fn(Progress),
 ) -> io::Result<(Answer, Vec<u8>, Vec<u8>)> {
     let mut from = from.take(MAX_MESSAGE_BYTES + limits.max_output_bytes + limits.max_log_bytes);
+    let mut is_first = true;
     loop {
         let mut said = [0];
         from.read_exact(&mut said)?;
         match said[0] {
-            STARTED => tell(Progress::Started),
+            // once: its clock begins anew with it
+            STARTED if is_first => tell(Progress::Started),
             COMPILED => {
                 tell(Progress::Compiled);
                 break;
@@ -203,6 +205,7 @@ fn receive(
             NOT_COMPILED => break,
             _ => return Err(io::ErrorKind::InvalidData.into()),
         }
+        is_first = false;
     }
     let answer = protocol::read(&mut from)?;
     let (n_output, n_log) = match &answer {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use dataperf::dataset::dataset_prefix;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::programs::{Output, Programs, rounded};
+use dataperf::programs::{Output, ProgramRequest, Programs, rounded};
 use dataperf::replicates::Replicates;
 use dataperf::{Digest, Ending, Receipt};
 use dataperf_local::{Config, FunctionSpec, Moment, Trigger};
@@ -400,6 +400,55 @@ async fn a_program_that_fails_stays_counted() {
     let scored = receipt(&world, &lost).await;
     assert_eq!(scored.verdict.status, Ending::Scored, "{scored:?}");
     refused().await;
+}
+
+/// Who waits for a run may ask for it again: what has been run is neither run nor stored again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_been_run_is_not_run_again() {
+    let world = World::with(with_programs).await;
+    let (_, hidden) = staged(&world);
+    let public = digest(frozen());
+    assert_eq!(publish(&world, &closed_round(public, hidden, &json!({}))).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    let sent = upload(&world, "ada", module).await;
+    assert_eq!(receipt(&world, &sent).await.verdict.status, Ending::Scored);
+    let stored_at = async || {
+        let key = Output::key(BENCHMARK, &sent.id());
+        match world
+            .bucket("submissions")
+            .get(&key, None, 1 << 24)
+            .await
+            .unwrap()
+        {
+            Got::Object(object) => object.stored_at.expect("S3 says when"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = stored_at().await;
+    let request = ProgramRequest {
+        benchmark: BENCHMARK.into(),
+        leaderboard: "en-25".into(),
+        dataset: hidden,
+        programs: Programs {
+            public,
+            max_fuel: Programs::MAX_FUEL,
+            max_memory_mib: Programs::MAX_MEMORY_MIB,
+            max_module_kib: None,
+            max_output_kib: None,
+            python: false,
+        },
+    };
+    let object =
+        json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
+    let record = json!({
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-06-01T00:00:00.000Z",
+        "eventName": "ObjectCreated:Put", "userIdentity": {"principalId": "P"},
+        "requestParameters": {"sourceIPAddress": "127.0.0.1"}, "responseElements": {},
+        "s3": {"s3SchemaVersion": "1.0", "configurationId": "c", "bucket": {"name": sent.bucket, "arn": "a"}, "object": object}
+    });
+    let event = json!({ "Records": [record], "program": request });
+    world.cloud.invoke(CLOSED, &event).await.unwrap();
+    assert_eq!(stored_at().await, first, "a run takes a second at least");
 }
 
 /// Whatever is killed, the program's upload ends once, with one score.

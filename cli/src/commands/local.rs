@@ -35,6 +35,10 @@ const IMAGES_PORT: u16 = 9002;
 pub(crate) const IMAGES: &str = "image service";
 /// The largest time limit that Lambda knows.
 const LONGEST_SECONDS: u64 = 900;
+/// Before that an upload may still be evaluated: its program may run as long as Lambda lets it.
+const SWEEP_AFTER: u32 = 1000;
+/// The MiB that a run of a program may have beside the program's own: what compiles it, the data, the answers.
+const BESIDE_A_PROGRAM_MIB: u64 = 2048;
 /// The wait before rounds are finished for the first time: a laptop may be off before [`FINISH`] is due, day after day.
 const FIRST_FINISH: Duration = Duration::from_secs(10);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
@@ -123,7 +127,7 @@ pub(crate) struct FunctionArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     sweep_every: u64,
     /// How long an upload is left alone before the sweep has it evaluated again
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SWEEP_AFTER)]
     sweep_after: u32,
     /// How long an upload may stay unfinished before it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
@@ -151,7 +155,7 @@ impl Default for FunctionArgs {
             idle_limit: 300,
             image_keys: None,
             sweep_every: 60,
-            sweep_after: 300,
+            sweep_after: SWEEP_AFTER,
             give_up_after: 3600,
             python: "python3".into(),
             xray_daemon: None,
@@ -423,7 +427,7 @@ fn programs_that_fit() -> usize {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = total.and_then(|total| total.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    let fit = kib.map(|kib| kib / 1024 / 2 / Programs::MOST_MEMORY_MIB);
+    let fit = kib.map(|kib| kib / 1024 / 2 / (Programs::MOST_MEMORY_MIB + BESIDE_A_PROGRAM_MIB));
     fit.map_or(usize::MAX, |fit| {
         usize::try_from(fit).unwrap_or(usize::MAX).max(1)
     })

@@ -81,6 +81,9 @@ def call(name, *arguments):
     answer = getattr(libc, name)(*arguments)
     return answer if answer != -1 else os.strerror(ctypes.get_errno())
 
+def word():
+    return ctypes.byref(ctypes.c_uint32(0))
+
 def threads():
     done = []
     thread = threading.Thread(target=lambda: done.append(1))
@@ -110,6 +113,11 @@ attempts = {
     'mount': lambda: call('mount', b'none', b'/data', b'tmpfs', 0, None),
     'trace': lambda: call('ptrace', 16, 1, None, None),
     'host name': lambda: call('sethostname', b'x', 1),
+    'lock a file of all': lambda: call('flock', os.open('/usr/bin/env', os.O_RDONLY), 2),
+    'wake others': lambda: call('syscall', 202, word(), 1, 1, None, None, 0),
+    'wake itself': lambda: call('syscall', 202, word(), 1 | 128, 1, None, None, 0),
+    'read what is in memory': lambda: call('syscall', 327, os.open('/usr/bin/env', os.O_RDONLY), None, 0, 0, 0, 0),
+    'forget what is in memory': lambda: call('syscall', 221, os.open('/usr/bin/env', os.O_RDONLY), 0, 0, 4),
     'threads': threads,
     'identity': lambda: [os.getuid(), os.getgid()],
 }
@@ -161,6 +169,11 @@ fn it_reaches_nothing_but_its_files_and_the_system_to_read() {
         ("mount", "'Function not implemented'"),
         ("trace", "'Function not implemented'"),
         ("host name", "'Function not implemented'"),
+        ("lock a file of all", "'Function not implemented'"),
+        ("wake others", "'Function not implemented'"),
+        ("wake itself", "0"),
+        ("read what is in memory", "'Function not implemented'"),
+        ("forget what is in memory", "'Function not implemented'"),
         ("threads", "[1]"),
         ("identity", "[65534, 65534]"),
     ] {

@@ -69,6 +69,18 @@ pub(crate) struct Tensor {
     shape: Vec<usize>,
 }
 
+impl Described {
+    /// The same of a data set whose pool only programs see: the sizes of its files would tell of the labels in them.
+    fn without_sizes(&self) -> Self {
+        let mut described = self.clone();
+        described.n_public_bytes = 0;
+        for file in &mut described.files {
+            file.n_bytes = None;
+        }
+        described
+    }
+}
+
 /// The boards of a benchmark that are in force, and their data sets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Boards {
@@ -180,7 +192,12 @@ pub(crate) async fn boards(
                 boards.leaderboards.insert(name, (leaderboard.clone(), dataset));
             }
         }
-        boards.datasets.push(described);
+        let hides_pool = challenge.is_some_and(|challenge| challenge.hides_pool(dataset));
+        boards.datasets.push(if hides_pool {
+            Arc::new(described.without_sizes())
+        } else {
+            described
+        });
     }
     boards.in_force = in_force;
     Ok(boards)
