@@ -54,6 +54,18 @@ impl Sent {
     pub(crate) fn id(&self) -> SubmissionId {
         SubmissionId::of(&self.bucket, &self.key, &self.version)
     }
+
+    /// The event by which S3 announces it, as of this time.
+    pub(crate) fn event(&self, at: &str) -> Value {
+        let object =
+            json!({ "key": self.key, "size": 1, "eTag": "e", "versionId": self.version, "sequencer": "00" });
+        json!({ "Records": [{
+            "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": at,
+            "eventName": "ObjectCreated:Put", "userIdentity": { "principalId": "P" },
+            "requestParameters": { "sourceIPAddress": "127.0.0.1" }, "responseElements": {},
+            "s3": { "s3SchemaVersion": "1.0", "configurationId": "c", "bucket": { "name": self.bucket, "arn": "a" }, "object": object }
+        }] })
+    }
 }
 
 fn config(dir: &Path) -> Config {

@@ -101,7 +101,7 @@ const REFUSED: &[i64] = &[
     FUTEX_REQUEUE,
 ];
 
-/// Calls that are newer than the names of all C libraries.
+/// The numbers of calls for which not every version of the C library has a name.
 const CACHESTAT: i64 = 451;
 const FUTEX_WAKE: i64 = 454;
 const FUTEX_WAIT: i64 = 455;

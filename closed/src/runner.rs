@@ -196,7 +196,7 @@ fn receive(
         let mut said = [0];
         from.read_exact(&mut said)?;
         match said[0] {
-            // once: its clock begins anew with it
+            // only once: the clock of compiling begins with it
             STARTED if is_first => tell(Progress::Started),
             COMPILED => {
                 tell(Progress::Compiled);

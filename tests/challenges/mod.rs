@@ -66,19 +66,7 @@ pub(super) fn codes(receipt: &Receipt) -> Vec<&str> {
 /// Uploads without a trigger, and delivers an event that says when.
 pub(super) async fn upload_at(world: &World, submitter: &str, n: usize, time: &str) -> Receipt {
     let sent = world.put_into(SAMPLE_BUCKET, &key(submitter, n), good(n)).await;
-    let object =
-        json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
-    let record = json!({
-        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": time,
-        "eventName": "ObjectCreated:Put", "userIdentity": {"principalId": "P"},
-        "requestParameters": {"sourceIPAddress": "127.0.0.1"}, "responseElements": {},
-        "s3": {"s3SchemaVersion": "1.0", "configurationId": "c", "bucket": {"name": SAMPLE_BUCKET, "arn": "a"}, "object": object}
-    });
-    world
-        .cloud
-        .invoke(BENCHMARK, &json!({ "Records": [record] }))
-        .await
-        .unwrap();
+    world.cloud.invoke(BENCHMARK, &sent.event(time)).await.unwrap();
     world.settle().await;
     receipt(world, &sent).await
 }

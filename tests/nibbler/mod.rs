@@ -2,6 +2,7 @@
 
 mod attackers;
 mod commands;
+mod costs;
 mod disqualified;
 mod generate;
 mod reading;

@@ -81,14 +81,14 @@ fn offline(program: &Path, dataset: &Path) -> Value {
     ran.json()
 }
 
-async fn output(world: &World, sent: &Sent) -> Option<Output> {
+async fn output_object(world: &World, sent: &Sent) -> Got {
     let key = Output::key(BENCHMARK, &sent.id());
-    match world
-        .bucket("submissions")
-        .get(&key, None, 1 << 24)
-        .await
-        .unwrap()
-    {
+    let submissions = world.bucket("submissions");
+    submissions.get(&key, None, 1 << 24).await.unwrap()
+}
+
+async fn output(world: &World, sent: &Sent) -> Option<Output> {
+    match output_object(world, sent).await {
         Got::Object(object) => Some(serde_json::from_slice(&object.bytes).unwrap()),
         _ => None,
     }
@@ -412,17 +412,9 @@ async fn what_has_been_run_is_not_run_again() {
     let module = std::fs::read(program("speech_selection-c")).unwrap();
     let sent = upload(&world, "ada", module).await;
     assert_eq!(receipt(&world, &sent).await.verdict.status, Ending::Scored);
-    let stored_at = async || {
-        let key = Output::key(BENCHMARK, &sent.id());
-        match world
-            .bucket("submissions")
-            .get(&key, None, 1 << 24)
-            .await
-            .unwrap()
-        {
-            Got::Object(object) => object.stored_at.expect("S3 says when"),
-            other => panic!("{other:?}"),
-        }
+    let stored_at = async || match output_object(&world, &sent).await {
+        Got::Object(object) => object.stored_at.expect("S3 says when"),
+        other => panic!("{other:?}"),
     };
     let first = stored_at().await;
     let request = ProgramRequest {
@@ -438,15 +430,8 @@ async fn what_has_been_run_is_not_run_again() {
             python: false,
         },
     };
-    let object =
-        json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
-    let record = json!({
-        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-06-01T00:00:00.000Z",
-        "eventName": "ObjectCreated:Put", "userIdentity": {"principalId": "P"},
-        "requestParameters": {"sourceIPAddress": "127.0.0.1"}, "responseElements": {},
-        "s3": {"s3SchemaVersion": "1.0", "configurationId": "c", "bucket": {"name": sent.bucket, "arn": "a"}, "object": object}
-    });
-    let event = json!({ "Records": [record], "program": request });
+    let mut event = sent.event("2026-06-01T00:00:00.000Z");
+    event["program"] = json!(request);
     world.cloud.invoke(CLOSED, &event).await.unwrap();
     assert_eq!(stored_at().await, first, "a run takes a second at least");
 }

@@ -164,14 +164,7 @@ async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
     let sent = text.send("submit", "ada", "one", &[fooling(1), honest(2)]).await;
     let before = text.receipts(std::slice::from_ref(&sent)).await;
     assert_eq!(status(&before[0]), Ending::Accepted);
-    let object =
-        json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
-    let event = json!({ "Records": [{
-        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-03-01T12:00:00.250Z",
-        "eventName": "ObjectCreated:Put", "userIdentity": { "principalId": "P" },
-        "requestParameters": { "sourceIPAddress": "127.0.0.1" }, "responseElements": {},
-        "s3": { "s3SchemaVersion": "1.0", "configurationId": "c", "bucket": { "name": sent.bucket, "arn": "a" }, "object": object }
-    }] });
+    let event = sent.event("2026-03-01T12:00:00.250Z");
     let record = json!({
         "version": "1.0", "timestamp": "2026-03-01T12:10:00.250Z",
         "requestContext": { "requestId": "r-1", "functionArn": "arn", "condition": "RetriesExhausted", "approximateInvokeCount": 3 },

@@ -35,7 +35,7 @@ const IMAGES_PORT: u16 = 9002;
 pub(crate) const IMAGES: &str = "image service";
 /// The largest time limit that Lambda knows.
 const LONGEST_SECONDS: u64 = 900;
-/// Before that an upload may still be evaluated: its program may run as long as Lambda lets it.
+/// Longer than an evaluation may take: a submitted program runs for as long as Lambda lets a function run.
 const SWEEP_AFTER: u32 = 1000;
 /// The MiB that a run of a program may have beside the program's own: what compiles it, the data, the answers.
 const BESIDE_A_PROGRAM_MIB: u64 = 2048;

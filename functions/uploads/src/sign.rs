@@ -62,7 +62,7 @@ async fn sign(
     let facts = benchmark(&asked.benchmark)?;
     must_be_a_kind(&asked, facts)?;
     must_be_own(&asked, &submitter)?;
-    must_be_open(&issued, facts.id)?;
+    must_be_for(&issued, facts.id)?;
     let at = now();
     let key = key(&asked, &submitter, at)?;
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
@@ -159,7 +159,7 @@ fn must_be_own(asked: &UploadRequest, submitter: &SubmitterName) -> Result<(), P
     }
 }
 
-fn must_be_open(issued: &Issued, benchmark: &str) -> Result<(), Problem> {
+fn must_be_for(issued: &Issued, benchmark: &str) -> Result<(), Problem> {
     if issued.uploads_to(benchmark) {
         return Ok(());
     }

@@ -295,7 +295,7 @@ impl Allowance<'_> {
         ]
     }
 
-    /// Gives back what a submission has taken and not got, all of it: whoever has had it made was cut short, and may have to pay for it.
+    /// Gives back what a submission has taken and not got, all of it. The run that had it made was cut short, so that it may have to be paid for.
     ///
     /// # Errors
     /// [`PortError`].

@@ -107,7 +107,7 @@ impl Resources {
         let (benchmark, submission) = (&receipt.verdict.benchmark, &receipt.submission);
         tracing::error!(
             request_id, benchmark, %submission, outcome = "fault", error_type = fault.kind.as_str(), error = %fault,
-            "it has ended, and its board could not be compared"
+            "the submission has ended, and what follows from it could not be done"
         );
         let about =
             json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});

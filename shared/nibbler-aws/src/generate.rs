@@ -444,8 +444,8 @@ fn used_up(line: usize, limit: u64, n_taken: u64, at: Timestamp) -> Reason {
 fn begun_too_often(line: usize, limit: u64, at: Timestamp) -> Reason {
     let most = limit.saturating_mul(BEGUN_A_DAY);
     let message = format!(
-        "too many of your sets failed on {} after those who make the images may have been paid: {most} are begun a day for you, \
-         with those that you got. Ask again from {} on",
+        "{most} sets were begun for you on {}, which is the limit for a day: those that you got, and those that failed although they may \
+         have to be paid for. Ask again from {} on",
         at.day(),
         at.next_day()
     );

@@ -424,40 +424,31 @@ impl Generation {
             let at = "/generation/max_image_bytes";
             reasons.add(Reason::over("out_of_range", at, MAX_SET_BYTES, n_bytes, message));
         }
-        if self.retries > MAX_RETRIES {
-            let message =
-                format!("a call is tried again at most {MAX_RETRIES} times: each may have to be paid for");
-            let (limit, n) = (MAX_RETRIES.into(), self.retries.into());
-            reasons.add(Reason::over(
-                "out_of_range",
-                "/generation/retries",
-                limit,
-                n,
-                message,
-            ));
-        }
-        if self.set_seconds > MAX_SET_SECONDS {
-            let message =
-                format!("a set may take at most {MAX_SET_SECONDS} seconds, as long as the function can wait");
-            let at = "/generation/set_seconds";
-            reasons.add(Reason::over(
-                "out_of_range",
-                at,
-                MAX_SET_SECONDS,
+        let limits: [(&str, u64, u64, &str); 3] = [
+            (
+                "retries",
+                self.retries.into(),
+                MAX_RETRIES.into(),
+                "each call may have to be paid for",
+            ),
+            (
+                "set_seconds",
                 self.set_seconds,
-                message,
-            ));
-        }
-        if self.max_image_side > MAX_IMAGE_SIDE {
-            let message = "a larger image takes too much memory to decode";
-            let (limit, n) = (MAX_IMAGE_SIDE.into(), self.max_image_side.into());
-            reasons.add(Reason::over(
-                "out_of_range",
-                "/generation/max_image_side",
-                limit,
-                n,
-                message,
-            ));
+                MAX_SET_SECONDS,
+                "the function can wait no longer",
+            ),
+            (
+                "max_image_side",
+                self.max_image_side.into(),
+                MAX_IMAGE_SIDE.into(),
+                "a larger image takes too much memory to decode",
+            ),
+        ];
+        for (key, actual, limit, why) in limits {
+            if actual > limit {
+                let (at, message) = (format!("/generation/{key}"), format!("at most {limit}: {why}"));
+                reasons.add(Reason::over("out_of_range", at, limit, actual, message));
+            }
         }
     }
 
