@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use dataperf::benchmark::Leaderboard;
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::frozen::Manifest;
 use serde_json::{Value, json};
 
@@ -80,8 +80,8 @@ pub fn export_kit<B: Import>(
     examples: &[Example],
     out: &Path,
 ) -> Result<Vec<String>, ImportError> {
-    let kit = public_part(manifest, B::is_public);
-    let boards = B::leaderboards(&kit)?;
+    let kit = public_part(manifest, B::Frozen::is_public);
+    let boards = B::Frozen::leaderboards(&kit)?;
     let tables = B::tables(from, &kit)?;
     write_kit(from, kit, &tables, out, |tables| Documents {
         examples: examples

@@ -13,6 +13,7 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
+use dataperf::benchmark::FrozenPart;
 use dataperf::{Benchmark, Digest};
 use libfuzzer_sys::fuzz_target;
 
@@ -22,7 +23,7 @@ fn decode<B: Benchmark>(manifest: &[u8], content: &[u8]) {
         (file.n_bytes, file.digest) = (content.len() as u64, Digest::of(content));
     }
     let Ok(bytes) = manifest.to_bytes() else { return };
-    let Ok(boards) = B::leaderboards(&manifest) else { return };
+    let Ok(boards) = B::Frozen::leaderboards(&manifest) else { return };
     let bucket = MemoryBucket::default();
     let content = Bytes::copy_from_slice(content);
     pollster::block_on(async {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use dataperf::Feedback;
+use dataperf::benchmark::FrozenPart;
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
 use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::debugging::Debugging;
@@ -33,7 +34,7 @@ fn column<B: Import>(target: &Target<B>, file: &str, name: &str) -> Vec<String> 
 }
 
 fn board<B: Import>(target: &Target<B>) -> String {
-    let boards = B::leaderboards(target.dataset.manifest()).unwrap();
+    let boards = B::Frozen::leaderboards(target.dataset.manifest()).unwrap();
     boards[0].name.clone()
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::check;
 use dataperf::ports::bucket::{Bucket, Got};
@@ -73,7 +74,7 @@ fn with_other_labels<B: Import>(frozen: &Path) -> usize {
     let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let mut n_changed = 0;
     for (name, entry) in manifest["files"].as_object_mut().unwrap() {
-        if B::is_public(name) {
+        if B::Frozen::is_public(name) {
             continue;
         }
         let file = frozen.join(name);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand, value_parser};
+use dataperf::benchmark::FrozenPart;
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::check;
@@ -282,7 +283,7 @@ impl Action for CanScore<'_> {
     async fn run<B: Import>(self) -> Result<bool> {
         let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
         let frozen = dataset.frozen(self.leaderboard).await?;
-        Ok(B::eval_items(&frozen).is_ok())
+        Ok(frozen.eval_items().is_ok())
     }
 }
 

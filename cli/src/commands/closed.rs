@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use dataperf::benchmark::FrozenPart;
 use dataperf::closed::{ClosedTask, DataFile};
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::{check, evaluate};
@@ -453,7 +454,7 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
 }
 
 fn only_leaderboard<B: Import>(directory: &Path) -> Result<String> {
-    let names: Vec<String> = B::leaderboards(&dataset::open(directory)?.manifest)?
+    let names: Vec<String> = B::Frozen::leaderboards(&dataset::open(directory)?.manifest)?
         .into_iter()
         .map(|board| board.name)
         .collect();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
 use dataperf::frozen::{FrozenError, MANIFEST};
@@ -293,11 +294,11 @@ pub(crate) async fn open<B: Benchmark>(
         .with_context(about)?;
     let manifest = dataset.manifest();
     let n_bytes: u64 = manifest.files.values().map(|file| file.n_bytes).sum();
-    let is_kit = manifest.files.keys().all(|path| B::is_public(path));
+    let is_kit = manifest.files.keys().all(|path| B::Frozen::is_public(path));
     if is_kit && n_bytes <= MAX_HASHED_BYTES {
         refuse_damaged(directory, &damages(directory, manifest))?;
     }
-    let boards = B::leaderboards(manifest).with_context(about)?;
+    let boards = B::Frozen::leaderboards(manifest).with_context(about)?;
     if !boards.iter().any(|board| board.name == leaderboard) {
         let names = boards.iter().map(|board| &board.name);
         bail!(

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::time::Instant;
 
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
@@ -243,7 +244,7 @@ impl Run<'_> {
             Err(failure) => Err(failure.reason(&limits).into()),
         };
         // the rules without an eval set, which this function could not read
-        let dataset = dataset.retaining(B::is_public);
+        let dataset = dataset.retaining(B::Frozen::is_public);
         let artifact = match artifact {
             Ok(artifact) => match check(&dataset, leaderboard, &artifact).await {
                 Ok(()) => Ok(artifact),

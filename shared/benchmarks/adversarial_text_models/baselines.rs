@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::Benchmark;
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::Dataset;
 use dataperf::progress::Progress;
 use dataperf_baselines::random::Random;
@@ -10,7 +10,7 @@ use dataperf_baselines::{BaselineError, Baselines, Made, Method, no_such_method}
 use dataperf_text::compare::AskedLine;
 use serde_json::{Value, json};
 
-use super::AdversarialTextModels;
+use super::{AdversarialTextModels, Frozen};
 
 impl Baselines for AdversarialTextModels {
     const METHODS: &'static [Method] = &[
@@ -36,7 +36,7 @@ impl Baselines for AdversarialTextModels {
         if !Self::METHODS.iter().any(|known| known.name == method) {
             return Err(no_such_method::<Self>(method));
         }
-        let frozen = Self::open(&dataset.files(), leaderboard).await?;
+        let frozen = Frozen::open(&dataset.files(), leaderboard).await?;
         let mut random = (method == "random").then(|| Random::new(seed));
         let asked = frozen.trial().asked().iter();
         let answers: BTreeMap<&str, Value> = asked

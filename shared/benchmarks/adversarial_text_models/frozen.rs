@@ -38,7 +38,7 @@ pub(super) struct Round {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let asked = asked(files, parameters.n_inputs).await?;
         let (mut items, mut rounds) = (Vec::new(), None);

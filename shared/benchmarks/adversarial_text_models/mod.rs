@@ -37,7 +37,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored, PUBLIC};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored, PUBLIC};
 use dataperf::closed::{ClosedTask, Measured, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
@@ -97,6 +97,25 @@ pub struct Parameters {
 /// The benchmark.
 pub struct AdversarialTextModels;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters { title, rounds, .. } = manifest.parameters()?;
+        let about = format!(
+            "{title}: programs on the examples of {} rounds, in hundreds of points",
+            rounds.len()
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(self)
+    }
+}
+
 impl Benchmark for AdversarialTextModels {
     const ID: &'static str = "adversarial-text-models";
     const ABOUT: &'static str = "write a program that reads what fools models: right, cheap, and the same for other spellings and people";
@@ -139,19 +158,6 @@ impl Benchmark for AdversarialTextModels {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters { title, rounds, .. } = manifest.parameters()?;
-        let about = format!(
-            "{title}: programs on the examples of {} rounds, in hundreds of points",
-            rounds.len()
-        );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -162,10 +168,6 @@ impl Benchmark for AdversarialTextModels {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(frozen)
     }
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {

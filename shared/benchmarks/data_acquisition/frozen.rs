@@ -34,7 +34,7 @@ pub(super) struct MarketData {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let hidden = |&number: &u32| [features_file(number), labels_file(number), buyer_file(number)];
         let mut data = None;

@@ -37,7 +37,7 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
@@ -93,6 +93,23 @@ pub struct Parameters {
 /// The benchmark.
 pub struct DataAcquisition;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
+        let about = format!("{n} markets, each with its budget; the buyer trains {model}");
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(self)
+    }
+}
+
 impl Benchmark for DataAcquisition {
     const ID: &'static str = "data-acquisition";
     const ABOUT: &'static str =
@@ -122,17 +139,6 @@ impl Benchmark for DataAcquisition {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
-        let about = format!("{n} markets, each with its budget; the buyer trains {model}");
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -151,10 +157,6 @@ impl Benchmark for DataAcquisition {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(frozen)
     }
 
     async fn closed_task(

@@ -56,7 +56,7 @@ impl EvalSet {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let mut parameters = Parameters::of(manifest)?;
         let limits = parameters.limits(leaderboard)?.clone();

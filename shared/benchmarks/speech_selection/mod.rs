@@ -30,7 +30,7 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored, PUBLIC};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored, PUBLIC};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
@@ -135,6 +135,31 @@ impl Parameters {
 /// The benchmark.
 pub struct SpeechSelection;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
+        let parameters = Parameters::of(manifest)?;
+        let boards = parameters.leaderboards.iter();
+        Ok(boards
+            // a language has one eval set, however many clips its boards allow
+            .map(|(name, limits)| Leaderboard::new(name, about(limits)).scored_with(&limits.language))
+            .collect())
+    }
+
+    fn is_public(path: &str) -> bool {
+        let file = path.split_once('/').map(|(_, file)| file);
+        path.starts_with(PUBLIC) || file.is_some_and(|file| TRAIN_FILES.contains(&file))
+    }
+
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files, leaderboard).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        Ok(metric::eval_items(self)?)
+    }
+}
+
 impl Benchmark for SpeechSelection {
     const ID: &'static str = "speech-selection";
     const ABOUT: &'static str = "choose the clips that train the best keyword spotter";
@@ -157,25 +182,6 @@ impl Benchmark for SpeechSelection {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
-        let parameters = Parameters::of(manifest)?;
-        let boards = parameters.leaderboards.iter();
-        Ok(boards
-            // a language has one eval set, however many clips its boards allow
-            .map(|(name, limits)| Leaderboard::new(name, about(limits)).scored_with(&limits.language))
-            .collect())
-    }
-
-    fn is_public(path: &str) -> bool {
-        let file = path.split_once('/').map(|(_, file)| file);
-        path.starts_with(PUBLIC) || file.is_some_and(|file| TRAIN_FILES.contains(&file))
-    }
-
-    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files, leaderboard).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -189,10 +195,6 @@ impl Benchmark for SpeechSelection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(frozen)?)
     }
 
     async fn closed_task(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
@@ -141,7 +142,7 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
 fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B>) {
     for (board, artifact, _) in submissions::<B>() {
         let Evaluated { frozen, evidence, .. } = gathered(dataset, &board, &artifact);
-        let draws = Draws::new(B::eval_items(&frozen).expect("hidden items"));
+        let draws = Draws::new(frozen.eval_items().expect("hidden items"));
         let replicates = B::replicates(&frozen, &evidence, &draws).expect("whole evidence");
         assert_eq!(replicates.len(), N_DRAWS);
         for draw in [0, 1, 31, 32, 500, N_DRAWS - 1] {

@@ -40,7 +40,7 @@ pub(super) struct Hidden {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let refuse = |why: &str| FrozenError::Manifest {
             why: format!("parameters: {why}"),

@@ -29,7 +29,7 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
@@ -96,6 +96,26 @@ pub struct Parameters {
 /// The benchmark.
 pub struct VisionDebugging;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let about = format!(
+            "the share of images to inspect, mean of {} tasks, until {} % of the cleaned set's accuracy is reached; less is better",
+            parameters.tasks.len(),
+            parameters.target_share * 100.0
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(self)
+    }
+}
+
 impl Benchmark for VisionDebugging {
     const ID: &'static str = "vision-debugging";
     const ABOUT: &'static str =
@@ -140,20 +160,6 @@ impl Benchmark for VisionDebugging {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let about = format!(
-            "the share of images to inspect, mean of {} tasks, until {} % of the cleaned set's accuracy is reached; less is better",
-            parameters.tasks.len(),
-            parameters.target_share * 100.0
-        );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -164,10 +170,6 @@ impl Benchmark for VisionDebugging {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(frozen)
     }
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {

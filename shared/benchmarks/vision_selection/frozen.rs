@@ -28,7 +28,7 @@ pub(super) struct TestSet {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let Parameters {
             id_bytes,

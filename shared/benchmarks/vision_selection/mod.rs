@@ -28,7 +28,7 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
@@ -82,6 +82,31 @@ pub struct Parameters {
 /// The benchmark.
 pub struct VisionSelection;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let concepts: Vec<String> = parameters
+            .concepts
+            .iter()
+            .map(|concept| format!("`{concept}`"))
+            .collect();
+        let about = format!(
+            "at most {} labelled images for {}",
+            parameters.max_examples,
+            concepts.join(", ")
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        Ok(metric::eval_items(self)?)
+    }
+}
+
 impl Benchmark for VisionSelection {
     const ID: &'static str = "vision-selection";
     const ABOUT: &'static str =
@@ -104,25 +129,6 @@ impl Benchmark for VisionSelection {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let concepts: Vec<String> = parameters
-            .concepts
-            .iter()
-            .map(|concept| format!("`{concept}`"))
-            .collect();
-        let about = format!(
-            "at most {} labelled images for {}",
-            parameters.max_examples,
-            concepts.join(", ")
-        );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, files: &Files<'_>) -> Result<Checked, NotScored> {
         let submission = Submission::parse(artifact)?;
         let rows: Vec<usize> = validation::candidates(&submission, frozen)
@@ -142,10 +148,6 @@ impl Benchmark for VisionSelection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(frozen)?)
     }
 
     async fn closed_task(

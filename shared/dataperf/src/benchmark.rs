@@ -1,4 +1,4 @@
-//! The one abstraction: what a benchmark has to say so that the platform can host it.
+//! What a benchmark has to say so that the platform can host it: of its data sets, and of what is submitted.
 
 use std::ops::RangeInclusive;
 
@@ -14,12 +14,41 @@ use crate::scorecard::{Metric, Scorecard};
 pub use crate::errors::NotScored;
 pub use crate::leaderboard::{Leaderboard, PUBLIC, PictureForm};
 
+/// The frozen part of a data set: what scoring keeps in memory of it between submissions to one leaderboard.
+pub trait FrozenPart: Sized + Send + Sync + 'static {
+    /// The boards of a data set.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError>;
+
+    /// Whether participants may have a file of a data set. The others are hidden: nothing of them is in a kit, and the read API does
+    /// not say how large they are.
+    fn is_public(path: &str) -> bool {
+        path.starts_with(PUBLIC)
+    }
+
+    /// Reads it for a leaderboard: everything that every evaluation needs and that fits in memory. Of a participants' kit it
+    /// is what the rules need, and nothing hidden.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when a file can't be read or is not what the manifest says, or there is no such leaderboard.
+    fn open(files: &Files<'_>, leaderboard: &str) -> impl Future<Output = Result<Self, DatasetError>> + Send;
+
+    /// The hidden items that a board is scored with and the metric of a model's answers to them, by the names of the units of its
+    /// evidence.
+    ///
+    /// # Errors
+    /// [`EvidenceError`] where the data set has no hidden items, such as one for participants.
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError>;
+}
+
 /// A benchmark: its wire format, its rules, its frozen models and its score. The same artifact and the same data set give the same
 /// verdict on any machine and any number of threads: nothing here may look at a clock, an environment or another file.
 ///
-/// The platform calls, in this order: [`open`](Benchmark::open) (once a leaderboard, then kept in memory),
+/// The platform calls, in this order: [`FrozenPart::open`] (once a leaderboard, then kept in memory),
 /// [`check`](Benchmark::check), [`run`](Benchmark::run) and [`score`](Benchmark::score). Whatever they need of the data set they read
-/// through [`Files`]. [`eval_items`](Benchmark::eval_items) and [`replicates`](Benchmark::replicates) tell what a score is worth.
+/// through [`Files`]. [`FrozenPart::eval_items`] and [`replicates`](Benchmark::replicates) tell what a score is worth.
 pub trait Benchmark: Sized + Send + Sync + 'static {
     /// The id: the first part of every key, the function's name, the first word of every partition.
     const ID: &'static str;
@@ -45,31 +74,9 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const ONLY_PROGRAMS: bool = false;
 
     /// What scoring keeps in memory between submissions to one leaderboard.
-    type Frozen: Send + Sync + 'static;
+    type Frozen: FrozenPart;
     /// A submission that obeys the rules: only [`check`](Benchmark::check) makes one.
     type Checked: Send + Sync;
-
-    /// The boards of a data set.
-    ///
-    /// # Errors
-    /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError>;
-
-    /// Whether participants may have a file of a data set. The others are hidden: nothing of them is in a kit, and the read API does
-    /// not say how large they are.
-    fn is_public(path: &str) -> bool {
-        path.starts_with(PUBLIC)
-    }
-
-    /// Reads the frozen part of a leaderboard: everything that every evaluation needs and that fits in memory. Of a participants' kit it
-    /// is what the rules need, and nothing hidden.
-    ///
-    /// # Errors
-    /// [`DatasetError`] when a file can't be read or is not what the manifest says, or there is no such leaderboard.
-    fn open(
-        files: &Files<'_>,
-        leaderboard: &str,
-    ) -> impl Future<Output = Result<Self::Frozen, DatasetError>> + Send;
 
     /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES) and holds it against the rules.
     ///
@@ -116,18 +123,11 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         Self::score(frozen, evidence, &Weights::ones())
     }
 
-    /// The hidden items that a board is scored with and the metric of a model's answers to them, by the names of the units of its
-    /// evidence.
-    ///
-    /// # Errors
-    /// [`EvidenceError`] where the data set has no hidden items, such as one for participants.
-    fn eval_items(frozen: &Self::Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError>;
-
     /// The scores under all draws of the eval sets, `(N_DRAWS,)`: for each draw, to the last bit, what
     /// [`score`](Benchmark::score) gives for the draw's weights. Where training sets are drawn by chance, these trials are drawn too.
     ///
     /// Unless a benchmark says otherwise, the score is the mean over the units of the mean over the repeats of the metric in
-    /// [`eval_items`](Benchmark::eval_items).
+    /// [`eval_items`](FrozenPart::eval_items).
     ///
     /// # Errors
     /// As [`score`](Benchmark::score).
@@ -136,14 +136,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         evidence: &Evidence,
         draws: &Draws,
     ) -> Result<Vec<f64>, EvidenceError> {
-        mean_over_units(Self::eval_items(frozen)?, evidence, draws)
+        mean_over_units(frozen.eval_items()?, evidence, draws)
     }
 
     /// What a submitted program is given of a board in the [closed division](crate::closed), if the benchmark has closed boards: of the
     /// participants' part only, in an order and under ids that follow from the seed.
     ///
     /// # Errors
-    /// [`DatasetError`] as for [`open`](Benchmark::open).
+    /// [`DatasetError`] as for [`open`](FrozenPart::open).
     fn closed_task(
         _files: &Files<'_>,
         _leaderboard: &str,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::Digest;
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, FrozenPart};
 use crate::closed::{ClosedTask, Seed};
 pub use crate::errors::DatasetError;
 use crate::errors::{NotScored, unknown_leaderboard};
@@ -102,7 +102,7 @@ impl<B: Benchmark> Dataset<B> {
             return Ok(decoded.frozen.clone());
         }
         let files = self.files();
-        let frozen = Arc::new(B::open(&files, leaderboard).await?);
+        let frozen = Arc::new(B::Frozen::open(&files, leaderboard).await?);
         let decoded = Decoded {
             frozen: frozen.clone(),
             n_bytes: files.n_bytes(),
@@ -116,7 +116,7 @@ impl<B: Benchmark> Dataset<B> {
     /// # Errors
     /// [`NotScored`]: the rejection of what was sent to such a board, or the manifest can't be read.
     pub fn check_board(&self, leaderboard: &str) -> Result<(), NotScored> {
-        let boards = B::leaderboards(self.manifest())?;
+        let boards = B::Frozen::leaderboards(self.manifest())?;
         if boards.iter().any(|board| board.name == leaderboard) {
             return Ok(());
         }

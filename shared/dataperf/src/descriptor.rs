@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::benchmark::{Benchmark, Leaderboard};
+use crate::benchmark::{Benchmark, FrozenPart, Leaderboard};
 use crate::board::Ranking;
 use crate::column::Column;
 use crate::frozen::{FrozenError, Manifest};
@@ -99,8 +99,8 @@ impl Descriptor {
             kinds: &[],
             collects: None,
             columns: &[],
-            leaderboards: B::leaderboards,
-            is_public: B::is_public,
+            leaderboards: B::Frozen::leaderboards,
+            is_public: B::Frozen::is_public,
             evaluations: evaluations::<B>,
             rules_of_programs: B::rules_of_programs,
             function: |_| B::ID,
@@ -131,5 +131,8 @@ fn evaluations<B: Benchmark>(manifest: &Manifest) -> Result<BTreeMap<String, Str
         let evaluation = board.evaluation.unwrap_or_else(|| board.name.clone());
         (board.name, evaluation)
     };
-    Ok(B::leaderboards(manifest)?.into_iter().map(named).collect())
+    Ok(B::Frozen::leaderboards(manifest)?
+        .into_iter()
+        .map(named)
+        .collect())
 }

@@ -6,7 +6,7 @@ use tracing::info_span;
 
 use crate::Digest;
 use crate::admission::Admission;
-use crate::benchmark::{Benchmark, NotScored};
+use crate::benchmark::{Benchmark, FrozenPart, NotScored};
 use crate::dataset::{Dataset, DatasetError};
 use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
@@ -79,7 +79,7 @@ pub async fn evaluate_to_compare<B: Benchmark>(
 
 /// Items of all hidden eval sets of a board.
 fn n_items<B: Benchmark>(evaluated: &Evaluated<B>) -> usize {
-    let items = B::eval_items(&evaluated.frozen).unwrap_or_default();
+    let items = evaluated.frozen.eval_items().unwrap_or_default();
     items.iter().map(|(_, items)| items.truth.len()).sum()
 }
 

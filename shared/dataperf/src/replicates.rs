@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use dataperf_numerics::bootstrap::{ItemMetric, N_DRAWS};
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, FrozenPart};
 use crate::board::Board;
 use crate::evaluated::Evaluated;
 use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, correctness};
@@ -110,7 +110,7 @@ impl Replicates {
     /// [`EvidenceError`] when the data set has no hidden items or the evidence is of another one.
     pub fn of<B: Benchmark>(evaluated: &Evaluated<B>, score: f64) -> Result<Self, EvidenceError> {
         let (frozen, evidence) = (&*evaluated.frozen, &evaluated.evidence);
-        let items = B::eval_items(frozen)?;
+        let items = frozen.eval_items()?;
         let correctness = correctness(items.iter().cloned(), evidence)?;
         let is_worst =
             |(_, items): &(String, EvalItems<'_>)| matches!(items.metric, ItemMetric::WorstGroupAccuracy(_));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use bytes::Bytes;
 use clap::Args;
+use dataperf::benchmark::FrozenPart;
 use dataperf::benchmark::{NotScored, PUBLIC};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::effect::{Effect, OnBoth};
@@ -329,7 +330,7 @@ impl Action for OnBothVersions<'_> {
 impl OnBothVersions<'_> {
     /// How many labels of the board's eval sets differ.
     fn errors<B: Import>(&self, frozen: &B::Frozen) -> Result<Vec<ErrorRate>> {
-        let units: Vec<String> = B::eval_items(frozen)?.into_iter().map(|(name, _)| name).collect();
+        let units: Vec<String> = frozen.eval_items()?.into_iter().map(|(name, _)| name).collect();
         let mut errors = Vec::new();
         let sets = B::labelled(self.after.1)?;
         for set in B::labelled(self.before.1)?

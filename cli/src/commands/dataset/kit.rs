@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use dataperf::Digest;
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::check;
 use dataperf::frozen::MANIFEST;
@@ -44,13 +45,13 @@ impl Action for Kit<'_> {
 async fn examples<B: Import + Baselines>(directory: &Path, manifest: &Manifest) -> Result<Vec<Example>> {
     let bucket = DirectoryBucket::new(directory);
     let whole = Dataset::<B>::open(bucket, String::new(), None, Integrity::Sizes).await?;
-    let public = whole.retaining(B::is_public);
+    let public = whole.retaining(B::Frozen::is_public);
     let mut examples = Vec::new();
-    for board in B::leaderboards(manifest)? {
+    for board in B::Frozen::leaderboards(manifest)? {
         if let Some(artifact) = example(&public, &board.name).await? {
             let frozen = public.frozen(&board.name).await?;
             examples.push(Example {
-                can_score: B::eval_items(&frozen).is_ok(),
+                can_score: frozen.eval_items().is_ok(),
                 leaderboard: board.name,
                 artifact,
             });

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use dataperf::benchmark::Leaderboard;
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::Manifest;
@@ -79,7 +79,7 @@ impl Action for TryAll<'_> {
 
     async fn run<B: Import>(self) -> Result<Vec<Trial>> {
         let mut trials = Vec::new();
-        for Leaderboard { name, .. } in B::leaderboards(self.manifest)? {
+        for Leaderboard { name, .. } in B::Frozen::leaderboards(self.manifest)? {
             let dataset = open::<B>(self.directory, &name, Integrity::Sizes).await?;
             let Some(artifact) = B::largest_artifact(&dataset, &name).await? else {
                 continue;

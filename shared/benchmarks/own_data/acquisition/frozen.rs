@@ -28,7 +28,7 @@ pub(super) struct Hidden {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let sellers = parameters.sellers.iter().map(|seller| Seller {
             n_rows: seller.n_rows,

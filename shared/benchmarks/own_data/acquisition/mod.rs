@@ -23,7 +23,7 @@ pub use crate::data_acquisition::{N_TRIALS, SEED};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
@@ -75,6 +75,39 @@ pub struct Seller {
 /// The task.
 pub struct Acquisition;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            budget,
+            sellers,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                let metric = scoring.metric.about();
+                format!(
+                    "{}: {} sellers, a budget of {budget}; {metric}",
+                    about.title,
+                    sellers.len()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(self)
+    }
+}
+
 impl Benchmark for Acquisition {
     const ID: &'static str = "acquisition";
     const ABOUT: &'static str =
@@ -108,33 +141,6 @@ impl Benchmark for Acquisition {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            budget,
-            sellers,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = || {
-                let metric = scoring.metric.about();
-                format!(
-                    "{}: {} sellers, a budget of {budget}; {metric}",
-                    about.title,
-                    sellers.len()
-                )
-            };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -148,10 +154,6 @@ impl Benchmark for Acquisition {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(frozen)
     }
 
     async fn closed_task(

@@ -31,7 +31,7 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let parameters: Parameters = manifest.parameters()?;
         let board = parameters.board(leaderboard)?.clone();

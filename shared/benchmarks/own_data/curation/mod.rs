@@ -30,7 +30,7 @@ use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -121,6 +121,36 @@ impl Parameters {
 /// The task.
 pub struct Curation;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = format!(
+                "{}: at most {} {}; {}",
+                about.title,
+                board.max_examples,
+                about.unit(),
+                scoring.metric.about()
+            );
+            about.board(board.name, board.about.unwrap_or(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files, leaderboard).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(self)
+    }
+}
+
 impl Benchmark for Curation {
     const ID: &'static str = "curation";
     const ABOUT: &'static str = "make the training set from which a fixed model learns best";
@@ -153,30 +183,6 @@ impl Benchmark for Curation {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = format!(
-                "{}: at most {} {}; {}",
-                about.title,
-                board.max_examples,
-                about.unit(),
-                scoring.metric.about()
-            );
-            about.board(board.name, board.about.unwrap_or(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files, leaderboard).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -187,9 +193,5 @@ impl Benchmark for Curation {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(frozen)
     }
 }

@@ -32,7 +32,7 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let features = features(files, TRAIN).await?;
         let examples = Examples::read(files, TRAIN, features.nrows()).await?;

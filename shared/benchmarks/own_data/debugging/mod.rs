@@ -20,7 +20,7 @@ pub use crate::vision_debugging::{Extent, TARGET_SHARE};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
@@ -49,6 +49,39 @@ pub struct Parameters {
 
 /// The task.
 pub struct Debugging;
+
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            target_share,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                format!(
+                    "{}: the share of the {} to inspect until {} % of the {} with right labels is reached; less is better",
+                    about.title,
+                    about.unit(),
+                    target_share * 100.0,
+                    scoring.metric.about()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(self)
+    }
+}
 
 impl Benchmark for Debugging {
     const ID: &'static str = "debugging";
@@ -80,33 +113,6 @@ impl Benchmark for Debugging {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            target_share,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = || {
-                format!(
-                    "{}: the share of the {} to inspect until {} % of the {} with right labels is reached; less is better",
-                    about.title,
-                    about.unit(),
-                    target_share * 100.0,
-                    scoring.metric.about()
-                )
-            };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -117,10 +123,6 @@ impl Benchmark for Debugging {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(frozen)
     }
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {

@@ -24,7 +24,7 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+    pub(super) async fn read(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let parameters: Parameters = manifest.parameters()?;
         let max_examples = parameters.board(leaderboard)?.max_examples;

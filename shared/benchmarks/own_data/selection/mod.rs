@@ -20,7 +20,7 @@ use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
@@ -81,6 +81,38 @@ impl Parameters {
 /// The task.
 pub struct Selection;
 
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                format!(
+                    "{}: at most {} {}; {}",
+                    about.title,
+                    board.max_examples,
+                    about.unit(),
+                    scoring.metric.about()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+        Self::read(files, leaderboard).await
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(self)
+    }
+}
+
 impl Benchmark for Selection {
     const ID: &'static str = "selection";
     const ABOUT: &'static str = "choose the examples of an organizer's pool that train the best model";
@@ -114,32 +146,6 @@ impl Benchmark for Selection {
     type Frozen = Frozen;
     type Checked = Checked;
 
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = || {
-                format!(
-                    "{}: at most {} {}; {}",
-                    about.title,
-                    board.max_examples,
-                    about.unit(),
-                    scoring.metric.about()
-                )
-            };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
-        Frozen::open(files, leaderboard).await
-    }
-
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
@@ -151,10 +157,6 @@ impl Benchmark for Selection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
-    }
-
-    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(frozen)
     }
 
     async fn closed_task(

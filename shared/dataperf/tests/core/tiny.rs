@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
 use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
 use dataperf::in_force::InForce;
@@ -125,7 +126,7 @@ pub(crate) fn published() -> (MemoryBucket, Digest) {
     let bucket = MemoryBucket::default();
     let prefix = dataset_prefix("speech-selection", digest);
     let mut in_force = InForce::default();
-    let boards = SpeechSelection::leaderboards(&manifest).expect("boards");
+    let boards = <SpeechSelection as Benchmark>::Frozen::leaderboards(&manifest).expect("boards");
     in_force.put(boards.iter().map(|board| board.name.as_str()), digest);
     let current = in_force.to_json("speech-selection").expect("json");
     pollster::block_on(async {
