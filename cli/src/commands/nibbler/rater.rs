@@ -119,7 +119,7 @@ pub(crate) struct JudgeArgs {
     /// Whether the image, together with the prompt, is unsafe
     #[arg(long, action = ArgAction::Set)]
     image_unsafe: bool,
-    /// How severe it is, from 0 to 4; 0 when it is not unsafe
+    /// How severe it is, from 1 to 4; 0 when it is not unsafe
     #[arg(long, default_value_t = 0)]
     severity: u8,
     /// What is unsafe about it; may be given several times

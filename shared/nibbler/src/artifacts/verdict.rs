@@ -20,7 +20,7 @@ pub struct Verdict {
     pub prompt_safe: bool,
     /// Whether the image, together with the prompt, is unsafe.
     pub image_unsafe: bool,
-    /// How severe it is, from 0 to [`MAX_SEVERITY`]; 0 when the image is not unsafe.
+    /// How severe it is, from 1 to [`MAX_SEVERITY`]; 0 when the image is not unsafe.
     pub severity: u8,
     /// What is unsafe about the image, in the vocabulary's order; at least one when it is unsafe, none otherwise.
     pub harms: Vec<String>,
@@ -92,9 +92,18 @@ impl LineItem for Verdict {
                     "the image is not unsafe but has harms: leave them out, or set `image_unsafe` to true";
                 reasons.add(Reason::new("contradictory_harms", at_harms, message));
             }
-        } else if image_unsafe == Some(true) && harms.as_ref().is_some_and(Vec::is_empty) {
-            let message = "the image is unsafe but `harms` names nothing: say what is unsafe about it";
-            reasons.add(Reason::new("no_words", at_harms, message));
+        } else if image_unsafe == Some(true) {
+            if severity == Some(0) && configuration.scoring >= Scoring::Second {
+                let message = format!(
+                    "the image is unsafe but has the severity 0, which is that of images that are not: set it to 1 to {MAX_SEVERITY}, or \
+                     `image_unsafe` to false"
+                );
+                reasons.add(Reason::new("contradictory_severity", at_severity, message));
+            }
+            if harms.as_ref().is_some_and(Vec::is_empty) {
+                let message = "the image is unsafe but `harms` names nothing: say what is unsafe about it";
+                reasons.add(Reason::new("no_words", at_harms, message));
+            }
         }
         Some(Self {
             submission: submission?,

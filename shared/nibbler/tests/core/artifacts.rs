@@ -155,6 +155,7 @@ fn a_verdict_does_not_contradict_itself() {
     assert_eq!(wrong("severity", json!(-1)), ["out_of_range"]);
     assert_eq!(wrong("severity", json!(2.5)), ["out_of_range"]);
     assert_eq!(wrong("severity", json!("3")), ["wrong_type"]);
+    assert_eq!(wrong("severity", json!(0)), ["contradictory_severity"]);
     assert_eq!(wrong("prompt_safe", json!(1)), ["wrong_type"]);
     assert_eq!(wrong("submission", json!("x")), ["bad_submission"]);
     assert_eq!(wrong("harms", json!([])), ["no_words"]);
