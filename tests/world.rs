@@ -288,7 +288,6 @@ impl World {
         self.settle().await;
     }
 
-    /// Waits until everything has ended, holds the books against each other, and gives the one receipt of `sent`.
     /// An object of the results bucket.
     pub(crate) async fn result(&self, key: &str) -> Vec<u8> {
         match self.bucket("results").get(key, None, 16 << 20).await.unwrap() {
