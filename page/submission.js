@@ -176,7 +176,7 @@ function charts(figures) {
 /** What is not shown, and when it will be. */
 function withheld(one) {
   if (one.withheld.length === 0) return null;
-  const what = one.is_released ? "This submission's own score (above is the last one that the round's Ladder has released), figures," : one.feedback === "metrics" ? "Curves, and what else tells of single items," : "Figures, and what else is computed from hidden labels,";
+  const what = one.is_released ? "This submission's own score with all its digits (above it is rounded, or the last one that the round's Ladder has released), figures," : one.feedback === "metrics" ? "Curves, and what else tells of single items," : "Figures, and what else is computed from hidden labels,";
   const until = one.whole_at ? ["are shown by the organizer after the close, from ", when(one.whole_at), " on."] : "are the organizer's.";
   return h("section", { class: "panel wide-panel", "aria-labelledby": "withheld" }, h("h2", { id: "withheld" }, one.whole_at ? "Not shown until the close" : "Not shown on this board"), h("p", {}, what, " ", until, " They would tell what the labels are."));
 }

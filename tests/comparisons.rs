@@ -414,7 +414,7 @@ async fn rows_of_different_data_sets_are_not_compared() {
 
 /// A round of all boards with a final data set.
 fn spring(closes: &str, last: Digest) -> Value {
-    json!([{ "id": "spring", "opens": "2026-01-01T00:00:00Z", "closes": closes, "final": last }])
+    json!([{ "id": "spring", "opens": "2026-01-01T00:00:00Z", "closes": closes, "final": last, "ladder": "none" }])
 }
 
 /// The key of a board's paired differences, and whether there are any.

@@ -79,7 +79,7 @@ fn with_other_labels(directory: &std::path::Path) {
 }
 
 fn spring(last: Digest, closes: &str) -> Value {
-    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "final": last }])
+    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "final": last, "ladder": "none" }])
 }
 
 /// Ranks from 1, the best score first.

@@ -76,6 +76,7 @@ fn assert_genuine(world: &World, receipt: &Value, keys: &Path) {
 /// A value of the same kind that says something else.
 fn changed(value: &Value) -> Value {
     match value {
+        Value::Bool(is_it) => json!(!is_it),
         Value::Number(number) if number.is_u64() => json!(number.as_u64().unwrap() + 1),
         Value::Number(number) => json!(number.as_f64().unwrap().next_up()),
         Value::String(text) if text.parse::<dataperf::Timestamp>().is_ok() => {

@@ -1,5 +1,5 @@
-//! What the digits of a score tell: the mean of three fractions can be taken apart into them. docs/decisions/0066 says why scores are
-//! not rounded all the same.
+//! What the digits of a score tell: the mean of three fractions can be taken apart into them, and no longer once it is rounded, as
+//! rounds do (docs/decisions/0193).
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,15 @@ async fn the_digits_of_a_mean_tell_its_parts_and_not_whose_they_are() {
         let found = triples(&possible, score, 1e-15);
         let close = |triple: &[f64; 3]| triple.iter().zip(&truly).all(|(a, b)| (a - b).abs() < 1e-12);
         assert!(found.iter().any(close), "the truth is among them");
-        println!("vision-selection {path}: {} triples have this mean", found.len());
+        // as a round tells it: rounded to 1/n, n the number of all test images
+        let n_items = (concepts.len() as u64 * N_TEST) as f64;
+        let rounded = (score * n_items).round() / n_items;
+        let n_of_rounded = triples(&possible, rounded, 0.5 / n_items).len();
+        println!(
+            "vision-selection {path}: {} triples have this mean, {n_of_rounded} the rounded one",
+            found.len()
+        );
+        assert!(n_of_rounded > 100_000, "{n_of_rounded}");
         n_told += usize::from(found.len() == 1);
     }
     assert!(n_told >= 3, "{n_told} of {}", paths.len());

@@ -340,7 +340,8 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     )
 }
 
-/// A warning for each open round whose Ladder is changed, or taken away from a board: what the Ladder held back can be asked for from now on.
+/// A warning for each open round that releases scores in another way from now on, or no longer on all its boards: what was held back can
+/// be asked for, or what was shown already has digits that are rounded from now on.
 async fn ladders_changed(
     cloud: &Cloud,
     benchmark: &str,
@@ -354,24 +355,28 @@ async fn ladders_changed(
     let at = now();
     let is_open = |round: &&Round| round.opens <= at && round.closes.is_none_or(|closes| at < closes);
     let rounds = published.iter().flat_map(|published| &published.rounds);
-    let changed = rounds.filter(is_open).filter(|round| {
-        let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
-        let same = then.filter(|then| then.ladder == round.ladder);
-        round.ladder.is_some() && same.is_none_or(|then| leaves_out_boards(then, round))
-    });
     let warning = |round: &Round| {
-        let message = format!(
-            "the round `{}` is open, and its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until \
-             the close, and whoever uploads a file again learns what the Ladder held back of it",
-            round.id
-        );
-        Reason::new(
+        let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
+        let message = match (round.ladder, then) {
+            (Some(before), then)
+                if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
+            {
+                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until the close, and whoever \
+                 uploads a file again learns what the Ladder held back of it"
+            }
+            (None, Some(then)) if then.ladder.is_some() => {
+                "from now on its scores are released, rounded: what is on its boards keeps the digits that everybody has seen. `ladder: none` in the \
+                 round leaves scores as they are"
+            }
+            _ => return None,
+        };
+        Some(Reason::new(
             "ladder_changed",
             pointer(&pointer("/benchmarks", benchmark), "rounds"),
-            message,
-        )
+            format!("the round `{}` is open, and {message}", round.id),
+        ))
     };
-    Ok(changed.map(warning).collect())
+    Ok(rounds.filter(is_open).filter_map(warning).collect())
 }
 
 /// Whether a round has fewer boards than it had.
@@ -465,8 +470,7 @@ fn rounds(challenge: &Challenge) -> Result<Vec<Value>> {
 
 /// The document that publishes a challenge.
 fn yaml(benchmark: &str, challenge: &Challenge) -> Result<String> {
-    let has_ranking = descriptor(benchmark)?.fixed.is_none();
-    let text = serde_saphyr::to_string(&challenge.document(benchmark, has_ranking))?;
+    let text = serde_saphyr::to_string(&challenge.document(descriptor(benchmark)?))?;
     Ok(if text.ends_with('\n') { text } else { text + "\n" })
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use aws_sdk_s3::primitives::ByteStream;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::ladder::Climb;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::upload::receipt_key;
@@ -144,10 +145,14 @@ fn print_level(receipt: &Receipt) {
     if receipt.verdict.score.is_none() || level == Feedback::Full {
         return;
     }
-    if receipt.climb().is_some() {
-        println!(
-            "the score is what the round's Ladder has released; the submission's own is shown when the round closes"
-        );
+    match receipt.climb() {
+        Some(Climb::Climbed) => {
+            println!("the score is rounded; all its digits are shown when the round closes");
+        }
+        Some(Climb::Held) => println!(
+            "the score is the last one that the round's Ladder has released; the submission's own is shown when the round closes"
+        ),
+        None => {}
     }
     // what a program has made of hidden data is never told
     let is_withheld = receipt.round == OPEN_ROUND || receipt.verdict.program.is_some();

@@ -179,6 +179,14 @@ pub fn released(
 }
 
 impl Ladder {
+    /// Whether a score may be held back, so that many uploads learn less.
+    pub fn holds_scores(self) -> bool {
+        match self {
+            Self::Auto | Self::Step { .. } => true,
+            Self::Rounded => false,
+        }
+    }
+
     /// What is released of a receipt that is about to be recorded after `rung`; `None` of one without a score.
     ///
     /// # Errors

@@ -177,7 +177,7 @@ impl Fields {
             let why = match name {
                 "signature" => "give `--keys`",
                 "score" if is_released => {
-                    "it is what the round's Ladder has released: only a signature tells, by `--keys`"
+                    "it is what the round has released, rounded or an earlier one: only a signature tells, by `--keys`"
                 }
                 _ if OF_THE_VERDICT.contains(&name) => by_recomputing,
                 _ => by_signature,

@@ -77,7 +77,7 @@ impl Reader {
                 let message = format!("there is no benchmark {}: {}", quote(id), offer(id, known));
                 self.wrong("unknown_benchmark", &at, message);
             }
-            let mut challenge = self.benchmark(benchmark, &at, feedback);
+            let mut challenge = self.benchmark(benchmark, &at, feedback, descriptor);
             self.ladders(&challenge, descriptor, &at);
             self.takes_programs(&challenge, descriptor, &at);
             if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
@@ -101,7 +101,13 @@ impl Reader {
         challenges
     }
 
-    fn benchmark(&mut self, value: &Value, at: &str, feedback: Feedback) -> Challenge {
+    fn benchmark(
+        &mut self,
+        value: &Value,
+        at: &str,
+        feedback: Feedback,
+        hosted: Option<&Descriptor>,
+    ) -> Challenge {
         let mut challenge = Challenge {
             schema: Challenge::SCHEMA,
             title: String::new(),
@@ -135,9 +141,15 @@ impl Reader {
         }
         let at = pointer(at, "rounds");
         let mut rounds = Vec::new();
-        for (idx, round) in self.list(object.get("rounds"), &at).iter().enumerate() {
+        for (idx, value) in self.list(object.get("rounds"), &at).iter().enumerate() {
             let at = format!("{at}/{idx}");
-            rounds.extend(self.round(round, &at).map(|round| (at, round)));
+            let Some(mut round) = self.round(value, &at) else {
+                continue;
+            };
+            if value.get("ladder").is_none() {
+                round.ladder = hosted.and_then(|hosted| challenge.ladder_unless_said(&round, hosted));
+            }
+            rounds.push((at, round));
         }
         self.rounds_fit(&rounds);
         self.ladders_fit(&challenge, &rounds);

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::release::NO_LADDER;
 use super::{BoardVisibility, Challenge, Round, Visibility};
 use crate::Timestamp;
+use crate::descriptor::Descriptor;
 
 fn put<T: serde::Serialize>(object: &mut Map<String, Value>, key: &str, value: Option<T>) {
     if let Some(value) = value {
@@ -24,9 +26,11 @@ fn listed(names: &[String]) -> Option<&[String]> {
 
 impl Challenge {
     /// The document that publishes this challenge of one benchmark: [`check`](super::check) makes the same challenge of it, but for what
-    /// publishing finds out ([`Round::evaluations`]). `has_ranking` is false where the benchmark itself says how its boards rank.
-    pub fn document(&self, benchmark: &str, has_ranking: bool) -> Value {
+    /// publishing finds out ([`Round::evaluations`]).
+    pub fn document(&self, benchmark: &Descriptor) -> Value {
         let mut of_benchmark = Map::new();
+        // some benchmarks say themselves how their boards rank
+        let has_ranking = benchmark.fixed.is_none();
         put(&mut of_benchmark, "ranking", has_ranking.then_some(self.ranking));
         put(&mut of_benchmark, "feedback", Some(self.feedback));
         let has_rules = !self.leaderboards.is_empty();
@@ -35,7 +39,18 @@ impl Challenge {
             "leaderboards",
             has_rules.then_some(&self.leaderboards),
         );
-        let rounds: Vec<Value> = self.rounds.iter().map(Round::document).collect();
+        let of_round = |round: &Round| {
+            let mut object = round.document();
+            // left out where that says the same
+            if round.ladder != self.ladder_unless_said(round, benchmark) {
+                let ladder = round
+                    .ladder
+                    .map_or_else(|| json!(NO_LADDER), |ladder| json!(ladder));
+                put(&mut object, "ladder", Some(ladder));
+            }
+            object
+        };
+        let rounds: Vec<_> = self.rounds.iter().map(of_round).collect();
         put(
             &mut of_benchmark,
             "rounds",
@@ -51,13 +66,18 @@ impl Challenge {
             .map(|one| json!({ "date": time(one.date), "text": one.text }))
             .collect();
         put(&mut top, "announcements", (!told.is_empty()).then_some(told));
-        put(&mut top, "benchmarks", Some(json!({ benchmark: of_benchmark })));
+        put(
+            &mut top,
+            "benchmarks",
+            Some(json!({ benchmark.id: of_benchmark })),
+        );
         Value::Object(top)
     }
 }
 
 impl Round {
-    fn document(&self) -> Value {
+    /// Everything but how scores are released.
+    fn document(&self) -> Map<String, Value> {
         let mut object = Map::new();
         put(&mut object, "id", Some(&self.id));
         put(&mut object, "leaderboards", listed(&self.leaderboards));
@@ -84,11 +104,10 @@ impl Round {
         let is_hidden = self.board == BoardVisibility::Hidden;
         put(&mut object, "board", is_hidden.then_some(self.board));
         put(&mut object, "feedback", self.feedback);
-        put(&mut object, "ladder", self.ladder);
         put(&mut object, "baselines", listed(&self.baselines));
         let messages = json!(self.messages);
         let has_messages = messages.as_object().is_some_and(|messages| !messages.is_empty());
         put(&mut object, "messages", has_messages.then_some(messages));
-        Value::Object(object)
+        object
     }
 }

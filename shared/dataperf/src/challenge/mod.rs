@@ -325,7 +325,7 @@ impl Challenge {
             .rounds
             .iter()
             .enumerate()
-            .filter(|(_, round)| round.is_limited() || round.ladder.is_some())
+            .filter(|(_, round)| round.is_limited() || round.ladder.is_some_and(Ladder::holds_scores))
         {
             for left_out in round.evaluations.keys().filter(|board| !round.has(board)) {
                 let limited: Vec<String> = round

@@ -9,19 +9,62 @@ use crate::feedback::Feedback;
 use crate::ladder::Ladder;
 use crate::rejection::{pointer, quote};
 
-const FORM: &str = "`ladder` is `auto`, `rounded`, or `step:` with a number from 0.000001, such as `{step: 0.01}`; leave it out for scores as they are";
+const FORM: &str =
+    "`ladder` is `auto`, `rounded`, `none`, or `step:` with a number from 0.000001, such as `{step: 0.01}`";
+
+/// What a document says for scores as they are.
+pub(super) const NO_LADDER: &str = "none";
 
 /// A smaller step releases every score nearly as it is.
 const MIN_STEP: f64 = 1e-6;
 
+/// What says that a round shows more than scores.
+enum More<'a> {
+    Round(Feedback),
+    Leaderboard(&'a str),
+    Benchmark,
+}
+
+fn another_feedback(by: &str) -> String {
+    format!(
+        "a round with a `ladder` shows released scores and nothing else, and {by} has another `feedback`: say `feedback: score` in the round"
+    )
+}
+
+impl Challenge {
+    /// How a round of this challenge releases scores whose document doesn't say it. They are rounded to what the eval set resolves, unless
+    /// the round shows more than scores, a score is a place on a curve, or there are no hidden items. Programs' scores are rounded
+    /// already, and the report of a retirement has both scores of everything that stands.
+    pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
+        let is_of_items = hosted.has_hidden_data && !hosted.is_place_on_a_curve();
+        let is_left_out = round.programs.is_some()
+            || round.retire.is_some()
+            || self.shows_more_than_scores(round).is_some();
+        (is_of_items && !is_left_out).then_some(Ladder::Rounded)
+    }
+
+    fn shows_more_than_scores(&self, round: &Round) -> Option<More<'_>> {
+        if let Some(feedback) = round.feedback {
+            return (feedback > Feedback::Score).then_some(More::Round(feedback));
+        }
+        let shows = |rules: &BoardRules| rules.feedback.unwrap_or(self.feedback);
+        let mut more = self
+            .leaderboards
+            .iter()
+            .filter(|(board, rules)| round.has(board) && shows(rules) > Feedback::Score);
+        let of_board = more.next().map(|(board, _)| More::Leaderboard(board));
+        of_board.or_else(|| (self.feedback > Feedback::Score).then_some(More::Benchmark))
+    }
+}
+
 impl Reader {
     pub(super) fn ladder(&mut self, object: &Object, at: &str) -> Option<Ladder> {
         let (value, at) = (object.get("ladder")?, pointer(at, "ladder"));
-        if value == "auto" {
-            return Some(Ladder::Auto);
-        }
-        if value == "rounded" {
-            return Some(Ladder::Rounded);
+        match value.as_str() {
+            Some("auto") => return Some(Ladder::Auto),
+            Some("rounded") => return Some(Ladder::Rounded),
+            Some(NO_LADDER) => return None,
+            _ => {}
         }
         let fields = value.as_object().filter(|fields| fields.len() == 1);
         let step = fields
@@ -37,33 +80,24 @@ impl Reader {
     /// A round with a Ladder shows nothing else.
     pub(super) fn ladders_fit(&mut self, challenge: &Challenge, rounds: &[(String, Round)]) {
         for (at, round) in rounds.iter().filter(|(_, round)| round.ladder.is_some()) {
-            if let Some(feedback) = round.feedback.filter(|feedback| *feedback > Feedback::Score) {
-                let message = format!(
-                    "a round with a `ladder` shows released scores and nothing else: `feedback: {}` shows more. Leave one of them out",
-                    feedback.as_str()
-                );
-                self.wrong("ladder_shows_more", &pointer(at, "feedback"), message);
+            let Some(by) = challenge.shows_more_than_scores(round) else {
                 continue;
-            }
-            if round.feedback.is_some() {
-                continue;
-            }
-            let shows = |rules: &BoardRules| rules.feedback.unwrap_or(challenge.feedback);
-            let of_boards = challenge
-                .leaderboards
-                .iter()
-                .filter(|(board, _)| round.has(board));
-            let mut more = of_boards.filter(|(_, rules)| shows(rules) > Feedback::Score);
-            let by = match more.next() {
-                Some((board, _)) => format!("the leaderboard {}", quote(board)),
-                None if challenge.feedback > Feedback::Score => "the benchmark".to_owned(),
-                None => continue,
             };
-            let message = format!(
-                "a round with a `ladder` shows released scores and nothing else, and {by} has another `feedback`: say `feedback: score` in \
-                 the round"
-            );
-            self.wrong("ladder_shows_more", &pointer(at, "ladder"), message);
+            let (key, message) = match by {
+                More::Round(feedback) => {
+                    let message = format!(
+                        "a round with a `ladder` shows released scores and nothing else: `feedback: {}` shows more. Leave one of them out",
+                        feedback.as_str()
+                    );
+                    ("feedback", message)
+                }
+                More::Leaderboard(board) => (
+                    "ladder",
+                    another_feedback(&format!("the leaderboard {}", quote(board))),
+                ),
+                More::Benchmark => ("ladder", another_feedback("the benchmark")),
+            };
+            self.wrong("ladder_shows_more", &pointer(at, key), message);
         }
     }
 

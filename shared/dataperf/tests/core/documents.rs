@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dataperf::challenge::Challenge;
+use dataperf::ladder::Ladder;
 use dataperf::{Descriptor, Feedback, Reason, Rejection};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
@@ -224,6 +225,89 @@ fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
     let at = "/benchmarks/vision-debugging/rounds/0/ladder".to_owned();
     assert_eq!(codes(&curves), [("ladder_without_error".to_owned(), at)]);
     assert!(check(&of("vision-debugging", json!({ "step": 0.05 }))).is_ok());
+}
+
+/// Rounds that show scores alone round them; a document that is written of a challenge gives the same challenge again.
+#[test]
+fn a_round_that_says_nothing_rounds_what_rounding_hides() {
+    let [vision, curves] = ["vision-selection", "vision-debugging"];
+    let round = |more: Value| {
+        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z",
+                                "dataset": dataperf::Digest::of(b"now") });
+        for (key, value) in more.as_object().unwrap() {
+            round[key] = value.clone();
+        }
+        round
+    };
+    let ladder_of = |benchmark: &str, of_benchmark: Value, more: Value| {
+        let mut rules = of_benchmark;
+        rules["rounds"] = json!([round(more)]);
+        let document = json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: rules } });
+        let challenge = &check(&document).expect("a challenge")[benchmark];
+        let hosted = match benchmark {
+            "vision-selection" => Descriptor::of::<VisionSelection>(),
+            _ => Descriptor::of::<VisionDebugging>(),
+        };
+        let written = challenge.document(&hosted);
+        assert_eq!(
+            &check(&written).expect("as written")[benchmark],
+            challenge,
+            "{written}"
+        );
+        let ladder = challenge.rounds[0].ladder;
+        let is_said = written["benchmarks"][benchmark]["rounds"][0]
+            .get("ladder")
+            .is_some();
+        (ladder, is_said)
+    };
+    let retire =
+        json!({ "retire": { "at": "2026-03-20T00:00:00Z", "dataset": dataperf::Digest::of(b"fresh") } });
+    let of_board = |feedback: &str| json!({ "leaderboards": { "open": { "feedback": feedback } } });
+    for (benchmark, rules, more, expected) in [
+        (vision, json!({}), json!({}), (Some(Ladder::Rounded), false)),
+        (
+            vision,
+            json!({}),
+            json!({ "ladder": "rounded" }),
+            (Some(Ladder::Rounded), false),
+        ),
+        (vision, json!({}), json!({ "ladder": "none" }), (None, true)),
+        (
+            vision,
+            json!({}),
+            json!({ "ladder": "auto" }),
+            (Some(Ladder::Auto), true),
+        ),
+        (
+            vision,
+            of_board("score"),
+            json!({}),
+            (Some(Ladder::Rounded), false),
+        ),
+        // what shows more than digits
+        (vision, json!({ "feedback": "metrics" }), json!({}), (None, false)),
+        (
+            vision,
+            json!({ "feedback": "metrics" }),
+            json!({ "feedback": "score" }),
+            (Some(Ladder::Rounded), false),
+        ),
+        (vision, json!({}), json!({ "feedback": "full" }), (None, false)),
+        (vision, of_board("metrics"), json!({}), (None, false)),
+        (
+            vision,
+            of_board("metrics"),
+            json!({ "leaderboards": ["another"] }),
+            (Some(Ladder::Rounded), false),
+        ),
+        (vision, json!({}), retire, (None, false)),
+        // a place on a curve is not made of eval items
+        (curves, json!({}), json!({}), (None, false)),
+        (curves, json!({}), json!({ "ladder": "none" }), (None, false)),
+    ] {
+        let found = ladder_of(benchmark, rules.clone(), more.clone());
+        assert_eq!(found, expected, "{benchmark} {rules} {more}");
+    }
 }
 
 #[test]
