@@ -380,6 +380,44 @@ async fn finishing_killed_at_any_moment() {
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
+/// Scores are rounded until everything is shown, and a final board does not wait for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rounded_board_has_its_final_one_while_another_round_may_have_the_same_data() {
+    let world = World::with(with_caretaker).await;
+    let (other, last) = staged(&world);
+    let rounds = |closes: &str| {
+        json!([
+            { "id": "spring", "opens": "2020-01-01", "closes": "2020-02-01T00:00:00Z", "final": last },
+            { "id": "summer", "opens": "2020-03-01", "closes": closes },
+        ])
+    };
+    assert_eq!(publish(&world, &rounds("2999-01-01")).code, 0);
+    let receipt = upload_at(&world, "ada", 0, "2020-01-10T00:00:00Z").await;
+    let own = receipt.verdict.score;
+    let rounded = receipt.ladder.as_ref().map(|released| released.score);
+    assert!(rounded.is_some() && rounded != own, "{receipt:?}");
+    let table = world.leaderboards();
+    let shown = async |round: &str| {
+        let rows = table.rows(&board(round)).await.unwrap();
+        rows.iter().map(|row| row.score.unwrap()).collect::<Vec<_>>()
+    };
+    finish_round(&world, "spring").await;
+    assert_eq!(shown("spring.final").await, [offline(&other, 0).await]);
+    assert_eq!(shown("spring").await, Vec::from_iter(rounded));
+
+    // what is uploaded after the close is not rounded, and in the next round it is
+    let after = upload_at(&world, "bo", 0, "2020-02-10T00:00:00Z").await;
+    assert_eq!((after.round.as_str(), after.ladder), ("spring.post", None));
+    let next = upload_at(&world, "cy", 0, "2020-03-10T00:00:00Z").await;
+    assert_eq!(next.ladder.map(|released| released.score), rounded);
+
+    assert_eq!(publish(&world, &rounds("2020-04-01")).code, 0);
+    for round in ["spring", "summer"] {
+        finish_round(&world, round).await;
+        assert_eq!(shown(round).await, Vec::from_iter(own), "{round}");
+    }
+}
+
 /// A final data set that can't be read keeps the boards of other rounds from nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_round_that_cannot_be_finished_keeps_no_other_from_it() {

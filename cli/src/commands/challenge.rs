@@ -53,7 +53,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           artifacts: private           # or public
           board: shown                 # or hidden: until the close only the organizer sees rows
           feedback: score              # where a round differs
-          ladder: auto                 # or {step: 0.01}: show progress only; rounded: show every score, rounded; left out: scores as they are
+          ladder: auto                 # or {step: 0.01}: show progress only; rounded, the default where scores alone are shown; none: scores as they are
           baselines: [organizers]
           messages: {before: ..., open: ..., after: ...}\n
 docs/challenges.md explains each of them.";
@@ -342,7 +342,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
 
 /// A warning for each open round that releases scores in another way from now on, or no longer on all its boards: what was held back can
 /// be asked for, or what was shown already has digits that are rounded from now on.
-async fn ladders_changed(
+pub(super) async fn ladders_changed(
     cloud: &Cloud,
     benchmark: &str,
     replaced_by: Option<&Challenge>,
@@ -361,8 +361,8 @@ async fn ladders_changed(
             (Some(before), then)
                 if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
             {
-                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until the close, and whoever \
-                 uploads a file again learns what the Ladder held back of it"
+                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until the close and, where the \
+                 Ladder is gone, until `dataperf challenge release` after it; whoever uploads a file again learns what was held back of it"
             }
             (None, Some(then)) if then.ladder.is_some() => {
                 "from now on its scores are released, rounded: what is on its boards keeps the digits that everybody has seen. `ladder: none` in the \
@@ -447,7 +447,7 @@ async fn show(args: ShowArgs, format: RowFormat) -> Result<Done> {
 }
 
 /// The columns of rounds as CSV.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "id",
     "leaderboards",
     "opens",
@@ -461,6 +461,7 @@ const COLUMNS: [&str; 13] = [
     "artifacts",
     "board",
     "feedback",
+    "ladder",
 ];
 
 fn rounds(challenge: &Challenge) -> Result<Vec<Value>> {

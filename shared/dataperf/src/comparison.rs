@@ -28,7 +28,7 @@ pub const CONFIDENCE: f64 = 0.95;
 pub(crate) const RELEASED: &str =
     "the round's Ladder releases scores: they have intervals when it has closed";
 /// Why scores have no intervals where they are rounded until the close.
-const ROUNDED: &str = "the round shows scores rounded to what one item of the eval set is worth: they have intervals when it has closed";
+const ROUNDED: &str = "the round shows scores rounded to 1/n, n the number of eval items: they have intervals when it has closed";
 /// Rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// Up to so many rows the items are counted on which two differ.
@@ -141,8 +141,8 @@ impl Comparison {
             Direction::HigherIsBetter => 1.0,
             Direction::LowerIsBetter => -1.0,
         };
-        // one that was held by another Ladder before is not shown with a score of its own
-        let is_of_own = |row: &&Ranked| row.entry.climb == Some(Climb::Climbed);
+        // one that was held by another Ladder before is not shown with a score of its own; one from before there was any is
+        let is_of_own = |row: &&Ranked| row.entry.climb != Some(Climb::Held);
         let is_of_score = |row: &&Ranked| {
             let kept = rows.replicates.get(&row.entry.id);
             kept.is_none_or(|kept| kept.is_of(&row.entry))

@@ -216,7 +216,7 @@ impl Replicates {
     }
 
     /// Whether they are of the score of this line: of its own or, where that is what a Ladder has released, of one that is rounded to it
-    /// where every score is released, rounded to what one item is worth.
+    /// where every score is released, rounded to 1/n, n the number of items.
     pub fn is_of(&self, line: &Entry) -> bool {
         let half_an_item = 0.5 / self.header.n_items.max(1) as f64;
         let may_differ_by = line.climb.map_or(0.0, |_| half_an_item * (1.0 + 1e-9));

@@ -12,7 +12,7 @@ use dataperf_aws::versions;
 use serde_json::{Value, json};
 
 use super::against_data::AgainstData;
-use super::{MAX_CHALLENGE_BYTES, accepted, refused, replace};
+use super::{MAX_CHALLENGE_BYTES, accepted, ladders_changed, refused, replace};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::table;
@@ -170,10 +170,11 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
         descriptor: descriptor(benchmark)?,
         challenge: &mut challenge,
     };
-    let (reasons, warnings) = held.reasons().await?;
+    let (reasons, mut warnings) = held.reasons().await?;
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
     }
+    warnings.extend(ladders_changed(&cloud, benchmark, Some(&challenge)).await?);
     let tag = found.map(|found| found.tag);
     replace(&cloud, benchmark, &challenge, tag.as_deref()).await?;
     let said = format!(

@@ -499,11 +499,13 @@ pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Diges
 }
 
 /// What is shown of a receipt: as [`shown`], and where the round's Ladder released its score the score alone until the round closes, also
-/// when the round or its Ladder has been taken out of the challenge since.
+/// when the round or its Ladder has been taken out of the challenge since. A closed round that says `feedback: full` shows everything.
 pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Shown {
     let shown = shown(challenge, &receipt.board(), receipt.verdict.dataset, at);
-    let is_closed = shown.whole_at.is_some_and(|whole_at| whole_at <= at);
-    if receipt.ladder.is_none() || is_closed {
+    let is_whole = shown.whole_at.is_some_and(|whole_at| whole_at <= at);
+    let round = challenge.and_then(|challenge| challenge.round(&receipt.round));
+    let says_full = round.is_some_and(|round| round.is_closed(at) && round.feedback == Some(Feedback::Full));
+    if receipt.ladder.is_none() || is_whole || says_full {
         return shown;
     }
     Shown {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{Object, Reader};
-use super::{BoardRules, Challenge, Round};
+use super::{Challenge, Round};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ladder::Ladder;
@@ -32,28 +32,30 @@ fn another_feedback(by: &str) -> String {
 }
 
 impl Challenge {
-    /// How a round of this challenge releases scores whose document doesn't say it. They are rounded to what the eval set resolves, unless
-    /// the round shows more than scores, a score is a place on a curve, or there are no hidden items. Programs' scores are rounded
-    /// already, and the report of a retirement has both scores of everything that stands.
+    /// How a round of this challenge releases scores whose document doesn't say it. They are rounded to what the eval set resolves until the
+    /// round closes, unless it never does, the round shows more than scores, a score is a place on a curve, or there are no hidden items.
+    /// Programs' scores are rounded already, and the report of a retirement has both scores of everything that stands.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
         let is_of_items = hosted.has_hidden_data && !hosted.is_place_on_a_curve();
-        let is_left_out = round.programs.is_some()
-            || round.retire.is_some()
-            || self.shows_more_than_scores(round).is_some();
-        (is_of_items && !is_left_out).then_some(Ladder::Rounded)
+        let is_left_out = round.programs.is_some() || round.retire.is_some() || round.closes.is_none();
+        (is_of_items && !is_left_out && self.shows_more_than_scores(round).is_none())
+            .then_some(Ladder::Rounded)
     }
 
-    fn shows_more_than_scores(&self, round: &Round) -> Option<More<'_>> {
+    fn shows_more_than_scores<'a>(&'a self, round: &'a Round) -> Option<More<'a>> {
         if let Some(feedback) = round.feedback {
             return (feedback > Feedback::Score).then_some(More::Round(feedback));
         }
-        let shows = |rules: &BoardRules| rules.feedback.unwrap_or(self.feedback);
-        let mut more = self
-            .leaderboards
-            .iter()
-            .filter(|(board, rules)| round.has(board) && shows(rules) > Feedback::Score);
-        let of_board = more.next().map(|(board, _)| More::Leaderboard(board));
-        of_board.or_else(|| (self.feedback > Feedback::Score).then_some(More::Benchmark))
+        let own = |board: &str| self.leaderboards.get(board).and_then(|rules| rules.feedback);
+        let with_own = self.leaderboards.keys().map(String::as_str);
+        let mut more = with_own.filter(|board| round.has(board) && own(board) > Some(Feedback::Score));
+        if let Some(board) = more.next() {
+            return Some(More::Leaderboard(board));
+        }
+        // a round of some leaderboards, each with a `feedback` of its own, has nothing of the benchmark's
+        let has_of_benchmark =
+            round.leaderboards.is_empty() || round.leaderboards.iter().any(|board| own(board).is_none());
+        (has_of_benchmark && self.feedback > Feedback::Score).then_some(More::Benchmark)
     }
 }
 
@@ -151,7 +153,7 @@ impl Reader {
                     self.wrong("ladder_without_error", &at, message);
                 }
                 Some(Ladder::Rounded) if hosted.is_place_on_a_curve() => {
-                    let message = "`rounded` rounds to what an eval item is worth, which says nothing of a place on a curve: choose a step, such \
+                    let message = "`rounded` rounds to 1/n, n the number of eval items, which says nothing of a place on a curve: choose a step, such \
                                    as `{step: 0.05}`";
                     self.wrong("ladder_without_error", &at, message);
                 }

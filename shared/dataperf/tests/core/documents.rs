@@ -237,6 +237,7 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
         for (key, value) in more.as_object().unwrap() {
             round[key] = value.clone();
         }
+        round.as_object_mut().unwrap().retain(|_, value| !value.is_null());
         round
     };
     let ladder_of = |benchmark: &str, of_benchmark: Value, more: Value| {
@@ -284,6 +285,13 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
             json!({}),
             (Some(Ladder::Rounded), false),
         ),
+        // all of whose leaderboards say themselves that they show scores alone
+        (
+            vision,
+            json!({ "feedback": "metrics", "leaderboards": { "open": { "feedback": "score" } } }),
+            json!({ "leaderboards": ["open"] }),
+            (Some(Ladder::Rounded), false),
+        ),
         // what shows more than digits
         (vision, json!({ "feedback": "metrics" }), json!({}), (None, false)),
         (
@@ -301,6 +309,8 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
             (Some(Ladder::Rounded), false),
         ),
         (vision, json!({}), retire, (None, false)),
+        // nothing of which would ever be shown
+        (vision, json!({}), json!({ "closes": null }), (None, false)),
         // a place on a curve is not made of eval items
         (curves, json!({}), json!({}), (None, false)),
         (curves, json!({}), json!({ "ladder": "none" }), (None, false)),
