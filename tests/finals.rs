@@ -380,22 +380,25 @@ async fn finishing_killed_at_any_moment() {
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
-/// Scores are rounded until everything is shown, and a final board does not wait for that.
+/// Scores are rounded where a round's close shows everything, and then by the round's own Ladder or, where that was taken away
+/// meanwhile, with the receipts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rounded_board_has_its_final_one_while_another_round_may_have_the_same_data() {
+async fn digits_are_shown_after_the_close_also_where_the_ladder_was_taken_away() {
     let world = World::with(with_caretaker).await;
     let (other, last) = staged(&world);
-    let rounds = |closes: &str| {
-        json!([
-            { "id": "spring", "opens": "2020-01-01", "closes": "2020-02-01T00:00:00Z", "final": last },
-            { "id": "summer", "opens": "2020-03-01", "closes": closes },
-        ])
+    let rounds = |ladder: Option<&str>, closes: &str| {
+        let mut summer = json!({ "id": "summer", "opens": "2020-03-01", "closes": closes });
+        summer["ladder"] = ladder.map_or(Value::Null, |ladder| json!(ladder));
+        summer
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+        json!([{ "id": "spring", "opens": "2020-01-01", "closes": "2020-02-01", "final": last }, summer])
     };
-    assert_eq!(publish(&world, &rounds("2999-01-01")).code, 0);
-    let receipt = upload_at(&world, "ada", 0, "2020-01-10T00:00:00Z").await;
-    let own = receipt.verdict.score;
-    let rounded = receipt.ladder.as_ref().map(|released| released.score);
-    assert!(rounded.is_some() && rounded != own, "{receipt:?}");
+    assert_eq!(publish(&world, &rounds(None, "2999-01-01")).code, 0);
+    // another round may have the same data afterwards: nothing is rounded, and the final board waits for nobody
+    let first = upload_at(&world, "ada", 0, "2020-01-10T00:00:00Z").await;
+    assert_eq!((first.round.as_str(), &first.ladder), ("spring", &None));
     let table = world.leaderboards();
     let shown = async |round: &str| {
         let rows = table.rows(&board(round)).await.unwrap();
@@ -403,19 +406,18 @@ async fn a_rounded_board_has_its_final_one_while_another_round_may_have_the_same
     };
     finish_round(&world, "spring").await;
     assert_eq!(shown("spring.final").await, [offline(&other, 0).await]);
-    assert_eq!(shown("spring").await, Vec::from_iter(rounded));
 
-    // what is uploaded after the close is not rounded, and in the next round it is
-    let after = upload_at(&world, "bo", 0, "2020-02-10T00:00:00Z").await;
-    assert_eq!((after.round.as_str(), after.ladder), ("spring.post", None));
-    let next = upload_at(&world, "cy", 0, "2020-03-10T00:00:00Z").await;
-    assert_eq!(next.ladder.map(|released| released.score), rounded);
-
-    assert_eq!(publish(&world, &rounds("2020-04-01")).code, 0);
-    for round in ["spring", "summer"] {
-        finish_round(&world, round).await;
-        assert_eq!(shown(round).await, Vec::from_iter(own), "{round}");
-    }
+    let second = upload_at(&world, "ada", 0, "2020-03-10T00:00:00Z").await;
+    let rounded = second.ladder.map(|released| released.score);
+    assert!(rounded.is_some() && rounded != first.verdict.score);
+    assert_eq!(shown("summer").await, Vec::from_iter(rounded));
+    let ran = publish(&world, &rounds(Some("none"), "2999-01-01"));
+    assert_eq!(ran.json()["warnings"][0]["code"], "ladder_changed", "{ran:?}");
+    finish_round(&world, "summer").await;
+    assert_eq!(shown("summer").await, Vec::from_iter(rounded), "it is open");
+    assert_eq!(publish(&world, &rounds(Some("none"), "2020-04-01")).code, 0);
+    finish_round(&world, "summer").await;
+    assert_eq!(shown("summer").await, Vec::from_iter(first.verdict.score));
 }
 
 /// A final data set that can't be read keeps the boards of other rounds from nothing.

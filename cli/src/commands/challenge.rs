@@ -361,8 +361,8 @@ pub(super) async fn ladders_changed(
             (Some(before), then)
                 if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
             {
-                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until the close and, where the \
-                 Ladder is gone, until `dataperf challenge release` after it; whoever uploads a file again learns what was held back of it"
+                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until everything is shown \
+                 after the close, and whoever uploads a file again learns what was held back of it"
             }
             (None, Some(then)) if then.ladder.is_some() => {
                 "from now on its scores are released, rounded: what is on its boards keeps the digits that everybody has seen. `ladder: none` in the \

@@ -147,7 +147,7 @@ fn print_level(receipt: &Receipt) {
     }
     match receipt.climb() {
         Some(Climb::Climbed) => {
-            println!("the score is rounded; all its digits are shown when the round closes");
+            println!("the score is rounded; all its digits are shown after the close");
         }
         Some(Climb::Held) => println!(
             "the score is the last one that the round's Ladder has released; the submission's own is shown when the round closes"

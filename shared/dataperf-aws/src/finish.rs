@@ -188,10 +188,14 @@ impl Finishing<'_> {
                 now: &now,
                 goes_on,
             };
-            let (n_released, all_released) = release.run().await?;
+            let released = release.run().await?;
+            if released.n_lifted > 0 {
+                table.mark_to_compare(board).await?;
+            }
             finished = Finished {
-                n_released,
-                is_complete: all_released && (finished.is_complete || !round.has_work()),
+                n_released: released.n_written,
+                n_lifted: finished.n_lifted + released.n_lifted,
+                is_complete: released.is_complete && (finished.is_complete || !round.has_work()),
                 ..finished
             };
             mark_to_pair(board, round, &finished, challenge, table, results).await?;

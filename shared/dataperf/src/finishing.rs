@@ -15,7 +15,6 @@ use crate::board::FINAL_ROUND;
 use crate::challenge::{Challenge, Round, Terms};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
-use crate::ladder::Ladder;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Entry, Submission};
 use crate::ports::maintenance::{Finalized, Maintenance, Ranking, Revision, Run};
@@ -225,12 +224,11 @@ impl Finish<'_> {
             return Ok(complete); // by a call beside this one, meanwhile
         }
         let hosted = evaluator.hosted();
-        let (n_lifted, all_lifted) = self.lift(hosted).await?;
+        let (n_lifted, all_lifted) = self.lift(round, hosted).await?;
         let (mut n_scored, mut all_scored) = (0, true);
         if let Some(dataset) = round.final_dataset {
-            // where scores were held back, it is final once the board shows submissions' own
-            let holds_scores = round.ladder.is_some_and(Ladder::holds_scores);
-            (n_scored, all_scored) = if all_lifted || !holds_scores {
+            // a board that has a Ladder is final once it shows submissions' own scores
+            (n_scored, all_scored) = if all_lifted {
                 self.score(dataset, &run, evaluator).await?
             } else {
                 (0, false)
@@ -257,9 +255,12 @@ impl Finish<'_> {
     }
 
     /// Shows submissions' own scores, as far as they may be shown by now. How many, and whether that is all.
-    async fn lift(&self, hosted: &Descriptor) -> Result<(usize, bool), WorkflowError> {
+    async fn lift(&self, round: &Round, hosted: &Descriptor) -> Result<(usize, bool), WorkflowError> {
         let series = self.table.series(&self.board).await?;
         let released: Vec<_> = series.iter().filter(|line| line.climb.is_some()).collect();
+        if round.ladder.is_none() || released.is_empty() {
+            return Ok((0, true));
+        }
         let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
         let mut n_lifted = 0;
         for line in &released {

@@ -98,23 +98,37 @@ pub struct Release<'a> {
     pub goes_on: &'a dyn Fn() -> bool,
 }
 
+/// What a call has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Done {
+    /// How many receipts were written.
+    pub n_written: usize,
+    /// Of how many submissions the board shows their own scores from now on.
+    pub n_lifted: usize,
+    /// Whether nothing is left to be done.
+    pub is_complete: bool,
+}
+
 impl Release<'_> {
-    /// Does what there is time for: how many receipts were written, and whether nothing is left to be done.
+    /// Does what there is time for.
     ///
     /// # Errors
     /// [`PortError`]; what was done stays done.
-    pub async fn run(&self) -> Result<(usize, bool), PortError> {
+    pub async fn run(&self) -> Result<Done, PortError> {
         let round = self.challenge.round(&self.board.round);
         let closes = round
             .filter(|round| round.id == self.board.round)
             .and_then(|round| round.closes);
         let Some(closes) = closes.filter(|closes| is_over(*closes, (self.now)())) else {
-            return Ok((0, false));
+            return Ok(Done::default());
         };
         let known = Released::read(self.results, &self.board).await?;
         let known = known.filter(|known| known.closes == closes);
         if known.as_ref().is_some_and(|known| known.ended_at.is_some()) {
-            return Ok((0, true));
+            return Ok(Done {
+                is_complete: true,
+                ..Done::default()
+            });
         }
         let mut state = known.unwrap_or(Released {
             schema: Released::SCHEMA,
@@ -124,18 +138,22 @@ impl Release<'_> {
         });
         let mut lines = all_scored(self.table, &self.board).await?;
         lines.retain(|line| state.is_behind(line));
-        let (mut n_written, mut n_noted) = (0, 0);
-        let mut is_complete = true;
+        let mut n_noted = 0;
+        let mut done = Done {
+            is_complete: true,
+            ..Done::default()
+        };
         for line in &lines {
             if !(self.goes_on)() {
-                is_complete = false;
+                done.is_complete = false;
                 break;
             }
-            let Some(is_written) = self.release(line).await? else {
-                is_complete = false;
+            let Some((is_written, is_lifted)) = self.release(line).await? else {
+                done.is_complete = false;
                 break;
             };
-            n_written += usize::from(is_written);
+            done.n_written += usize::from(is_written);
+            done.n_lifted += usize::from(is_lifted);
             state.after = Some((line.received_at, line.id.clone()));
             n_noted += 1;
             if n_noted == NOTED_EVERY {
@@ -143,18 +161,20 @@ impl Release<'_> {
                 n_noted = 0;
             }
         }
-        state.ended_at = is_complete.then(&self.now);
-        if is_complete || n_noted > 0 {
+        state.ended_at = done.is_complete.then(&self.now);
+        if done.is_complete || n_noted > 0 {
             state.write(self.results, &self.board).await?;
         }
-        Ok((n_written, is_complete))
+        Ok(done)
     }
 
-    /// Writes the whole receipt of one submission. Whether it was not there before; `None` where something of it is withheld still.
-    async fn release(&self, line: &Entry) -> Result<Option<bool>, PortError> {
-        let known = self.table.submission(&self.board.benchmark, &line.id).await?;
+    /// Writes the whole receipt of one submission, and has the board show its own score, which is still to be done where the published
+    /// round has no Ladder any more. Whether each was not so before; `None` where something of it is withheld still.
+    async fn release(&self, line: &Entry) -> Result<Option<(bool, bool)>, PortError> {
+        let benchmark = &self.board.benchmark;
+        let known = self.table.submission(benchmark, &line.id).await?;
         let Some(receipt) = known.and_then(|known| known.receipt) else {
-            return Ok(Some(false)); // reopened since
+            return Ok(Some((false, false))); // reopened since
         };
         let now = (self.now)();
         let level = shown_of_receipt(Some(self.challenge), &receipt, now).level;
@@ -162,8 +182,17 @@ impl Release<'_> {
             return Ok(None);
         }
         let (results, signer) = (self.results, self.signer);
-        let written = write_where_it_shows_less(results, signer, &receipt, self.hosted, level, now);
-        written.await.map(Some)
+        let is_written =
+            write_where_it_shows_less(results, signer, &receipt, self.hosted, level, now).await?;
+        let mut is_lifted = false;
+        if receipt.climb().is_some() {
+            let ranking = self
+                .hosted
+                .ranking(self.challenge.ranking(&self.board.leaderboard));
+            let lifted = self.table.lift(benchmark, &line.id, self.hosted, ranking).await?;
+            is_lifted = lifted.is_some();
+        }
+        Ok(Some((is_written, is_lifted)))
     }
 }
 

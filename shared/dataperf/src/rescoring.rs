@@ -224,11 +224,7 @@ impl Rescorer<'_> {
             return Ok(old.ladder.clone().filter(|_| new.verdict.score.is_some()));
         }
         let round = self.challenge.and_then(|challenge| challenge.round(&new.round));
-        let is_after = new.board().is_post_round();
-        let ladder = round
-            .and_then(|round| round.ladder)
-            .filter(|ladder| !is_after || ladder.holds_scores());
-        let Some(ladder) = ladder else {
+        let Some(ladder) = round.and_then(|round| round.ladder) else {
             return Ok(None);
         };
         if receipt_level(self.challenge, new, (self.now)()) == Feedback::Full {

@@ -214,8 +214,8 @@ async fn undone(
         let is_open = round.closes.is_none_or(|closes| closes > now());
         if let Some(ended) = finished.get(&round.id).filter(|_| is_open) {
             let message = format!(
-                "this round was finished at {ended}, and what was uploaded since would be missing on its final board: keep its `closes`, or give \
-                 the round that goes on another id"
+                "this round was finished at {ended}: its scores are shown with all their digits, and what is uploaded from now on would be missing \
+                 on its final board if it has one. Keep its `closes`, or give the round that goes on another id"
             );
             reasons.push(Reason::new(
                 "finish_undone",

@@ -140,16 +140,15 @@ impl Reader {
             }
         }
         let at = pointer(at, "rounds");
-        let mut rounds = Vec::new();
+        let (mut rounds, mut say_nothing) = (Vec::new(), Vec::new());
         for (idx, value) in self.list(object.get("rounds"), &at).iter().enumerate() {
             let at = format!("{at}/{idx}");
-            let Some(mut round) = self.round(value, &at) else {
-                continue;
-            };
-            if value.get("ladder").is_none() {
-                round.ladder = hosted.and_then(|hosted| challenge.ladder_unless_said(&round, hosted));
+            if let Some(round) = self.round(value, &at) {
+                if value.get("ladder").is_none() {
+                    say_nothing.push(rounds.len());
+                }
+                rounds.push((at, round));
             }
-            rounds.push((at, round));
         }
         self.rounds_fit(&rounds);
         self.ladders_fit(&challenge, &rounds);
@@ -157,6 +156,10 @@ impl Reader {
         self.retirements_fit(&rounds);
         self.programs_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
+        for idx in say_nothing {
+            let of_document = |hosted| challenge.ladder_unless_said(&challenge.rounds[idx], hosted);
+            challenge.rounds[idx].ladder = hosted.and_then(of_document);
+        }
         challenge
     }
 

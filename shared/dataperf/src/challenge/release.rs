@@ -33,13 +33,37 @@ fn another_feedback(by: &str) -> String {
 
 impl Challenge {
     /// How a round of this challenge releases scores whose document doesn't say it. They are rounded to what the eval set resolves until the
-    /// round closes, unless it never does, the round shows more than scores, a score is a place on a curve, or there are no hidden items.
-    /// Programs' scores are rounded already, and the report of a retirement has both scores of everything that stands.
+    /// round closes and everything is shown, unless the round shows more than scores, a score is a place on a curve, or there are no hidden
+    /// items. Programs' scores are rounded already, and the report of a retirement has both scores of everything that stands.
+    /// Where another round may be scored with the same data after that, or the round never closes, the digits would be shown much
+    /// later, and a final board would wait for them.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
         let is_of_items = hosted.has_hidden_data && !hosted.is_place_on_a_curve();
-        let is_left_out = round.programs.is_some() || round.retire.is_some() || round.closes.is_none();
-        (is_of_items && !is_left_out && self.shows_more_than_scores(round).is_none())
-            .then_some(Ladder::Rounded)
+        let is_left_out = round.programs.is_some() || round.retire.is_some();
+        let rounds = is_of_items
+            && !is_left_out
+            && self.shows_more_than_scores(round).is_none()
+            && self.shows_everything_at_the_close_of(round);
+        rounds.then_some(Ladder::Rounded)
+    }
+
+    /// Whether a round closes, and no other one that may be scored with the same data does so later.
+    fn shows_everything_at_the_close_of(&self, round: &Round) -> bool {
+        let Some(closes) = round.closes else {
+            return false;
+        };
+        let on_same_boards = |other: &Round| {
+            other.leaderboards.is_empty() || other.leaderboards.iter().any(|board| round.has(board))
+        };
+        let may_share = |other: &&Round| {
+            other.id != round.id
+                && match (round.dataset, other.dataset) {
+                    (Some(own), Some(theirs)) => own == theirs,
+                    (None, _) | (_, None) => on_same_boards(other),
+                }
+        };
+        let mut others = self.rounds.iter().filter(may_share);
+        others.all(|other| other.closes.is_some_and(|other| other <= closes))
     }
 
     fn shows_more_than_scores<'a>(&'a self, round: &'a Round) -> Option<More<'a>> {

@@ -124,8 +124,7 @@ impl Terms {
             // What is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),
             together: together(round, leaderboard),
-            // what is only rounded is not after the close
-            ladder: round.ladder.filter(|ladder| !is_closed || ladder.holds_scores()),
+            ladder: round.ladder,
             closes: round.closes,
             is_before_retirement: round
                 .retire

@@ -309,7 +309,7 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
             (Some(Ladder::Rounded), false),
         ),
         (vision, json!({}), retire, (None, false)),
-        // nothing of which would ever be shown
+        // it never closes, so that the digits would never be shown
         (vision, json!({}), json!({ "closes": null }), (None, false)),
         // a place on a curve is not made of eval items
         (curves, json!({}), json!({}), (None, false)),
