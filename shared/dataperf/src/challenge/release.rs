@@ -52,15 +52,14 @@ impl Challenge {
         let Some(closes) = round.closes else {
             return false;
         };
-        let on_same_boards = |other: &Round| {
-            other.leaderboards.is_empty() || other.leaderboards.iter().any(|board| round.has(board))
-        };
+        // what is in force may be of all boards
         let may_share = |other: &&Round| {
-            other.id != round.id
-                && match (round.dataset, other.dataset) {
-                    (Some(own), Some(theirs)) => own == theirs,
-                    (None, _) | (_, None) => on_same_boards(other),
-                }
+            let retires_to = other.retire.map(|retire| retire.dataset);
+            let is_apart = round.dataset.is_some()
+                && other.dataset.is_some()
+                && round.dataset != other.dataset
+                && round.dataset != retires_to;
+            other.id != round.id && !is_apart
         };
         let mut others = self.rounds.iter().filter(may_share);
         others.all(|other| other.closes.is_some_and(|other| other <= closes))
