@@ -342,7 +342,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
 
 /// A warning for each open round that releases scores in another way from now on, or no longer on all its boards: what was held back can
 /// be asked for, or what was shown already has digits that are rounded from now on.
-pub(super) async fn ladders_changed(
+async fn ladders_changed(
     cloud: &Cloud,
     benchmark: &str,
     replaced_by: Option<&Challenge>,
@@ -365,8 +365,8 @@ pub(super) async fn ladders_changed(
                  after the close, and whoever uploads a file again learns what was held back of it"
             }
             (None, Some(then)) if then.ladder.is_some() => {
-                "from now on its scores are released, rounded: what is on its boards keeps the digits that everybody has seen. `ladder: none` in the \
-                 round leaves scores as they are"
+                "it had no Ladder: scores on its boards keep the digits that everybody has seen, and those of later uploads are released by `ladder`, \
+                 rounded where the document doesn't say it. `ladder: none` in the round leaves scores as they are"
             }
             _ => return None,
         };

@@ -28,7 +28,7 @@ pub trait FrozenPart: Sized + Send + Sync + 'static {
         path.starts_with(PUBLIC)
     }
 
-    /// Reads it for a leaderboard: everything that every evaluation needs and that fits in memory. Of a participants' kit it
+    /// Reads the frozen part of a leaderboard: everything that every evaluation needs and that fits in memory. Of a participants' kit it
     /// is what the rules need, and nothing hidden.
     ///
     /// # Errors

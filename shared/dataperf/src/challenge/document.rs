@@ -140,12 +140,12 @@ impl Reader {
             }
         }
         let at = pointer(at, "rounds");
-        let (mut rounds, mut say_nothing) = (Vec::new(), Vec::new());
+        let (mut rounds, mut without_ladder) = (Vec::new(), Vec::new());
         for (idx, value) in self.list(object.get("rounds"), &at).iter().enumerate() {
             let at = format!("{at}/{idx}");
             if let Some(round) = self.round(value, &at) {
                 if value.get("ladder").is_none() {
-                    say_nothing.push(rounds.len());
+                    without_ladder.push(rounds.len());
                 }
                 rounds.push((at, round));
             }
@@ -156,7 +156,7 @@ impl Reader {
         self.retirements_fit(&rounds);
         self.programs_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
-        for idx in say_nothing {
+        for idx in without_ladder {
             let of_document = |hosted| challenge.ladder_unless_said(&challenge.rounds[idx], hosted);
             challenge.rounds[idx].ladder = hosted.and_then(of_document);
         }

@@ -40,11 +40,11 @@ impl Challenge {
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
         let is_of_items = hosted.has_hidden_data && !hosted.is_place_on_a_curve();
         let is_left_out = round.programs.is_some() || round.retire.is_some();
-        let rounds = is_of_items
+        let is_rounded = is_of_items
             && !is_left_out
             && self.shows_more_than_scores(round).is_none()
             && self.shows_everything_at_the_close_of(round);
-        rounds.then_some(Ladder::Rounded)
+        is_rounded.then_some(Ladder::Rounded)
     }
 
     /// Whether a round closes, and no other one that may be scored with the same data does so later.
@@ -52,7 +52,7 @@ impl Challenge {
         let Some(closes) = round.closes else {
             return false;
         };
-        // what is in force may be of all boards
+        // a round that pins no data set may use any: one data set may be in force for all boards
         let may_share = |other: &&Round| {
             let retires_to = other.retire.map(|retire| retire.dataset);
             let is_apart = round.dataset.is_some()
