@@ -199,3 +199,32 @@ fn programs_compete_on_data_that_nobody_has_seen() {
         );
     }
 }
+
+/// As of every demo that has boards, one table.
+#[test]
+fn boards_of_a_demo_are_csv() {
+    let rows = crate::tables::offline(
+        &["demo", "closed", "--data", root().join("demo").to_str().unwrap()],
+        0,
+    );
+    let places = rows
+        .column("benchmark")
+        .into_iter()
+        .zip(rows.column("leaderboard"));
+    let boards: std::collections::BTreeSet<(&str, &str)> = places.collect();
+    assert_eq!(
+        boards.into_iter().collect::<Vec<_>>(),
+        [
+            ("acquisition", "clinics"),
+            ("debugging", "tissue"),
+            ("selection", "digits-20")
+        ]
+    );
+    // programs in two languages that do the same share it
+    let ranks = rows.column("benchmark").into_iter().zip(rows.column("rank"));
+    let first: std::collections::BTreeSet<&str> = ranks
+        .filter(|(_, rank)| *rank == "1")
+        .map(|(board, _)| board)
+        .collect();
+    assert_eq!(first.len(), 3, "{first:?}");
+}

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::project::{binary, root};
-use crate::tables::offline;
 
 /// What a shell makes of a command, in a folder of its own.
 fn typed(command: &str, folder: &Path) -> (i32, String) {
@@ -133,22 +132,6 @@ fn the_story_is_true() {
             .iter()
             .all(|receipt| receipt["status"] == "scored" || receipt == hastys[0])
     );
-}
-
-#[test]
-fn the_boards_are_csv() {
-    let rows = offline(&["demo", "--data", root().join("demo").to_str().unwrap()], 0);
-    let boards: std::collections::BTreeSet<&str> = rows.column("leaderboard").into_iter().collect();
-    assert_eq!(
-        boards.into_iter().collect::<Vec<_>>(),
-        ["digits-20", "digits-50", "digits-set", "id-60", "open"]
-    );
-    let places = rows
-        .column("leaderboard")
-        .into_iter()
-        .zip(rows.column("submitter"));
-    let ranks: Vec<((&str, &str), &str)> = places.zip(rows.column("rank")).collect();
-    assert!(ranks.contains(&(("digits-20", "ada"), "1")), "{ranks:?}");
 }
 
 #[test]
