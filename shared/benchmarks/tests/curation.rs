@@ -5,10 +5,12 @@
 use std::fs;
 use std::path::Path;
 
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::evaluate;
 use dataperf::frozen::Manifest;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
 use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_images, read_rows};
-use dataperf_datasets::{Import, Silent, export_kit, import};
+use dataperf_datasets::{DirectoryBucket, Import, Silent, export_kit, import};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -157,6 +159,49 @@ fn refused(files: &[(&str, &[u8])]) -> String {
 const ROWS: &str = "schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{name: board}]\nclasses: [a, b]\nstart: start.csv\n\
     eval: {features: eval.csv, examples: eval.csv}\npublic_eval: {features: public.csv, examples: public.csv}\n\
     model: nearest_centroid\nmetric: accuracy\n";
+
+#[test]
+fn a_contest_on_tables_has_an_eval_set() {
+    let without = ROWS.replace("eval: {features: eval.csv, examples: eval.csv}\n", "");
+    let said = refused(&[
+        ("task.yaml", without.as_bytes()),
+        ("start.csv", b"label,x\na,1\nb,9\n"),
+        ("public.csv", b"label,x\na,2\nb,8\n"),
+    ]);
+    assert!(said.contains("`eval` is missing"), "{said}");
+}
+
+#[test]
+fn numbers_that_trees_can_not_tell_from_infinity_are_the_submitters_to_mend() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = ROWS
+        .replace("public_eval: {features: public.csv, examples: public.csv}\n", "")
+        .replace("nearest_centroid", "{kind: gradient_boosting}");
+    for (name, text) in [
+        ("task.yaml", document.as_str()),
+        ("start.csv", "label,x\na,1\nb,9\n"),
+        ("eval.csv", "label,x\na,2\nb,8\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let out = folder.path().join("frozen");
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let dataset = Dataset::<Curation>::open(
+        DirectoryBucket::new(&out),
+        String::new(),
+        None,
+        Integrity::Digests,
+    );
+    let dataset = pollster::block_on(dataset).unwrap();
+    let artifact = b"label,x\na,1e39\na,0\nb,1\nb,2\n";
+    let verdict = pollster::block_on(evaluate(&dataset, "board", artifact)).unwrap();
+    let codes: Vec<(&str, &str)> = verdict
+        .reasons
+        .iter()
+        .map(|reason| (reason.code.as_str(), reason.at.as_str()))
+        .collect();
+    assert_eq!(codes, [("number_too_large", "line 2")]);
+}
 
 #[test]
 fn hidden_rows_and_images_are_in_no_practice_set() {

@@ -131,6 +131,44 @@ fn every_broken_rule_of_a_selection_is_said() {
 }
 
 #[test]
+fn lines_are_counted_as_an_editor_counts_them() {
+    let folder = contest();
+    let of = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
+    for artifact in ["id\r\np1\r\nnobody\r\np3\r\n", "id\n\nnobody\np1\np3\n"] {
+        assert_eq!(codes(&of(artifact)), [("unknown_id", "line 3")], "{artifact:?}");
+    }
+    // also of an organizer's files, past a blank line and a field with an end of a line in it
+    write(
+        &folder,
+        "pool-labels.csv",
+        "id,notes,label\r\np1,\"two\r\nlines\",a\r\n\r\np2,,a\r\np3,,c\r\np4,,b\r\np5,,b\r\n",
+    );
+    write(
+        &folder,
+        "pool.csv",
+        "x,y\r\n0,0\r\n0.5,?\r\n5,5\r\n5.5,5\r\n6,5\r\n",
+    );
+    let said = refused::<Selection>(&folder);
+    for expected in [
+        "`pool-labels.csv` line 6, column `label`: `c`",
+        "`pool.csv` line 3, column 2: `?`",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn a_table_with_numbers_for_names_as_pandas_writes_it_has_a_header() {
+    let folder = contest();
+    write(&folder, "pool.csv", "0,1\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
+    write(&folder, "eval.csv", "0,1\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    frozen::<Selection>(folder.path());
+    write(&folder, "pool.csv", "0.1,0\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
+    let said = refused::<Selection>(&folder);
+    assert!(said.contains("its first line has numbers"), "{said}");
+}
+
+#[test]
 fn submitters_label_what_they_select_where_the_document_says_so() {
     let folder = contest();
     with(

@@ -3,7 +3,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack, without_mark};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_every, pointer, quote};
+use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -176,7 +176,7 @@ pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Ve
 
 fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Example>> {
     let bytes = without_mark(bytes);
-    let mut lines = Lines::new(bytes);
+    let mut lines = LineNumbers::new(bytes);
     let mut line_at = |position: Option<&csv::Position>| {
         let begin = position.map_or(0, csv::Position::byte) as usize;
         u32::try_from(lines.of(begin)).unwrap_or(u32::MAX)
@@ -212,41 +212,6 @@ fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Examp
         }
     }
     Some(examples)
-}
-
-/// Tells the lines of a text by places that ascend. The reader's own numbers are those of where the record before ended,
-/// which is a line early after `\r\n` and after blank lines.
-struct Lines<'a> {
-    text: &'a [u8],
-    seen: usize,
-    line: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn new(text: &'a [u8]) -> Self {
-        Self {
-            text,
-            seen: 0,
-            line: 1,
-        }
-    }
-
-    /// The line of the first text from `place` on, from 1.
-    fn of(&mut self, place: usize) -> usize {
-        let rest = self.text.get(place..).unwrap_or_default();
-        let n_ends = rest.iter().take_while(|byte| b"\r\n".contains(byte)).count();
-        let begin = place.min(self.text.len()) + n_ends;
-        for at in self.seen..begin {
-            let is_end = match self.text[at] {
-                b'\n' => true,
-                b'\r' => self.text.get(at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            self.line += usize::from(is_end);
-        }
-        self.seen = begin.max(self.seen);
-        self.line
-    }
 }
 
 /// Where the two columns stand, if they are the only ones.

@@ -1,6 +1,7 @@
 //! The frozen part of a board, the rules, the model's answers and the score.
 
 use bytes::Bytes;
+use dataperf_numerics::learner::Learner;
 use dataperf_numerics::network::{Network, train};
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -131,6 +132,11 @@ impl Checked {
                 classes(rows.iter().map(|row| (&row.class, &row.at)), frozen, &mut reasons)
             }
         };
+        if let (Content::Rows(rows), Model::Learner(Learner::GradientBoosting {})) =
+            (&content, &frozen.scoring.model)
+        {
+            reasons_of_narrow(rows, &mut reasons);
+        }
         let training = match (content, frozen.examples) {
             (Content::Images(images), ExampleKind::Images { height, width }) => {
                 // What is too much is not unpacked.
@@ -183,6 +189,22 @@ fn classes<'a>(
         format!("none of the {n} labels is a class: write them as the classes are written, {known}")
     }));
     numbers
+}
+
+/// Numbers that trees, which compare in 32 bits, can't tell from infinity.
+fn reasons_of_narrow(rows: &[Row], reasons: &mut Reasons) {
+    for row in rows {
+        let is_infinite = |number: &f64| !(*number as f32).is_finite();
+        if let Some(column) = row.numbers.iter().position(is_infinite) {
+            let message = format!(
+                "column {}: {} is too large for this contest's model, which computes with 32 bits: at most {:e}",
+                column + 2,
+                row.numbers[column],
+                f32::MAX
+            );
+            reasons.add(Reason::new("number_too_large", &row.at, message));
+        }
+    }
 }
 
 /// The pixels and classes of a zip of images, and where each image is.

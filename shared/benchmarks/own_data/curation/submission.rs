@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::MAX_EXAMPLES;
 use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
-use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
+use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, quote};
 
 /// What an archive of images may be: the artifact's limit again, since PNG is compressed already.
 const BOUNDS: Bounds = Bounds {
@@ -113,6 +113,7 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
     }
     let (mut reasons, mut rows) = (Reasons::default(), Vec::new());
     let (mut n_lines, mut lengths, mut not_numbers) = (0, BTreeMap::new(), BTreeMap::new());
+    let mut lines = LineNumbers::new(artifact);
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
@@ -122,7 +123,10 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
             }
         };
         n_lines += 1;
-        let at = format!("line {}", record.position().map_or(0, csv::Position::line));
+        let at = format!(
+            "line {}",
+            lines.of(record.position().map_or(0, csv::Position::byte) as usize)
+        );
         if record.len() != n_columns {
             *lengths.entry(record.len()).or_insert(0) += 1;
             let (limit, actual) = (n_columns as u64, record.len() as u64);

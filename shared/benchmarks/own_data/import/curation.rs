@@ -1,6 +1,6 @@
 //! Imports `curation`: an eval set of images or rows, and the set that participants begin with.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -257,10 +257,30 @@ fn largest_zip(
     }
 }
 
+/// Lines of a CSV, one of each label after another, so that a part of them has all labels too.
+fn in_turn(lines: Vec<&[u8]>) -> Vec<Vec<u8>> {
+    let mut by_label: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
+    for line in lines {
+        let label = line
+            .split(|&byte| byte == b',')
+            .next()
+            .unwrap_or_default()
+            .to_vec();
+        let mut line = line.to_vec();
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
+        }
+        by_label.entry(label).or_default().push(line);
+    }
+    let longest = by_label.values().map(Vec::len).max().unwrap_or(0);
+    let nth = |n: usize| by_label.values().filter_map(move |lines| lines.get(n).cloned());
+    (0..longest).flat_map(nth).collect()
+}
+
 fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
     let mut lines = start.split_inclusive(|&byte| byte == b'\n');
     let mut artifact = lines.next().unwrap_or_default().to_vec();
-    let rows: Vec<&[u8]> = lines.filter(|line| line.ends_with(b"\n")).collect();
+    let rows = in_turn(lines.collect());
     let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
     for row in rows
         .iter()
@@ -508,7 +528,9 @@ fn freeze_rows(
     writer: &mut DatasetWriter,
     notes: &mut Vec<String>,
 ) -> Result<Option<ExampleKind>, ImportError> {
-    let eval = members.get("eval").and_then(|node| reader.source(node, "eval"));
+    let eval = reader
+        .required(members, "eval")
+        .and_then(|node| reader.source(node, "eval"));
     let public = members
         .get("public_eval")
         .and_then(|node| reader.source(node, "public_eval"));

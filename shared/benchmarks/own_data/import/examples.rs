@@ -1,12 +1,12 @@
 //! Examples: a line for each row of features, with its id, its label and perhaps its group and cluster.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dataperf::offer;
 
 use super::features::MAX_ROWS;
-use super::lines::csv_reader;
+use super::lines::{LineAt, begin, csv_reader};
 use super::problems::RowProblems;
 use dataperf_datasets::embeddings;
 
@@ -20,8 +20,8 @@ pub(super) struct Examples {
     pub(super) name: String,
     columns: BTreeMap<String, Vec<String>>,
     pub(super) n_rows: usize,
-    /// Whether rows are called lines, the first of which is 2.
-    is_csv: bool,
+    /// Of a CSV, the file and where each row begins in it, in bytes.
+    lines: Option<(PathBuf, Vec<u64>)>,
 }
 
 /// The columns that are read, and whether there have to be some of them.
@@ -89,6 +89,7 @@ impl Examples {
                 }
             }
         }
+        let mut begins = Vec::new();
         for (n_before, record) in reader.records().enumerate() {
             let record = record.map_err(|error| about(error.to_string()))?;
             if n_before == MAX_ROWS {
@@ -96,17 +97,21 @@ impl Examples {
                     "it has more than {MAX_ROWS} lines: take a part of them"
                 )));
             }
-            let line = record.position().map_or(0, csv::Position::line);
+            let line = LineAt {
+                path,
+                byte: begin(&record),
+            };
             if record.len() != names.len() {
                 problems.add(|| {
                     format!(
-                        "`{name}` line {line}: it has {} fields, and the first line {}",
+                        "`{name}` {line}: it has {} fields, and the first line {}",
                         record.len(),
                         names.len()
                     )
                 });
                 continue;
             }
+            begins.push(begin(&record));
             for (column, field) in names.iter().zip(&record) {
                 if let Some(column) = columns.get_mut(column) {
                     // longer ones are refused
@@ -121,7 +126,7 @@ impl Examples {
             name: name.to_owned(),
             columns,
             n_rows: 0,
-            is_csv: true,
+            lines: Some((path.to_owned(), begins)),
         })
     }
 
@@ -129,6 +134,8 @@ impl Examples {
         let mut columns = BTreeMap::new();
         for column in expected.required.iter().chain(expected.optional) {
             if let Some(texts) = embeddings::read_texts(path, column)? {
+                // as those of a CSV
+                let texts = texts.into_iter().map(|text| text.trim().to_owned()).collect();
                 columns.insert((*column).to_owned(), texts);
             }
         }
@@ -145,7 +152,7 @@ impl Examples {
             name: name.to_owned(),
             columns,
             n_rows,
-            is_csv: false,
+            lines: None,
         })
     }
 
@@ -153,11 +160,12 @@ impl Examples {
         let mut problems = RowProblems::default();
         for (column, fields) in &self.columns {
             for (row, field) in fields.iter().enumerate() {
-                let place = self.place(row);
+                let place = || self.place(row);
                 if field.is_empty() {
-                    problems.add(|| format!("{place}, column `{column}`: it is empty"));
+                    problems.add(|| format!("{}, column `{column}`: it is empty", place()));
                 } else if field.chars().count() > MAX_NAME_CHARS || field.chars().any(char::is_control) {
                     problems.add(|| {
+                        let place = place();
                         format!("{place}, column `{column}`: at most {MAX_NAME_CHARS} characters that can be printed are allowed")
                     });
                 }
@@ -172,11 +180,12 @@ impl Examples {
 
     /// Where a row is, for messages.
     pub(super) fn place(&self, row: usize) -> String {
-        if self.is_csv {
-            format!("`{}` line {}", self.name, row + 2)
-        } else {
-            format!("`{}` row {}", self.name, row + 1)
-        }
+        let line = self.lines.as_ref().and_then(|(path, begins)| {
+            let byte = *begins.get(row)?;
+            Some(LineAt { path, byte }.to_string())
+        });
+        let place = line.unwrap_or_else(|| format!("row {}", row + 1));
+        format!("`{}` {place}", self.name)
     }
 
     pub(super) fn column(&self, name: &str) -> Option<&[String]> {

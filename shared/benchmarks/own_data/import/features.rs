@@ -10,7 +10,7 @@ use dataperf::frozen::Dtype;
 use dataperf::quote;
 use dataperf_numerics::numbers::Encoding;
 
-use super::lines::csv_reader;
+use super::lines::{LineAt, begin, csv_reader};
 use super::problems::RowProblems;
 use dataperf_datasets::ImportError;
 use dataperf_datasets::embeddings;
@@ -223,7 +223,12 @@ impl FeatureFile {
             .iter()
             .map(|name| !NO_FEATURES.contains(&column_name(name)))
             .collect();
-        if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+        // a table of pandas without names of columns has their numbers
+        let is_counted = header
+            .iter()
+            .enumerate()
+            .all(|(idx, name)| column_name(name) == idx.to_string());
+        if !is_counted && header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
             return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
         }
         let n_columns = header.len();
@@ -246,12 +251,15 @@ impl FeatureFile {
             .read_record(&mut record)
             .map_err(|error| about(error.to_string()))?
         {
-            let line = record.position().map_or(0, csv::Position::line);
+            let line = LineAt {
+                path: &self.path,
+                byte: begin(&record),
+            };
             let n_before = problems.len();
             if record.len() != n_columns {
                 let n_fields = record.len();
                 problems.add(|| {
-                    format!("`{name}` line {line}: it has {n_fields} fields, and the first line {n_columns}")
+                    format!("`{name}` {line}: it has {n_fields} fields, and the first line {n_columns}")
                 });
             }
             row.clear();
@@ -263,18 +271,20 @@ impl FeatureFile {
                 match field.trim().parse::<f64>() {
                     Ok(number) if number.is_finite() => row.push(number),
                     Ok(number) => problems.add(|| {
-                        format!("`{name}` line {line}, column {column}: it is {number}, and a finite number is needed")
+                        format!(
+                            "`{name}` {line}, column {column}: it is {number}, and a finite number is needed"
+                        )
                     }),
                     Err(_) => problems.add(|| {
                         let field: String = field.chars().take(40).collect();
-                        format!("`{name}` line {line}, column {column}: `{field}` is no number")
+                        format!("`{name}` {line}, column {column}: `{field}` is no number")
                     }),
                 }
             }
             n_rows += 1;
             check_shape(n_rows, row.len()).map_err(about)?;
             if problems.len() == n_before {
-                each(&row, &format_args!("line {line}"));
+                each(&row, &line);
             }
         }
         if problems.is_empty() {

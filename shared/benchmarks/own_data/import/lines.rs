@@ -1,8 +1,11 @@
 //! CSV files whose lines have a limit, so that a file without an end of a line is not read into memory whole.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Error, Read, Result};
 use std::path::Path;
+
+use dataperf::line_number;
 
 /// Bytes of a line: 4,096 numbers with all their digits are a fortieth.
 const MAX_LINE_BYTES: usize = 4 << 20;
@@ -16,6 +19,28 @@ pub(super) fn csv_reader(path: &Path) -> Result<csv::Reader<Lines<BufReader<File
         begins_field: true,
     };
     Ok(csv::ReaderBuilder::new().flexible(true).from_reader(file))
+}
+
+/// The line where a record of a file begins, worked out when it is shown.
+pub(super) struct LineAt<'a> {
+    pub(super) path: &'a Path,
+    /// Where the record begins.
+    pub(super) byte: u64,
+}
+
+impl fmt::Display for LineAt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = File::open(self.path).and_then(|file| line_number(BufReader::new(file), self.byte));
+        match line {
+            Ok(line) => write!(f, "line {line}"),
+            Err(_) => write!(f, "byte {}", self.byte),
+        }
+    }
+}
+
+/// Where a record begins, in bytes.
+pub(super) fn begin(record: &csv::StringRecord) -> u64 {
+    record.position().map_or(0, csv::Position::byte)
 }
 
 /// Fails in a line that goes on for too long. A quoted field may have ends of lines in it, and is a part of its line.

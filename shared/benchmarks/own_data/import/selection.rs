@@ -169,13 +169,15 @@ impl Import for Selection {
             return Ok(Some(json!({ "labels": labels }).to_string().into_bytes()));
         }
         let labels = pool.examples.required(LABEL)?;
-        let mut rows: Vec<usize> = classes
-            .iter()
-            .filter_map(|class| labels.iter().position(|label| label == class))
-            .collect();
-        let others: Vec<usize> = (0..ids.len()).filter(|row| !rows.contains(row)).collect();
-        rows.extend(others.into_iter().take(n.saturating_sub(rows.len())));
-        let chosen: Vec<&str> = rows.iter().map(|&row| ids[row].as_str()).collect();
+        // one of each class after another: few of a class would be less work for most models
+        let of_class = |class: &String| -> Vec<usize> {
+            let rows = labels.iter().enumerate().filter(|(_, label)| *label == class);
+            rows.map(|(row, _)| row).collect()
+        };
+        let by_class: Vec<Vec<usize>> = classes.iter().map(of_class).collect();
+        let longest = by_class.iter().map(Vec::len).max().unwrap_or(0);
+        let in_turn = (0..longest).flat_map(|nth| by_class.iter().filter_map(move |rows| rows.get(nth)));
+        let chosen: Vec<&str> = in_turn.take(n).map(|&row| ids[row].as_str()).collect();
         Ok(Some(json!({ "ids": chosen }).to_string().into_bytes()))
     }
 }

@@ -2,7 +2,7 @@
 
 use dataperf::archive::without_mark;
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{LineNumbers, Reason, Reasons, Rejection, pointer, quote};
 
 const IDS: &str = "ids";
 const LABELS: &str = "labels";
@@ -108,6 +108,7 @@ impl Submission {
             }
         };
         let (mut reasons, mut selected) = (Reasons::default(), Vec::new());
+        let mut lines = LineNumbers::new(bytes);
         for record in reader.records() {
             let record = match record {
                 Ok(record) => record,
@@ -116,7 +117,10 @@ impl Submission {
                     break;
                 }
             };
-            let at = format!("line {}", record.position().map_or(0, csv::Position::line));
+            let at = format!(
+                "line {}",
+                lines.of(record.position().map_or(0, csv::Position::byte) as usize)
+            );
             if record.len() != columns.len() {
                 let (limit, actual) = (columns.len() as u64, record.len() as u64);
                 let message =
