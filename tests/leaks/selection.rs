@@ -6,7 +6,7 @@ use std::fs;
 
 use dataperf::Feedback;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
-use dataperf_benchmarks::vision_selection::{LABELS, VisionSelection, test_file};
+use dataperf_benchmarks::vision_selection::{LABELS, VisionSelection, eval_file};
 use serde_json::{Map, Value, json};
 
 use super::{LEVELS, Target, best, of_each, seen};
@@ -74,7 +74,7 @@ async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
         }
         let counts = counts.unwrap();
         for (concept, n_positive) in &counts {
-            let labels = target.bytes(&test_file(concept), LABELS);
+            let labels = target.bytes(&eval_file(concept), LABELS);
             let truly = labels.iter().map(|&label| u64::from(label)).sum::<u64>();
             assert_eq!(*n_positive, truly, "{concept}");
         }

@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use super::buyer_model::BuyerModel;
 use super::market::sample;
-use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
+use super::{FEATURES, LABELS, Market, Parameters, eval_file, features_file, labels_file};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{FrozenError, TensorEntry};
 use dataperf_numerics::numbers::{Encoding, Stored};
@@ -36,7 +36,7 @@ pub(super) struct MarketData {
 impl Frozen {
     pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
-        let hidden = |&number: &u32| [features_file(number), labels_file(number), buyer_file(number)];
+        let hidden = |&number: &u32| [features_file(number), labels_file(number), eval_file(number)];
         let mut data = None;
         if parameters
             .markets
@@ -93,7 +93,7 @@ impl MarketData {
     async fn open(files: &Files<'_>, number: u32, market: &Market) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let (features_path, labels_path, buyer_path) =
-            (features_file(number), labels_file(number), buyer_file(number));
+            (features_file(number), labels_file(number), eval_file(number));
         let features = manifest.any_tensor(&features_path, FEATURES)?;
         let labels = files.classes(&labels_path, LABELS).await?;
         let n_rows: usize = market.sellers.iter().map(|seller| seller.n_rows).sum();

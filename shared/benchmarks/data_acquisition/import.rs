@@ -6,7 +6,7 @@ use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::data_acquisition::{
-    BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, buyer_file,
+    BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, eval_file,
     features_file, labels_file, seller_file,
 };
 use dataperf::encoding::{Exact, encoding};
@@ -75,9 +75,9 @@ impl Import for DataAcquisition {
             LabelledAt {
                 name: number.to_string(),
                 classes: vec!["0".to_owned(), "1".to_owned()],
-                rows: rows(buyer_file(number)),
+                rows: rows(eval_file(number)),
                 labels: LabelsAt::Bytes {
-                    file: buyer_file(number),
+                    file: eval_file(number),
                     tensor: LABELS,
                 },
                 training: vec![rows(features_file(number))],
@@ -339,7 +339,7 @@ impl Source {
             file.write(labels)
         })?;
         writer.tensors(
-            &buyer_file(number),
+            &eval_file(number),
             &[matrix(buyer.labels.len()), vector(buyer.labels.len())],
             |file| {
                 write_as(file, encoding, &buyer.features)?;

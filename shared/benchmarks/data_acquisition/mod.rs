@@ -67,7 +67,7 @@ pub fn labels_file(market: u32) -> String {
 }
 
 /// The frozen file of the buyer's evaluation set.
-pub fn buyer_file(market: u32) -> String {
+pub fn eval_file(market: u32) -> String {
     format!("{market}/buyer.safetensors")
 }
 

@@ -198,7 +198,7 @@ fn curves_of_debugging_for_vision_are_those_of_own_data() {
         let class = |label: &u8| ["no", "yes"][usize::from(*label)];
         let (train, test) = (
             vision_debugging::train_file(task),
-            vision_debugging::test_file(task),
+            vision_debugging::eval_file(task),
         );
         folder.write(
             "train.npy",

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use super::{EMBEDDINGS, Extent, LABELS, Parameters, test_file, train_file, truth_file};
+use super::{EMBEDDINGS, Extent, LABELS, Parameters, eval_file, train_file, truth_file};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{FrozenError, Matrix};
 use dataperf_numerics::models::FitError;
@@ -113,7 +113,7 @@ struct HiddenSource {
 
 impl Source {
     async fn read(files: &Files<'_>, name: &str) -> Result<Self, DatasetError> {
-        let (train, truth, test) = (train_file(name), truth_file(name), test_file(name));
+        let (train, truth, test) = (train_file(name), truth_file(name), eval_file(name));
         let hidden = if files.has(&truth) || files.has(&test) {
             Some(HiddenSource {
                 truth: files.classes(&truth, LABELS).await?,
@@ -154,7 +154,7 @@ fn labels(path: &str, labels: &[u8], n_rows: usize) -> Result<Vec<bool>, FrozenE
 impl Task {
     fn decode(source: Source, n_features: usize) -> Result<Self, FrozenError> {
         let name = source.name;
-        let (train, truth, test) = (train_file(&name), truth_file(&name), test_file(&name));
+        let (train, truth, test) = (train_file(&name), truth_file(&name), eval_file(&name));
         let images = columns(&train, &source.train, n_features)?;
         let n_rows = images.n_rows();
         let hidden = |source: HiddenSource| {

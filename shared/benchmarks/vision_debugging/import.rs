@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::vision_debugging::{
-    EMBEDDINGS, Extent, LABELS, Parameters, TARGET_SHARE, VisionDebugging, test_file, train_file,
+    EMBEDDINGS, Extent, LABELS, Parameters, TARGET_SHARE, VisionDebugging, eval_file, train_file,
     train_images_file, truth_file, validation_file,
 };
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
@@ -78,9 +78,9 @@ impl Import for VisionDebugging {
         let parameters: Parameters = manifest.parameters()?;
         let of_task = |task: String| LabelledAt {
             classes: vec!["0".to_owned(), "1".to_owned()],
-            rows: RowsAt::of(test_file(&task), EMBEDDINGS),
+            rows: RowsAt::of(eval_file(&task), EMBEDDINGS),
             labels: LabelsAt::Bytes {
-                file: test_file(&task),
+                file: eval_file(&task),
                 tensor: LABELS,
             },
             training: [
@@ -334,7 +334,7 @@ impl Task {
     fn freeze(&self, writer: &mut DatasetWriter) -> Result<(), ImportError> {
         self.train.freeze(&train_file(&self.name), writer)?;
         writer.lines(&train_images_file(&self.name), &self.train.names)?;
-        self.test.freeze(&test_file(&self.name), writer)?;
+        self.test.freeze(&eval_file(&self.name), writer)?;
         if let Some(validation) = &self.validation {
             validation.freeze(&validation_file(&self.name), writer)?;
         }

@@ -65,7 +65,7 @@ pub fn truth_file(task: &str) -> String {
 }
 
 /// The frozen file of a task's test images.
-pub fn test_file(task: &str) -> String {
+pub fn eval_file(task: &str) -> String {
     format!("{task}/test.safetensors")
 }
 
@@ -127,7 +127,7 @@ impl Benchmark for VisionDebugging {
         Metric::value(
             "percent_of_fixes",
             "percent of the images inspected",
-            Feedback::Score,
+            Feedback::Metrics,
         ),
         Metric::value("target_share", "share to be reached", Feedback::Score),
         Metric::value(

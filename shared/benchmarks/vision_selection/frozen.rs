@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndarray::Array2;
 
-use super::{EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
+use super::{EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, eval_file};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::FrozenError;
 use dataperf::pool::PoolIndex;
@@ -41,10 +41,10 @@ impl Frozen {
             return Err(FrozenError::Manifest { why }.into());
         }
         let mut tests = None;
-        if concepts.iter().any(|concept| files.has(&test_file(concept))) {
+        if concepts.iter().any(|concept| files.has(&eval_file(concept))) {
             let of_concepts = tests.insert(Vec::with_capacity(concepts.len()));
             for concept in concepts {
-                of_concepts.push(TestSet::open(files, &test_file(concept), n_features).await?);
+                of_concepts.push(TestSet::open(files, &eval_file(concept), n_features).await?);
             }
         }
         let index = files.whole(POOL_INDEX_FILE).await?;

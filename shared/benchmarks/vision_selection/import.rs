@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::vision_selection::{
-    EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, examples_file,
-    test_file,
+    EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, eval_file,
+    examples_file,
 };
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
@@ -58,9 +58,9 @@ impl Import for VisionSelection {
         let pool = pool_rows(&parameters);
         let of_concept = |concept: String| LabelledAt {
             classes: vec![format!("not {concept}"), concept.clone()],
-            rows: RowsAt::of(test_file(&concept), EMBEDDINGS),
+            rows: RowsAt::of(eval_file(&concept), EMBEDDINGS),
             labels: LabelsAt::Bytes {
-                file: test_file(&concept),
+                file: eval_file(&concept),
                 tensor: LABELS,
             },
             training: vec![pool.clone()],
@@ -217,7 +217,7 @@ impl TestSet {
                 shape: vec![n_rows],
             },
         ];
-        writer.tensors(&test_file(concept), &planned, |file| {
+        writer.tensors(&eval_file(concept), &planned, |file| {
             file.write_f32(&self.numbers)?;
             file.write(&self.labels)
         })

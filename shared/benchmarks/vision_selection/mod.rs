@@ -51,7 +51,7 @@ const MAX_LOOKUP_BYTES: u64 = 64 << 20;
 const LEADERBOARD: &str = "open";
 
 /// The frozen file of a concept's test set.
-pub fn test_file(concept: &str) -> String {
+pub fn eval_file(concept: &str) -> String {
     format!("tests/{concept}.safetensors")
 }
 

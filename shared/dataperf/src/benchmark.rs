@@ -16,7 +16,7 @@ pub use crate::leaderboard::{Leaderboard, PUBLIC, PictureForm};
 
 /// The frozen part of a data set: what scoring keeps in memory of it between submissions to one leaderboard.
 pub trait FrozenPart: Sized + Send + Sync + 'static {
-    /// The boards of a data set.
+    /// The leaderboards of a data set.
     ///
     /// # Errors
     /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
@@ -35,7 +35,7 @@ pub trait FrozenPart: Sized + Send + Sync + 'static {
     /// [`DatasetError`] when a file can't be read or is not what the manifest says, or there is no such leaderboard.
     fn open(files: &Files<'_>, leaderboard: &str) -> impl Future<Output = Result<Self, DatasetError>> + Send;
 
-    /// The hidden items that a board is scored with and the metric of a model's answers to them, by the names of the units of its
+    /// The hidden items that a leaderboard is scored with and the metric of a model's answers to them, by the names of the units of its
     /// evidence.
     ///
     /// # Errors

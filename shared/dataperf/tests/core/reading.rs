@@ -17,7 +17,7 @@ use dataperf::ports::memory::MemoryBucket;
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Digest, Ending, Verdict};
 use dataperf_benchmarks::vision_selection::{
-    EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, VisionSelection, test_file,
+    EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, VisionSelection, eval_file,
 };
 use serde_json::json;
 use zip::ZipWriter;
@@ -132,7 +132,7 @@ fn dataset(max_examples: usize) -> Counted {
             POOL_INDEX_FILE.to_owned(),
             entry(&index, &[(FINGERPRINTS, Dtype::U32, vec![N_ROWS], 0)]),
         ),
-        (test_file("Hawk"), entry(&test, &tensors)),
+        (eval_file("Hawk"), entry(&test, &tensors)),
     ];
     let manifest = Manifest {
         format: FORMAT.into(),
@@ -152,7 +152,7 @@ fn dataset(max_examples: usize) -> Counted {
     let dataset = pollster::block_on(async {
         bucket.put(MANIFEST, manifest.into()).await.expect("stored");
         bucket.put(POOL_INDEX_FILE, index.into()).await.expect("stored");
-        bucket.put(&test_file("Hawk"), test.into()).await.expect("stored");
+        bucket.put(&eval_file("Hawk"), test.into()).await.expect("stored");
         Dataset::open(bucket, String::new(), None, Integrity::Digests)
             .await
             .expect("a data set")
