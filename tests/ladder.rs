@@ -324,6 +324,13 @@ fn without_the_round(reading: &Reading, receipts: &[Receipt]) {
             assert!(!text.contains("\"full\""), "{text}");
         }
     }
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25?round=spring&include=spread");
+    let page = reading.ask(ANONYMOUS, &path).json();
+    let rows = page["rows"].as_array().unwrap();
+    assert!(!rows.is_empty(), "{page}");
+    // the mean over the seeds is the score
+    assert!(rows.iter().all(|row| row["spread"].is_null()), "{page}");
+    assert!(page["comparison"]["resolution"].is_null(), "{page}");
 }
 
 /// After the close whole receipts are shown by the clock, and boards once they are released.

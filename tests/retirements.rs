@@ -199,6 +199,12 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
         "{answered}"
     );
     assert_eq!(answered["lines"].as_array().unwrap().len(), 8);
+    // the round is open: of intervals two would give the standard error of a pair
+    assert!(answered["gap"]["interval"].is_null(), "{answered}");
+    assert!(
+        answered["why_none"].as_str().unwrap().contains("withheld"),
+        "{answered}"
+    );
     let ran = world.command(&[
         "leaderboard",
         "retirement",

@@ -15,7 +15,7 @@ use crate::caller::Caller;
 use crate::query::Format;
 
 /// Browsers ask each time, by entity tag; a distribution in between may answer for some seconds.
-const PUBLIC: &str = "public, max-age=0, s-maxage=10, must-revalidate";
+const PUBLIC: &str = "public, max-age=0, s-maxage=10, must-revalidate, stale-if-error=0";
 const PRIVATE: &str = "private, no-store";
 
 /// What the request says of how it wants to be answered.

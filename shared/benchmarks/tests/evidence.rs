@@ -11,7 +11,7 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
-use dataperf::{Benchmark, Digest, Ending, Scorecard, Verdict};
+use dataperf::{Benchmark, Descriptor, Digest, Ending, Feedback, Scorecard, Verdict};
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_benchmarks::{
     adversarial_text_models, data_acquisition, own_data, speech_selection, vision_debugging, vision_selection,
@@ -70,9 +70,9 @@ fn assert_same(card: &Scorecard, verdict: &Verdict, about: &str) {
 fn eval_file<B: Benchmark>(unit: &str) -> String {
     match B::ID {
         "speech-selection" => speech_selection::eval_file(unit),
-        "vision-selection" => vision_selection::test_file(unit),
-        "vision-debugging" => vision_debugging::test_file(unit),
-        "data-acquisition" => data_acquisition::buyer_file(unit.parse().expect("a market's number")),
+        "vision-selection" => vision_selection::eval_file(unit),
+        "vision-debugging" => vision_debugging::eval_file(unit),
+        "data-acquisition" => data_acquisition::eval_file(unit.parse().expect("a market's number")),
         "adversarial-text-models" => adversarial_text_models::round_file(unit),
         "selection" | "debugging" | "acquisition" | "curation" => own_data::table::features_file(unit),
         other => panic!("where are the eval sets of {other}?"),
@@ -217,8 +217,11 @@ fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B>, directory: &Path)
         let verdict = judged(&open::<B>(&to), board, artifact);
         let card = B::score(&frozen, &evidence, &Weights::of_units(weights)).expect("a score");
         assert_same(&card, &verdict, &format!("{}, {board}, submission {idx}", B::ID));
-        let ones = B::score(&frozen, &evidence, &Weights::ones()).expect("a score");
-        assert_ne!(card.metrics, ones.metrics, "the weights changed nothing");
+        let of_ones = judged(dataset, board, artifact);
+        assert_ne!(card.metrics, of_ones.metrics, "the weights changed nothing");
+        // what is shown beside a score follows from the artifact and from public data: it is the same whatever the score is
+        let beside = |verdict: &Verdict| verdict.shown(Feedback::Score, &Descriptor::of::<B>()).metrics;
+        assert_eq!(beside(&verdict), beside(&of_ones), "{}, {board}", B::ID);
     }
 }
 

@@ -25,6 +25,7 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
 /// Why a board has no intervals whose scores the Ladder releases.
+const FEW_CLUSTERS: &str = "a class or a group of the eval set is in fewer than 20 clusters, from which on intervals hold what they promise";
 pub(crate) const RELEASED: &str =
     "the round's Ladder releases scores: they have intervals when it has closed";
 /// Why scores have no intervals where they are rounded until the close.
@@ -74,9 +75,29 @@ impl Summary {
     #[must_use]
     pub fn shown(self, level: Feedback) -> Self {
         Self {
+            why_none: self.why_none.map(without_numbers),
             resolution: self.resolution.filter(|_| level >= Feedback::Full),
             ..self
         }
+    }
+}
+
+impl Summary {
+    /// Whether it was made while scores were shown rounded.
+    pub fn is_rounded(&self) -> bool {
+        self.why_no_score_intervals.as_deref() == Some(ROUNDED)
+    }
+}
+
+/// A reason why there are no intervals, without what earlier versions told in it: at which fix a curve ends, and in how many clusters a class is, which
+/// both follow from hidden labels.
+pub fn without_numbers(why_none: String) -> String {
+    if why_none.contains("the curve of ") {
+        crate::replicates::PLACE_ON_A_CURVE.to_owned()
+    } else if why_none.contains(" clusters, and intervals hold") {
+        FEW_CLUSTERS.to_owned()
+    } else {
+        why_none
     }
 }
 
@@ -254,7 +275,7 @@ fn containing((first, last): (u32, u32), shown: Option<usize>) -> (u32, u32) {
 
 /// An interval with its ends moved outward to two digits of its width: the digits after them say nothing about the submission, and
 /// would be equations for hidden labels.
-pub(crate) fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
+pub fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
     let width = high - low;
     if width <= 0.0 {
         return (low, high);
@@ -338,9 +359,7 @@ pub(crate) fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Repl
     };
     let (n, is_clustered) = (first.header.smallest, first.header.is_clustered);
     if is_clustered && n < MIN_CLUSTERS {
-        return Some(format!(
-            "a class or a group of the eval set is in {n} clusters, and intervals hold what they promise from {MIN_CLUSTERS} on"
-        ));
+        return Some(FEW_CLUSTERS.to_owned());
     }
     (!is_clustered && n < MIN_ITEMS).then(|| {
         format!(

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::challenge::{Challenge, shown_of_released};
 use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::{Column, Descriptor, Direction, Feedback, Receipt, SubmissionId};
+use dataperf::{Column, Descriptor, Digest, Direction, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -193,12 +194,13 @@ pub(super) async fn board(
         .transpose()?;
     let (table, results) = (app.table().await, app.results().await);
     let challenge = catalogue::challenge(&app, facts.id).await?;
-    let boards = catalogue::boards(&app, facts, challenge.as_ref()).await?;
+    let challenge = challenge.as_ref();
+    let boards = catalogue::boards(&app, facts, challenge).await?;
     let is_first = place.is_none();
     let (from, mut standing) = if let Some(Place { at, so_far }) = place {
         (BoardPlace { at, ..so_far.place }, so_far.standing)
     } else {
-        let dataset = catalogue::scored_with(&table, facts, &boards, challenge.as_ref(), &board).await?;
+        let dataset = catalogue::scored_with(&table, facts, &boards, challenge, &board).await?;
         let from = BoardPlace {
             dataset,
             ..BoardPlace::default()
@@ -208,7 +210,7 @@ pub(super) async fn board(
     // what the pages before were ranked by
     let scored_with = from.dataset;
     let places = standing.n_rows..standing.n_rows + limit;
-    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    let hidden = catalogue::hidden_until(challenge, &caller, &board);
     let (lines, next, comparison) = if hidden.is_some() {
         (Vec::new(), None, None)
     } else {
@@ -253,12 +255,8 @@ pub(super) async fn board(
         let so_far = OnBoard { place, standing };
         app.seal().word(&Place { at, so_far })
     });
-    let kit = catalogue::kit(&app, facts, &boards, challenge.as_ref(), &board).await?;
-    let level = if caller.is_organizer() {
-        Feedback::Full
-    } else {
-        dataperf::challenge::shown(challenge.as_ref(), &board, scored_with, dataperf_aws::now()).level
-    };
+    let kit = catalogue::kit(&app, facts, &boards, challenge, &board).await?;
+    let comparison = comparison.map(|of| compared(of.summary, &caller, challenge, &board, scored_with));
     let said = boards.said_of(&board.leaderboard, scored_with);
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
@@ -268,7 +266,7 @@ pub(super) async fn board(
         presentation: said
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
-        comparison: comparison.map(|comparison| BoardComparison::shown(comparison.summary, level)),
+        comparison,
         finish: report.as_deref().filter(|_| hidden.is_none()).map(Finish::from),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
@@ -278,6 +276,28 @@ pub(super) async fn board(
         next,
     };
     Ok(wishes.list(&caller, query.format, &document, &header, &flat))
+}
+
+/// As much of a board's comparison as the caller sees. What was made while scores were shown rounded is shown so also where the round has no
+/// Ladder any more.
+fn compared(
+    summary: Summary,
+    caller: &Caller,
+    challenge: Option<&Challenge>,
+    board: &Board,
+    dataset: Option<Digest>,
+) -> BoardComparison {
+    let shown_of = if summary.is_rounded() {
+        shown_of_released
+    } else {
+        dataperf::challenge::shown
+    };
+    let level = if caller.is_organizer() {
+        Feedback::Full
+    } else {
+        shown_of(challenge, board, dataset, dataperf_aws::now()).level
+    };
+    BoardComparison::shown(summary, level)
 }
 
 /// So long a process does not read again how a finished board differs: what is withdrawn changes it.
@@ -384,8 +404,11 @@ async fn spreads(
         else {
             continue;
         };
-        let shown =
-            || dataperf::challenge::shown(challenge.as_ref(), &entry.board, *dataset, dataperf_aws::now());
+        let shown_of = match entry.climb {
+            Some(_) => shown_of_released,
+            None => dataperf::challenge::shown,
+        };
+        let shown = || shown_of(challenge.as_ref(), &entry.board, *dataset, dataperf_aws::now());
         if caller.is_organizer() || *level <= shown().level {
             spreads.insert(entry.id.to_string(), spread.clone().into());
         }

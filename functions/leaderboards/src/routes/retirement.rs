@@ -1,9 +1,15 @@
 //! What retiring a board's data set for a fresh one has shown.
 
+use std::collections::BTreeSet;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::comparison::{rounded_outward, without_numbers};
 use dataperf::ports::leaderboard::Board;
+use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
+use dataperf::{Feedback, SubmissionId};
+use dataperf_aws::now;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,7 +22,8 @@ use crate::catalogue;
 use crate::query::{RoundQuery, Strict};
 use dataperf_http::Problem;
 
-/// What the scores with a retired data set and with the one that followed say of each other. It stays as it was made.
+/// What the scores with a retired data set and with the one that followed say of each other. It stays as it was made, of all that stood; what
+/// was withdrawn since has no line for others.
 #[derive(Serialize, ToSchema)]
 struct Retirement {
     /// The benchmark's id.
@@ -87,29 +94,8 @@ struct LineOnBoth {
     gap: Option<FigureEstimate>,
 }
 
-impl From<Estimate> for FigureEstimate {
-    fn from(estimate: Estimate) -> Self {
-        Self {
-            value: estimate.value,
-            interval: estimate.interval.map(|(low, high)| [low, high]),
-        }
-    }
-}
-
-impl From<RetiredLine> for LineOnBoth {
-    fn from(line: RetiredLine) -> Self {
-        Self {
-            submission: line.submission.to_string(),
-            submitter: line.submitter,
-            is_baseline: line.is_baseline,
-            before: line.before,
-            after: line.after,
-            rank_before: line.rank_before,
-            rank_after: line.rank_after,
-            gap: line.gap.map(FigureEstimate::from),
-        }
-    }
-}
+/// Why there are no intervals while a round is open.
+const WITHHELD: &str = "intervals are withheld until everything is shown: from two of them follows on about how many hidden items two submissions differ";
 
 /// What retiring a board's data set has shown: the gap between old and new scores, their regression, and how far ranks agree.
 #[utoipa::path(
@@ -149,7 +135,38 @@ pub(super) async fn retirement(
         let detail = "the data set of this board has not been retired in this round, or not all is scored with the next one yet";
         return Err(Problem::not_found("not_retired", "round", detail));
     };
-    let estimate = |estimate: Option<Estimate>| estimate.map(FigureEstimate::from);
+    let shown = dataperf::challenge::shown(challenge.as_ref(), &board, Some(report.dataset_after), now());
+    let has_intervals = caller.is_organizer() || shown.level == Feedback::Full;
+    let estimate = |estimate: Option<Estimate>| {
+        let interval = |estimate: Estimate| estimate.interval.filter(|_| has_intervals);
+        estimate.map(|estimate| FigureEstimate {
+            value: estimate.value,
+            interval: interval(estimate).map(|interval| {
+                let (low, high) = rounded_outward(interval);
+                [low, high]
+            }),
+        })
+    };
+    let why_none = if has_intervals {
+        report.why_none.map(without_numbers)
+    } else {
+        Some(WITHHELD.to_owned())
+    };
+    // nobody but their submitters sees by now what was withdrawn
+    let withdrawn = app.table().await.withdrawn(&board).await?;
+    let withdrawn: BTreeSet<SubmissionId> = withdrawn.into_iter().map(|entry| entry.id).collect();
+    let is_shown =
+        |line: &RetiredLine| caller.acts_for(&line.submitter) || !withdrawn.contains(&line.submission);
+    let line = |line: RetiredLine| LineOnBoth {
+        submission: line.submission.to_string(),
+        submitter: line.submitter,
+        is_baseline: line.is_baseline,
+        before: line.before,
+        after: line.after,
+        rank_before: line.rank_before,
+        rank_after: line.rank_after,
+        gap: estimate(line.gap),
+    };
     let document = Retirement {
         retired_at: report.retired_at.map(|at| at.to_string()),
         finished_at: report.finished_at.to_string(),
@@ -162,8 +179,8 @@ pub(super) async fn retirement(
         slope: estimate(report.slope),
         intercept: estimate(report.intercept),
         tau_b: estimate(report.tau_b),
-        why_none: report.why_none,
-        lines: report.lines.into_iter().map(LineOnBoth::from).collect(),
+        why_none,
+        lines: report.lines.into_iter().filter(is_shown).map(line).collect(),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,

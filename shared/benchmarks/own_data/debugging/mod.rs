@@ -91,7 +91,7 @@ impl Benchmark for Debugging {
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
         Metric::value("target_share", "share to be reached", Feedback::Score),
-        Metric::value("n_fixes", "examples inspected", Feedback::Score),
+        Metric::value("n_fixes", "examples inspected", Feedback::Metrics),
         Metric::value("first_step", "first step at the target", Feedback::Metrics),
         Metric::value("before", "metric before", Feedback::Metrics),
         Metric::value("after", "metric with right labels", Feedback::Metrics),

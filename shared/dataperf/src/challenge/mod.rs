@@ -35,8 +35,9 @@ pub use announcements::Announcement;
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
+pub use release::not_rounded;
 pub use retire::Retire;
-pub use terms::{Limits, OverLimit, Terms, Together};
+pub use terms::{Limits, OverLimit, Reserved, Terms, Together};
 
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -308,6 +309,25 @@ impl Challenge {
                     message,
                 ));
             }
+            // the limit on the whole ends with the round
+            let is_bounded =
+                round.daily_limit.is_some() || round.total_limit.is_some() && round.closes.is_none();
+            if round.programs.is_some() && !is_bounded {
+                let since = if round.total_limit.is_some() {
+                    "after the close "
+                } else {
+                    ""
+                };
+                let message = format!(
+                    "{since}programs run on the hidden data as often as their submitters like: each run can carry something of them out, \
+                     and takes up to minutes of a processor. Say a `daily_limit`"
+                );
+                warnings.push(Reason::new(
+                    "unlimited_programs",
+                    format!("/rounds/{idx}/daily_limit"),
+                    message,
+                ));
+            }
             if let Some(retire) = round.retired(at) {
                 let message = format!(
                     "this time has come: uploads since then are scored with {}, and what stands on the boards is scored again with it within \
@@ -498,14 +518,28 @@ pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Diges
     challenge.map_or(unless_said, |challenge| challenge.shown(board, dataset, at))
 }
 
-/// What is shown of a receipt: as [`shown`], and where the round's Ladder released its score the score alone until the round closes, also
-/// when the round or its Ladder has been taken out of the challenge since. A closed round that says `feedback: full` shows everything.
+/// What is shown of a receipt: as [`shown`], or, where its score was released by a Ladder, as [`shown_of_released`].
 pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Shown {
-    let shown = shown(challenge, &receipt.board(), receipt.verdict.dataset, at);
+    let (board, dataset) = (receipt.board(), receipt.verdict.dataset);
+    match receipt.ladder {
+        Some(_) => shown_of_released(challenge, &board, dataset, at),
+        None => shown(challenge, &board, dataset, at),
+    }
+}
+
+/// What is shown of what a Ladder has released: the score alone until the round closes, also when the round or its Ladder has been taken out
+/// of the challenge since. A closed round that says `feedback: full` shows everything.
+pub fn shown_of_released(
+    challenge: Option<&Challenge>,
+    board: &Board,
+    dataset: Option<Digest>,
+    at: Timestamp,
+) -> Shown {
+    let shown = shown(challenge, board, dataset, at);
     let is_whole = shown.whole_at.is_some_and(|whole_at| whole_at <= at);
-    let round = challenge.and_then(|challenge| challenge.round(&receipt.round));
+    let round = challenge.and_then(|challenge| challenge.round(&board.round));
     let says_full = round.is_some_and(|round| round.is_closed(at) && round.feedback == Some(Feedback::Full));
-    if receipt.ladder.is_none() || is_whole || says_full {
+    if is_whole || says_full {
         return shown;
     }
     Shown {
