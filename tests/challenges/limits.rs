@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dataperf::challenge::{Challenge, Terms};
+use dataperf::challenge::{Challenge, Reserved, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
@@ -51,7 +51,7 @@ async fn boards_that_share_their_evaluation_data_share_the_limit() {
     let world = World::new().await;
     let ran = publish(
         &world,
-        &json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 2 }]),
+        &json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 2, "ladder": "none" }]),
     );
     assert_eq!((ran.code, &ran.json()["warnings"]), (0, &json!([])), "{ran:?}");
     let mut receipts = Vec::new();
@@ -85,7 +85,7 @@ async fn boards_that_share_their_evaluation_data_share_the_limit() {
 async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
     let world = World::new().await;
     let round = json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "leaderboards": ["en-25", "pt-25", "pt-60"],
-                        "daily_limit": 5 });
+                        "daily_limit": 5, "ladder": "none" });
     let published = publish(&world, &json!([round]));
     assert_eq!(published.code, 0, "it is a warning: {published:?}");
     let path = world.scratch().join("challenge.yaml");
@@ -263,7 +263,7 @@ async fn a_place_is_kept_while_its_upload_is_evaluated_and_given_back_when_that_
     let killed = Submission::new(round, "ada", false, upload);
     let submission = table.receive(&killed).await.unwrap();
     assert_eq!(submission, killed, "nobody has received it");
-    assert_eq!(table.reserve(&submission, &terms).await.unwrap(), None);
+    assert_eq!(table.reserve(&submission, &terms).await.unwrap(), Reserved::Now);
 
     let refused = world.put(&key("ada", 2), good(2)).await;
     world.settle().await;

@@ -69,7 +69,7 @@ impl Reader {
             self.wrong(
                 "bad_limit",
                 &pointer(at, key),
-                "a limit is a whole number from 1 on; leave it out for none",
+                "a limit is a whole number from 1 on; leave it out for the default",
             );
         }
         limit

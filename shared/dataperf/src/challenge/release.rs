@@ -1,13 +1,16 @@
 //! What a document says of how scores are released, and with what they are scored in the end.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::fields::{Object, Reader};
 use super::{Challenge, Round};
+use crate::Timestamp;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ladder::Ladder;
-use crate::rejection::{pointer, quote};
+use crate::rejection::{Reason, pointer, quote};
 
 const FORM: &str =
     "`ladder` is `auto`, `rounded`, `none`, or `step:` with a number from 0.000001, such as `{step: 0.01}`";
@@ -25,6 +28,53 @@ enum More<'a> {
     Benchmark,
 }
 
+/// Why a round that shows the score alone shows it with all its digits when its document says no `ladder`.
+enum AllDigits<'a> {
+    PlaceOnACurve,
+    /// The report of a retirement has both scores of everything that stands.
+    Retires,
+    /// The digits would never be shown.
+    NeverCloses,
+    /// This round closes later. The digits would be shown only then, and a final board would wait for them.
+    SharedData(&'a Round),
+}
+
+impl AllDigits<'_> {
+    /// Whether there is something to hide `at` a time after the round has closed.
+    fn outlasts(&self, at: Timestamp) -> bool {
+        matches!(self, Self::SharedData(later) if !later.is_closed(at))
+    }
+
+    fn warning(&self) -> String {
+        let (why, remedy) = match self {
+            Self::PlaceOnACurve => (
+                "fractions of fixes are no counts of eval items, to which they could be rounded".to_owned(),
+                "`ladder: {step: 0.01}` shows of each submitter only what is better by more than 0.01 until all rounds with the data have closed",
+            ),
+            Self::Retires => (
+                "a round with `retire` has no Ladder".to_owned(),
+                "Let a `total_limit` bound what they tell",
+            ),
+            Self::NeverCloses => (
+                "the round never closes".to_owned(),
+                "Say when it `closes`, or say `ladder: rounded`",
+            ),
+            Self::SharedData(later) => (
+                format!(
+                    "the round {} {} and may be scored with the same data",
+                    quote(&later.id),
+                    later.closes.map_or("never closes", |_| "closes later")
+                ),
+                "Pin another `dataset` in each of the two rounds, or say `ladder: rounded`",
+            ),
+        };
+        format!(
+            "scores are shown with all their digits, which tell more of hidden labels than rounded ones: {why}. {remedy}; `ladder: none` \
+             says that all digits are meant to be shown"
+        )
+    }
+}
+
 fn another_feedback(by: &str) -> String {
     format!(
         "a round with a `ladder` shows released scores and nothing else, and {by} has another `feedback`: say `feedback: score` in the round"
@@ -33,36 +83,36 @@ fn another_feedback(by: &str) -> String {
 
 impl Challenge {
     /// How a round of this challenge releases scores whose document doesn't say it. They are rounded to what the eval set resolves until the
-    /// round closes and everything is shown, unless the round shows more than scores, a score is a place on a curve, or there are no hidden
-    /// items. Programs' scores are rounded already, and the report of a retirement has both scores of everything that stands.
-    /// Where another round may be scored with the same data after that, or the round never closes, the digits would be shown much
-    /// later, and a final board would wait for them.
+    /// round closes and everything is shown, unless the round shows more than scores, there are no hidden items, scores are rounded
+    /// anyway, as programs' are, or one of [`AllDigits`] holds.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
-        let is_of_items = hosted.has_hidden_data && !hosted.is_place_on_a_curve();
-        let is_left_out = round.programs.is_some() || round.retire.is_some();
-        let is_rounded = is_of_items
-            && !is_left_out
-            && self.shows_more_than_scores(round).is_none()
-            && self.shows_everything_at_the_close_of(round);
+        let is_rounded = self.shows_scores_alone(round, hosted) && self.all_digits(round, hosted).is_none();
         is_rounded.then_some(Ladder::Rounded)
     }
 
-    /// Whether a round closes, and no other one that may be scored with the same data does so later.
-    fn shows_everything_at_the_close_of(&self, round: &Round) -> bool {
+    fn shows_scores_alone(&self, round: &Round, hosted: &Descriptor) -> bool {
+        hosted.has_hidden_data && round.programs.is_none() && self.shows_more_than_scores(round).is_none()
+    }
+
+    fn all_digits<'a>(&'a self, round: &Round, hosted: &Descriptor) -> Option<AllDigits<'a>> {
+        if round.retire.is_some() {
+            return Some(AllDigits::Retires);
+        }
+        if hosted.is_place_on_a_curve() {
+            return Some(AllDigits::PlaceOnACurve);
+        }
         let Some(closes) = round.closes else {
-            return false;
+            return Some(AllDigits::NeverCloses);
         };
-        // a round that pins no data set may use any: one data set may be in force for all boards
-        let may_share = |other: &&Round| {
-            let retires_to = other.retire.map(|retire| retire.dataset);
-            let is_apart = round.dataset.is_some()
-                && other.dataset.is_some()
-                && round.dataset != other.dataset
-                && round.dataset != retires_to;
-            other.id != round.id && !is_apart
-        };
-        let mut others = self.rounds.iter().filter(may_share);
-        others.all(|other| other.closes.is_some_and(|other| other <= closes))
+        // one that never closes is the last
+        let end = |round: &Round| round.closes.map_or((1, None), |closes| (0, Some(closes)));
+        let others = self
+            .rounds
+            .iter()
+            .filter(|other| other.may_share_data_with(round));
+        let last = others.max_by_key(|other| end(other));
+        last.filter(|last| end(last) > (0, Some(closes)))
+            .map(AllDigits::SharedData)
     }
 
     fn shows_more_than_scores<'a>(&'a self, round: &'a Round) -> Option<More<'a>> {
@@ -80,6 +130,56 @@ impl Challenge {
             round.leaderboards.is_empty() || round.leaderboards.iter().any(|board| own(board).is_none());
         (has_of_benchmark && self.feedback > Feedback::Score).then_some(More::Benchmark)
     }
+}
+
+impl Round {
+    /// Whether both rounds may be scored with one data set. A round that pins none may use any: one data set may be in force for all boards,
+    /// but none that programs meet unseen.
+    fn may_share_data_with(&self, round: &Self) -> bool {
+        if self.programs.is_some() && round.dataset.is_none() {
+            return false;
+        }
+        let retires_to = self.retire.map(|retire| retire.dataset);
+        let is_apart = self.dataset.is_some()
+            && round.dataset.is_some()
+            && self.dataset != round.dataset
+            && round.dataset != retires_to;
+        self.id != round.id && !is_apart
+    }
+}
+
+/// A warning for each round of an accepted document that doesn't say `ladder` and shows the score alone, with all its digits, `at` a time or
+/// later. `challenges` are what [`check`](super::check) made of the document.
+pub fn not_rounded(
+    document: &Value,
+    challenges: &BTreeMap<String, Challenge>,
+    hosted: &[Descriptor],
+    at: Timestamp,
+) -> Vec<Reason> {
+    let mut warnings = Vec::new();
+    for (id, challenge) in challenges {
+        let Some(hosted) = hosted.iter().find(|hosted| hosted.id == id) else {
+            continue;
+        };
+        let place = pointer(&pointer("/benchmarks", id), "rounds");
+        for (idx, round) in challenge.rounds.iter().enumerate() {
+            let says_ladder = document["benchmarks"][id]["rounds"][idx].get("ladder").is_some();
+            if says_ladder || !challenge.shows_scores_alone(round, hosted) {
+                continue;
+            }
+            if let Some(why) = challenge
+                .all_digits(round, hosted)
+                .filter(|why| !round.is_closed(at) || why.outlasts(at))
+            {
+                warnings.push(Reason::new(
+                    "not_rounded",
+                    format!("{place}/{idx}"),
+                    why.warning(),
+                ));
+            }
+        }
+    }
+    warnings
 }
 
 impl Reader {

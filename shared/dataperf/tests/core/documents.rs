@@ -321,6 +321,100 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
 }
 
 #[test]
+fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
+    let hosted = [
+        Descriptor::of::<VisionSelection>(),
+        Descriptor::of::<VisionDebugging>(),
+    ];
+    let dataset = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+    let round = |id: &str, keys: Value| {
+        let mut round =
+            json!({ "id": id, "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" });
+        for (key, value) in keys.as_object().unwrap() {
+            round[key] = value.clone();
+        }
+        round.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        round
+    };
+    let one = |keys: Value| vec![round("one", keys)];
+    let then = |keys: Value| {
+        let later = json!({ "closes": "2026-05-01T00:00:00Z", "dataset": dataset("later") });
+        vec![round("one", keys), round("two", later)]
+    };
+    let vision = "vision-selection";
+    let retire = json!({ "at": "2026-03-20T00:00:00Z", "dataset": dataset("fresh") });
+    let cases = [
+        (vision, one(json!({})), None),
+        (vision, one(json!({ "closes": null })), Some("never closes")),
+        (vision, one(json!({ "closes": null, "ladder": "none" })), None),
+        (
+            vision,
+            one(json!({ "closes": null, "feedback": "metrics" })),
+            None,
+        ),
+        (vision, then(json!({})), Some("`two` closes later")),
+        (vision, then(json!({ "ladder": "none" })), None),
+        (vision, then(json!({ "ladder": "rounded" })), None),
+        (vision, then(json!({ "dataset": dataset("now") })), None),
+        (
+            vision,
+            one(json!({ "dataset": dataset("now"), "retire": retire })),
+            Some("`retire`"),
+        ),
+        // what programs meet unseen is in force for nobody
+        (
+            vision,
+            vec![
+                round("one", json!({})),
+                round(
+                    "two",
+                    json!({ "closes": "2026-05-01T00:00:00Z", "dataset": dataset("hidden"), "division": "closed",
+                            "programs": { "public": dataset("public") } }),
+                ),
+            ],
+            None,
+        ),
+        // over and shown by now
+        (
+            vision,
+            one(
+                json!({ "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z", "dataset": dataset("now"),
+                             "retire": { "at": "2026-01-20T00:00:00Z", "dataset": dataset("fresh") } }),
+            ),
+            None,
+        ),
+        ("vision-debugging", one(json!({})), Some("fractions of fixes")),
+        (
+            "vision-debugging",
+            one(json!({ "dataset": dataset("now"), "retire": retire })),
+            Some("`retire`"),
+        ),
+        (
+            "vision-debugging",
+            one(json!({ "ladder": { "step": 0.05 } })),
+            None,
+        ),
+    ];
+    for (benchmark, rounds, expected) in cases {
+        let document =
+            json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": rounds } } });
+        let challenges = check(&document).expect("a challenge");
+        let at = "2026-03-15T00:00:00Z".parse().unwrap();
+        let warnings = dataperf::challenge::not_rounded(&document, &challenges, &hosted, at);
+        let Some(expected) = expected else {
+            assert_eq!(warnings, [], "{document}");
+            continue;
+        };
+        let [warning] = warnings.as_slice() else {
+            panic!("{document}: {warnings:?}");
+        };
+        assert_eq!(warning.code, "not_rounded");
+        assert_eq!(warning.at, format!("/benchmarks/{benchmark}/rounds/0"));
+        assert!(warning.message.contains(expected), "{}", warning.message);
+    }
+}
+
+#[test]
 fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
     let digest = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
     let with = |keys: Value| {
