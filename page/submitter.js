@@ -5,7 +5,7 @@ import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide, w
 
 const own = (one) => one.private?.key.split("/").at(-1);
 
-const isLimited = ({ day, round_limit: whole }) => day || whole;
+const isLimited = ({ day, round_limit: whole, failures }) => day || whole || failures;
 
 /** What is left today of what the benchmark itself counts. */
 function allowed(allowances) {
@@ -19,12 +19,15 @@ function quotas({ leaderboards: listed, allowances }) {
   const limited = listed.filter(isLimited);
   if (limited.length === 0) return allowed(allowances);
   const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", { class: "n" }, "no limit"));
-  const resets = limited.find(({ day }) => day)?.day.resets_at;
-  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit));
+  const ofDay = limited.flatMap(({ day, failures }) => [day, failures]).find((of) => of);
+  const resets = ofDay?.resets_at;
+  const programs = limited.some(({ failures }) => failures);
+  const names = ["Board", "Round", "Left today", "Left in the round", ...(programs ? ["May fail today"] : [])];
+  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), programs ? left(one.failures) : null);
   return [
     allowed(allowances),
-    wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, ["Board", "Round", "Left today", "Left in the round"].map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
-    h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", resets ? [" A day ends ", when(resets), "."] : null),
+    wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, names.map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
+    h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", programs ? " Programs that fail on public data are counted by themselves." : null, resets ? [" A day ends ", when(resets), "."] : null),
   ];
 }
 

@@ -335,16 +335,21 @@ impl World {
     }
 }
 
-/// Counts of submitters in rounds: one for each round, and one for each day of it.
+/// Counts of submitters in rounds: one for each round, and one for each day of it; the same of programs that have failed on public data, which
+/// had a place in the round's while they were run.
 fn n_counts(receipts: &BTreeMap<SubmissionId, Receipt>) -> usize {
-    let counted = receipts
-        .values()
-        .filter(|receipt| receipt.round != OPEN_ROUND && receipt.verdict.status == Ending::Scored);
+    let in_rounds = || receipts.values().filter(|receipt| receipt.round != OPEN_ROUND);
+    let has_failed = |receipt: &&Receipt| receipt.verdict.has_failed_on_public_data();
+    let counted = in_rounds()
+        .filter(|receipt| receipt.verdict.status == Ending::Scored || has_failed(receipt))
+        .map(|receipt| (receipt, receipt.round.clone()));
+    let failures = in_rounds()
+        .filter(has_failed)
+        .map(|receipt| (receipt, format!("{}.failed", receipt.round)));
     let mut counts = std::collections::BTreeSet::new();
-    for receipt in counted {
-        let (round, submitter) = (receipt.round.clone(), receipt.submitter.clone());
-        counts.insert((round.clone(), submitter.clone(), None));
-        counts.insert((round, submitter, Some(receipt.received_at.day())));
+    for (receipt, round) in counted.chain(failures) {
+        counts.insert((round.clone(), &receipt.submitter, None));
+        counts.insert((round, &receipt.submitter, Some(receipt.received_at.day())));
     }
     counts.len()
 }

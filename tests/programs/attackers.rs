@@ -47,6 +47,7 @@ async fn the_honest_are_run_beside_endless_and_greedy_programs() {
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({ "max_fuel": MAX_FUEL }));
     round[0]["daily_limit"] = json!(100_000);
+    round[0]["programs"]["daily_failures"] = json!(100_000);
     assert_eq!(publish(&world, &round).code, 0);
     let path = program("speech_selection-c");
     let score = offline(&path, &directory)["score"].as_f64().unwrap();

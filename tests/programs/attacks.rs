@@ -37,6 +37,7 @@ async fn a_hostile_program_of_each_kind_is_told_one_code_and_nothing_of_the_pool
         &json!({ "max_fuel": MAX_FUEL, "max_memory_mib": 64 }),
     );
     round[0]["daily_limit"] = json!(1000);
+    round[0]["programs"]["daily_failures"] = json!(100_000);
     let ran = publish(&world, &round);
     assert_eq!(ran.code, 0, "{ran:?}");
     let (public_pool, hidden_pool) = (

@@ -259,6 +259,7 @@ async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({}));
     round[0]["daily_limit"] = json!(1000);
+    round[0]["programs"]["daily_failures"] = json!(100_000);
     let ran = publish(&world, &round);
     assert_eq!(ran.code, 0, "{ran:?}");
     let (public_pool, hidden_pool) = (

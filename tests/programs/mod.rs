@@ -371,6 +371,37 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
     }
 }
 
+/// What fails on public data costs the organizer a run and its submitter nothing but a place among the day's failures.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_so_many_failures_on_public_data_a_submitter_waits_for_tomorrow() {
+    let world = World::with(with_programs).await;
+    let (_, hidden) = staged(&world);
+    let round = closed_round(digest(frozen()), hidden, &json!({ "daily_failures": 2 }));
+    assert_eq!(publish(&world, &round).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    let faulty = b"\0asm\x01\0\0\0";
+    for bytes in [faulty.to_vec(), module.clone(), faulty.to_vec()] {
+        let sent = upload(&world, "ada", bytes.clone()).await;
+        let receipt = receipt(&world, &sent).await;
+        assert_eq!(
+            receipt.verdict.status == Ending::Scored,
+            bytes == module,
+            "{receipt:?}"
+        );
+    }
+    for bytes in [faulty.to_vec(), module.clone()] {
+        let sent = upload(&world, "ada", bytes).await;
+        let receipt = receipt(&world, &sent).await;
+        assert_eq!(codes(&receipt), ["daily_failures"], "{receipt:?}");
+        let reason = &receipt.verdict.reasons[0];
+        assert_eq!((&reason.limit, &reason.actual), (&Some(2), &Some(2)));
+        assert_eq!(output(&world, &sent).await, None, "it is not even run");
+    }
+    let sent = upload(&world, "bob", module).await;
+    let of_another = receipt(&world, &sent).await;
+    assert_eq!(of_another.verdict.status, Ending::Scored, "{of_another:?}");
+}
+
 /// A program may have told something of hidden data before it was lost, so that it is counted until it is tried again, and once then too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_fails_stays_counted() {
@@ -402,6 +433,34 @@ async fn a_program_that_fails_stays_counted() {
     refused().await;
 }
 
+/// What is counted already has been let in: neither the day's failures of others nor a second delivery take it back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_keep_no_program_out_that_was_let_in_before() {
+    let world = World::with(|config| {
+        with_programs(config);
+        config.retry_backoff = Vec::new();
+    })
+    .await;
+    let (_, hidden) = staged(&world);
+    let mut round = closed_round(digest(frozen()), hidden, &json!({ "daily_failures": 1 }));
+    round[0]["daily_limit"] = json!(2);
+    assert_eq!(publish(&world, &round).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    world.cloud.faults().kill_at_every(CLOSED, 1);
+    let lost = upload(&world, "ada", module.clone()).await;
+    world.cloud.faults().kill_no_more(CLOSED);
+    let failed = receipt(&world, &lost).await;
+    assert_eq!(failed.verdict.status, Ending::Failed, "{failed:?}");
+    let faulty = upload(&world, "ada", b"\0asm\x01\0\0\0").await;
+    assert_eq!(receipt(&world, &faulty).await.verdict.status, Ending::Rejected);
+    let refused = upload(&world, "ada", module).await;
+    assert_eq!(codes(&receipt(&world, &refused).await), ["daily_failures"]);
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    world.settle().await;
+    let scored = receipt(&world, &lost).await;
+    assert_eq!(scored.verdict.status, Ending::Scored, "{scored:?}");
+}
+
 /// Who waits for a run may ask for it again: what has been run is neither run nor stored again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_has_been_run_is_not_run_again() {
@@ -427,6 +486,7 @@ async fn what_has_been_run_is_not_run_again() {
             max_memory_mib: Programs::MAX_MEMORY_MIB,
             max_module_kib: None,
             max_output_kib: None,
+            daily_failures: None,
             python: false,
         },
     };

@@ -126,6 +126,7 @@ async fn a_board_of_one_machine_scores_programs_in_python() {
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({ "python": true }));
     round[0]["daily_limit"] = json!(100);
+    round[0]["programs"]["daily_failures"] = json!(100_000);
     let ran = publish(&world, &round);
     assert_eq!(ran.code, 0, "{ran:?}");
 

@@ -42,6 +42,7 @@ async fn programs_are_run_in_a_storm() {
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({ "max_fuel": MAX_FUEL }));
     round[0]["daily_limit"] = json!(LIMIT);
+    round[0]["programs"]["daily_failures"] = json!(100_000);
     round[0]["total_limit"] = json!(LIMIT);
     let ran = publish(&world, &round);
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -10,7 +10,7 @@ use axum::routing::post;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
-use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey, offer};
+use dataperf::{Descriptor, Reason, SubmitterName, Timestamp, UploadKey, offer};
 use dataperf_aws::{Holder, Issued, Table, now};
 use dataperf_hosted::{HOSTED, hosted, max_bytes};
 use dataperf_http::{Field, Problem, UploadAnswer, UploadRequest, token};
@@ -310,15 +310,27 @@ async fn terms(
         } else {
             "total_limit"
         };
-        return Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            code,
-            "the limit is used up",
-            "leaderboard",
-            reason.message,
-        ));
+        return Err(used_up(code, reason));
+    }
+    if let Some(programs) = terms.programs.filter(|_| terms.limits.is_some()) {
+        let failed = table
+            .usage(&terms.failures(&board), submitter.as_str(), at)
+            .await?;
+        if let Some(reason) = terms.failures_reason(&programs, failed.day, &asked.leaderboard, at) {
+            return Err(used_up("daily_failures", reason));
+        }
     }
     Ok(terms)
+}
+
+fn used_up(code: &'static str, reason: Reason) -> Problem {
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        code,
+        "the limit is used up",
+        "leaderboard",
+        reason.message,
+    )
 }
 
 fn conflict(code: &'static str, title: &'static str, detail: &str) -> Problem {

@@ -2,7 +2,7 @@
 //! not computed only to be refused, and no longer when no score comes of it; a program that has failed
 //! is counted on, until it is tried again.
 
-use dataperf::challenge::{Limits, OverLimit, Terms};
+use dataperf::challenge::{Limits, OverLimit, Reserved, Terms};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
@@ -36,6 +36,18 @@ impl Counted {
         }
     }
 
+    /// Where a program is counted that has failed on public data, which it is in no days and rounds of scores.
+    fn by_failures(terms: &Terms, board: &Board) -> Self {
+        let Board {
+            leaderboard, round, ..
+        } = terms.failures(board);
+        Self {
+            leaderboard,
+            round,
+            is_of_program: true,
+        }
+    }
+
     /// Whether both are counted in the same days and rounds.
     fn is_with(&self, other: &Self) -> bool {
         (&self.leaderboard, &self.round) == (&other.leaderboard, &other.round)
@@ -57,16 +69,9 @@ impl Counted {
     }
 }
 
-/// The limits of terms that have a number.
-fn limits(terms: &Terms) -> Option<Limits> {
-    terms
-        .limits
-        .filter(|limits| limits.daily.or(limits.total).is_some())
-}
-
 /// Where a submission is counted that is about to be recorded, as far as its receipt tells.
 pub(crate) fn expected(receipt: &Receipt, entry: &Entry, terms: &Terms) -> Option<Counted> {
-    let is_reserved = receipt.verdict.status == Ending::Scored && limits(terms).is_some();
+    let is_reserved = receipt.verdict.status == Ending::Scored && terms.reserved().is_some();
     is_reserved.then(|| Counted::by(terms, &entry.board))
 }
 
@@ -141,9 +146,9 @@ impl Table {
         &self,
         submission: &Submission,
         terms: &Terms,
-    ) -> Result<Option<OverLimit>, PortError> {
-        let Some(limits) = limits(terms) else {
-            return Ok(None);
+    ) -> Result<Reserved, PortError> {
+        let Some(limits) = terms.reserved() else {
+            return Ok(Reserved::Unlimited);
         };
         let mut entry = submission.entry();
         entry.board.round.clone_from(&terms.round);
@@ -165,20 +170,26 @@ impl Table {
             let mut operations = vec![(Step::Submission, self.update(key, counted))];
             operations.extend(self.recounting(&whose, from.as_ref(), Some((&to, limits))));
             match self.transact(operations).await {
-                Ok(()) => return Ok(None),
+                Ok(()) => {
+                    return Ok(if from.is_none() {
+                        Reserved::Now
+                    } else {
+                        Reserved::Before
+                    });
+                }
                 Err(Cancelled::Condition(Step::Submission)) => {
                     match self.unfinished_count(whose.benchmark, &entry.id).await? {
                         // an earlier delivery has counted it
-                        Some(Some(there)) if there.is_with(&to) => return Ok(None),
+                        Some(Some(there)) if there.is_with(&to) => return Ok(Reserved::Before),
                         Some(there) => from = there,
                         // it has ended, which recording finds
-                        None => return Ok(None),
+                        None => return Ok(Reserved::Before),
                     }
                     retry.changed().await?;
                 }
                 Err(Cancelled::Condition(Step::DayCount | Step::TotalCount)) => {
                     if let Some(over) = self.over_limit(&entry, terms).await? {
-                        return Ok(Some(over));
+                        return Ok(Reserved::OverLimit(over));
                     }
                     retry.changed().await?;
                 }
@@ -222,9 +233,15 @@ impl Table {
             received_at: entry.received_at,
         };
         let limits = terms.limits.filter(|_| receipt.verdict.is_counted(hosted));
-        let here = Counted::by(terms, &entry.board);
-        let to = limits.map(|limits| (&here, limits));
-        let is_given_back = counted.is_some() && to.is_none();
+        let (here, failures) = (
+            Counted::by(terms, &entry.board),
+            Counted::by_failures(terms, &entry.board),
+        );
+        let has_failed = receipt.verdict.has_failed_on_public_data();
+        let to = limits
+            .map(|limits| (&here, limits))
+            .or(has_failed.then_some((&failures, Limits::default())));
+        let is_given_back = counted.is_some() && limits.is_none();
         let operations = self.recounting(&whose, counted, to);
         (operations, is_given_back.then_some(COUNTED))
     }

@@ -1,6 +1,6 @@
 //! The table's port on `DynamoDB`.
 
-use dataperf::challenge::{OverLimit, Terms};
+use dataperf::challenge::{Reserved, Terms};
 use dataperf::ladder::Rung;
 use dataperf::ports::leaderboard::{
     Board, Entry, Leaderboards, Ranked, Recorded, Reopened, Submission, Usage, with_shared_ranks,
@@ -249,7 +249,7 @@ impl Leaderboards for Table {
         names::note(self, benchmark, name, at).await
     }
 
-    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Reserved, PortError> {
         self.count_in(submission, terms).await
     }
 

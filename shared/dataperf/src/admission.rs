@@ -1,11 +1,12 @@
 //! Whether an artifact that obeys the rules is scored: where its submitter's limits are used up, or the name looks like that of another
 //! submitter, nothing is computed.
 
-use crate::challenge::Terms;
+use crate::challenge::{Reserved, Terms};
 use crate::ports::PortError;
-use crate::ports::leaderboard::{Leaderboards, Submission};
+use crate::ports::leaderboard::{Board, Leaderboards, Submission};
+use crate::programs::Programs;
 use crate::rejection::Reason;
-use crate::submitter::{BASELINE_PREFIX, SubmitterName};
+use crate::submitter::BASELINE_PREFIX;
 
 /// Whether a submission is scored.
 #[derive(Clone, Copy)]
@@ -31,16 +32,53 @@ impl<'a> Admission<'a> {
     /// # Errors
     /// [`PortError`] when the table does not answer.
     pub async fn refusal(&self) -> Result<Option<Reason>, PortError> {
+        Ok(self.place().await?.err())
+    }
+
+    /// Why its program is not run: for the same reasons, or because too many of its submitter's have failed on public data that day. What had
+    /// a place before is being run, or may have been.
+    ///
+    /// # Errors
+    /// [`PortError`] when the table does not answer.
+    pub async fn refusal_of_run(&self, programs: &Programs) -> Result<Option<Reason>, PortError> {
+        let place = self.place().await?;
+        let (Ok(Reserved::Now), Some((leaderboards, submission, terms))) = (&place, self.limited) else {
+            return Ok(place.err());
+        };
+        let failed = failures(leaderboards, submission, terms).await?;
+        let (leaderboard, at) = (&submission.board.leaderboard, submission.received_at);
+        Ok(terms.failures_reason(programs, failed, leaderboard, at))
+    }
+
+    /// Its place among what counts, or why it gets none.
+    async fn place(&self) -> Result<Result<Reserved, Reason>, PortError> {
         let Some((leaderboards, submission, terms)) = self.limited else {
-            return Ok(None);
+            return Ok(Ok(Reserved::Unlimited));
         };
         if let Some(reason) = name_refusal(leaderboards, submission).await? {
-            return Ok(Some(reason));
+            return Ok(Err(reason));
         }
-        let over = leaderboards.reserve(submission, terms).await?;
-        let leaderboard = &submission.board.leaderboard;
-        Ok(over.map(|over| terms.limit_reason(over, leaderboard, submission.received_at)))
+        let (leaderboard, at) = (&submission.board.leaderboard, submission.received_at);
+        let reserved = leaderboards.reserve(submission, terms).await?;
+        Ok(match reserved {
+            Reserved::OverLimit(over) => Err(terms.limit_reason(over, leaderboard, at)),
+            Reserved::Now | Reserved::Before | Reserved::Unlimited => Ok(reserved),
+        })
     }
+}
+
+/// How many programs of its submitter have failed on public data that day.
+async fn failures(
+    leaderboards: &dyn Leaderboards,
+    submission: &Submission,
+    terms: &Terms,
+) -> Result<u64, PortError> {
+    let counted_with = terms.failures(&Board {
+        round: terms.round.clone(),
+        ..submission.board.clone()
+    });
+    let (submitter, at) = (&submission.submitter, submission.received_at);
+    Ok(leaderboards.usage(&counted_with, submitter, at).await?.day)
 }
 
 /// Notes the submitter's name; why not, where it looks like another one. Whose that is, is not said: a board may be hidden.
@@ -48,7 +86,7 @@ async fn name_refusal(
     leaderboards: &dyn Leaderboards,
     submission: &Submission,
 ) -> Result<Option<Reason>, PortError> {
-    let Ok(name) = submission.submitter.parse::<SubmitterName>() else {
+    let Some(name) = submission.name() else {
         return Ok(None); // a key without a submitter has been rejected
     };
     let refused = |like: &str| {

@@ -13,7 +13,7 @@ use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Leaderboards, Submission};
 use crate::programs::{Output, Programs};
 use crate::rejection::{Reason, Rejection};
-use crate::upload::{Upload, UploadKey};
+use crate::upload::Upload;
 use crate::verdict::Verdict;
 use crate::workflow::{Judge, WorkflowError};
 
@@ -88,7 +88,7 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
     async fn judge(self, submission: &Submission, terms: &Terms) -> Result<Verdict, WorkflowError> {
         self.challenge?;
         let benchmark = self.evaluator.hosted().id;
-        if let Err(misplaced) = UploadKey::parse(benchmark, &submission.upload.key) {
+        if let Some(misplaced) = submission.misplaced(benchmark) {
             return Ok(rejected(submission, &misplaced));
         }
         if let Some(reason) = refusal(submission, terms, self.leaderboards).await? {
@@ -173,7 +173,7 @@ async fn written<E: Evaluator>(
     let output = Output::read(submissions, benchmark, &submission.id, terms.dataset).await?;
     let Some(output) = output else {
         // counted before it is run, as others are before they are evaluated
-        if let Some(refused) = admission.refusal().await? {
+        if let Some(refused) = admission.refusal_of_run(programs).await? {
             return Ok(rejected(submission, &refused.into()));
         }
         evaluator.ask_for_run(submission, terms, programs).await?;

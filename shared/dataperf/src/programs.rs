@@ -40,6 +40,9 @@ pub struct Programs {
     /// What a program may write to standard output in KiB, where the round has it lower than the benchmark's largest artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_kib: Option<u64>,
+    /// How many programs of a submitter may fail on the public data set in a day (UTC), where the round says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily_failures: Option<u64>,
     /// Whether programs in Python are taken as well, which one machine runs and no function on AWS.
     #[serde(default, skip_serializing_if = "is_false")]
     pub python: bool,
@@ -52,6 +55,8 @@ impl Programs {
     pub const MAX_MEMORY_MIB: u64 = 1024;
     /// Bytes of a module, which are as many as of any artifact that stays in the bucket.
     pub const MAX_MODULE_BYTES: u64 = 4 << 20;
+    /// Programs of a submitter that may fail on the public data set in a day, unless the round says otherwise.
+    pub const DAILY_FAILURES: u64 = 20;
     /// More fuel than this does not end within the time of a function.
     pub const MOST_FUEL: u64 = 100_000_000_000;
     /// More memory than this the function has not.
@@ -67,6 +72,11 @@ impl Programs {
     pub fn max_output_bytes(&self, max_artifact_bytes: u64) -> u64 {
         let own = self.max_output_kib.map(|kib| kib.saturating_mul(1024));
         own.unwrap_or(max_artifact_bytes).min(max_artifact_bytes)
+    }
+
+    /// How many programs of a submitter may fail on the public data set in a day.
+    pub fn daily_failures(&self) -> u64 {
+        self.daily_failures.unwrap_or(Self::DAILY_FAILURES)
     }
 
     /// Whether an upload is a program in Python, by its name: `.py`, or `.zip` with a `main.py`.

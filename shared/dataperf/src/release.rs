@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Timestamp;
 use crate::challenge::{Challenge, shown_of_receipt};
 use crate::descriptor::Descriptor;
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Shown};
 use crate::finishing::GRACE_MILLIS;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
@@ -109,6 +109,34 @@ pub struct Done {
     pub is_complete: bool,
 }
 
+impl Done {
+    /// Counts what was done about one more submission.
+    pub fn add(&mut self, of_one: OfOne) {
+        if let OfOne::Shown {
+            is_written,
+            is_lifted,
+        } = of_one
+        {
+            self.n_written += usize::from(is_written);
+            self.n_lifted += usize::from(is_lifted);
+        }
+    }
+}
+
+/// What was done about one submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfOne {
+    /// Nothing: something of it is withheld still.
+    Withheld(Shown),
+    /// All of it is shown.
+    Shown {
+        /// Its receipt was not there, whole and signed, before.
+        is_written: bool,
+        /// Its board has shown another score before.
+        is_lifted: bool,
+    },
+}
+
 impl Release<'_> {
     /// Does what there is time for.
     ///
@@ -148,12 +176,12 @@ impl Release<'_> {
                 done.is_complete = false;
                 break;
             }
-            let Some((is_written, is_lifted)) = self.release(line).await? else {
+            let of_one = self.release(line).await?;
+            if matches!(of_one, OfOne::Withheld(_)) {
                 done.is_complete = false;
                 break;
-            };
-            done.n_written += usize::from(is_written);
-            done.n_lifted += usize::from(is_lifted);
+            }
+            done.add(of_one);
             state.after = Some((line.received_at, line.id.clone()));
             n_noted += 1;
             if n_noted == NOTED_EVERY {
@@ -168,31 +196,47 @@ impl Release<'_> {
         Ok(done)
     }
 
-    /// Writes the whole receipt of one submission, and has the board show its own score, which is still to be done where the published
-    /// round has no Ladder any more. Whether each was not so before; `None` where something of it is withheld still.
-    async fn release(&self, line: &Entry) -> Result<Option<(bool, bool)>, PortError> {
+    /// Has the board show the own score of one submission, which is still to be done where the published round has no Ladder any more, and
+    /// writes its whole receipt.
+    ///
+    /// # Errors
+    /// [`PortError`]; may be called again.
+    pub async fn release(&self, entry: &Entry) -> Result<OfOne, PortError> {
         let benchmark = &self.board.benchmark;
-        let known = self.table.submission(benchmark, &line.id).await?;
-        let Some(receipt) = known.and_then(|known| known.receipt) else {
-            return Ok(Some((false, false))); // reopened since
+        let known = self.table.submission(benchmark, &entry.id).await?;
+        let Some(mut receipt) = known.and_then(|known| known.receipt) else {
+            // reopened since
+            return Ok(OfOne::Shown {
+                is_written: false,
+                is_lifted: false,
+            });
         };
         let now = (self.now)();
-        let level = shown_of_receipt(Some(self.challenge), &receipt, now).level;
-        if level < Feedback::Full {
-            return Ok(None);
+        let shown = shown_of_receipt(Some(self.challenge), &receipt, now);
+        if shown.level < Feedback::Full {
+            return Ok(OfOne::Withheld(shown));
         }
-        let (results, signer) = (self.results, self.signer);
-        let is_written =
-            write_where_it_shows_less(results, signer, &receipt, self.hosted, level, now).await?;
         let mut is_lifted = false;
         if receipt.climb().is_some() {
             let ranking = self
                 .hosted
                 .ranking(self.challenge.ranking(&self.board.leaderboard));
-            let lifted = self.table.lift(benchmark, &line.id, self.hosted, ranking).await?;
-            is_lifted = lifted.is_some();
+            if let Some(lifted) = self
+                .table
+                .lift(benchmark, &entry.id, self.hosted, ranking)
+                .await?
+            {
+                receipt = lifted;
+                is_lifted = true;
+            }
         }
-        Ok(Some((is_written, is_lifted)))
+        let (results, signer) = (self.results, self.signer);
+        let is_written =
+            write_where_it_shows_less(results, signer, &receipt, self.hosted, shown.level, now).await?;
+        Ok(OfOne::Shown {
+            is_written,
+            is_lifted,
+        })
     }
 }
 

@@ -1,8 +1,10 @@
 //! A submission, from its upload to its receipt.
 
 use crate::board::{Board, OPEN_ROUND};
+use crate::rejection::Rejection;
 use crate::released::Climb;
-use crate::upload::{SubmissionId, Upload, names_of};
+use crate::submitter::SubmitterName;
+use crate::upload::{SubmissionId, Upload, UploadKey, names_of};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +79,16 @@ impl Submission {
             upload,
             receipt: None,
         }
+    }
+
+    /// Why its key is none of an upload to `benchmark`.
+    pub fn misplaced(&self, benchmark: &str) -> Option<Rejection> {
+        UploadKey::parse(benchmark, &self.upload.key).err()
+    }
+
+    /// The submitter's name, where the key has one that can be a submitter's.
+    pub fn name(&self) -> Option<SubmitterName> {
+        self.submitter.parse().ok()
     }
 
     /// The receipt of a submission whose verdict was reached at `finished_at`.

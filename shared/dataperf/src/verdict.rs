@@ -313,6 +313,11 @@ impl Verdict {
         }
     }
 
+    /// Whether it is of a program that was run on public data and, for what came of that, not on hidden data.
+    pub fn has_failed_on_public_data(&self) -> bool {
+        self.status == Ending::Rejected && self.program.is_none() && self.public_run.is_some()
+    }
+
     /// A failure of the platform, in the submitter's receipt.
     pub fn failed(benchmark: &str, leaderboard: &str, reason: Reason) -> Self {
         Self {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards};
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Usage};
 use dataperf::{Digest, Ending, Endings, SubmissionId};
 use dataperf_hosted::{DailyAllowance, daily_allowances};
 use serde_json::{Value, json};
@@ -48,17 +48,17 @@ pub(crate) struct IdenticalArgs {
     cloud: CloudArgs,
 }
 
-/// What is left of a limit on one leaderboard.
-fn quota(board: &Board, terms: &Terms, usage: dataperf::ports::leaderboard::Usage) -> Option<Value> {
-    let limits = terms
-        .limits
-        .filter(|limits| limits.daily.or(limits.total).is_some())?;
+/// What is left of the limits on one leaderboard, on which `failed` programs of the submitter have failed on public data today.
+fn quota(board: &Board, terms: &Terms, usage: Usage, failed: u64) -> Option<Value> {
+    let limits = terms.reserved()?;
     let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
     let together = terms.together.as_ref().map(|together| &together.leaderboards);
+    let failures = terms.programs.map(|programs| programs.daily_failures());
     Some(
         json!({ "leaderboard": board.leaderboard, "round": terms.round, "together_with": together,
                  "daily_limit": limits.daily, "daily_left": left(limits.daily, usage.day),
-                 "total_limit": limits.total, "total_left": left(limits.total, usage.total) }),
+                 "total_limit": limits.total, "total_left": left(limits.total, usage.total),
+                 "daily_failures": failures, "daily_failures_left": left(failures, failed) }),
     )
 }
 
@@ -71,6 +71,11 @@ fn in_words(quota: &Value) -> String {
     let parts = [
         of("daily_left", "daily_limit", "today"),
         of("total_left", "total_limit", "in all"),
+        of(
+            "daily_failures_left",
+            "daily_failures",
+            "may fail on public data today",
+        ),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!(
@@ -151,7 +156,11 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
             round: terms.round.clone(),
         };
         let usage = table.usage(&terms.counter(&board), submitter, now()).await?;
-        quotas.extend(quota(&board, &terms, usage));
+        let failed = match terms.programs {
+            Some(_) => table.usage(&terms.failures(&board), submitter, now()).await?.day,
+            None => 0,
+        };
+        quotas.extend(quota(&board, &terms, usage, failed));
     }
     let mut document = serde_json::to_value(Endings::of(history))?;
     document["benchmark"] = json!(benchmark);

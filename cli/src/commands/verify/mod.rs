@@ -22,12 +22,14 @@ use crate::registry::{descriptor, with_benchmark};
 use crate::rows::{RowFormat, print_tabled};
 
 /// The codes of rejections that follow from the place, the time or the state of an upload and not from its bytes.
-const NOT_OF_THE_BYTES: [&str; 9] = [
+const NOT_OF_THE_BYTES: [&str; 11] = [
     "archived",
+    "daily_failures",
     "daily_limit",
     "deleted",
     "encrypted",
     "misplaced_upload",
+    "name_looks_alike",
     "not_open",
     "total_limit",
     "unknown_leaderboard",

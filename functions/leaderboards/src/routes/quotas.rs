@@ -65,6 +65,8 @@ struct Quota {
     day: Option<Allowance>,
     /// The limit of the whole round; `null` where there is none.
     round_limit: Option<Allowance>,
+    /// Programs that may fail on the public data set in a day; `null` where no programs are taken or the submitter is not limited.
+    failures: Option<Allowance>,
 }
 
 /// What is left of a limit.
@@ -171,6 +173,18 @@ impl Limits {
             } else {
                 Usage::default()
             };
+            let programs = terms.programs.filter(|_| terms.limits.is_some());
+            let failures = match programs {
+                None => None,
+                Some(programs) => {
+                    let failed = table
+                        .usage(&terms.failures(&board), submitter.as_str(), at)
+                        .await?;
+                    let reset = Some(at.next_day().to_string());
+                    Some(Allowance::of(programs.daily_failures(), failed.day, reset))
+                }
+            };
+            let has_limit = is_limited || failures.is_some();
             let together = terms
                 .together
                 .map_or(Vec::new(), |together| together.leaderboards);
@@ -179,10 +193,11 @@ impl Limits {
                     .daily
                     .map(|limit| Allowance::of(limit, usage.day, Some(at.next_day().to_string()))),
                 round_limit: limits.total.map(|limit| Allowance::of(limit, usage.total, None)),
+                failures,
                 leaderboard: board.leaderboard,
                 round: board.round,
                 is_open: terms.refusal.is_none(),
-                together: if is_limited { together } else { Vec::new() },
+                together: if has_limit { together } else { Vec::new() },
             });
         }
         let allowances = self.allowances(&table, submitter.as_str()).await?;

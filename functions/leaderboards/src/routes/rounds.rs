@@ -116,6 +116,8 @@ struct ProgramsDocument {
     max_module_bytes: u64,
     /// What it may write to standard output, in KiB; `null` for as much as the benchmark's largest artifact.
     max_output_kib: Option<u64>,
+    /// How many of a submitter may fail on the public data set in a day (UTC).
+    daily_failures: u64,
     /// Whether programs in Python are taken as well.
     python: bool,
 }
@@ -128,6 +130,7 @@ impl From<Programs> for ProgramsDocument {
             max_memory_mib: programs.max_memory_mib,
             max_module_bytes: programs.max_module_bytes(),
             max_output_kib: programs.max_output_kib,
+            daily_failures: programs.daily_failures(),
             python: programs.python,
         }
     }

@@ -12,7 +12,7 @@ use crate::rejection::{pointer, quote};
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
 const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`, and may have \
-    `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib` and `python: true`";
+    `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib`, `daily_failures` and `python: true`";
 
 impl Challenge {
     /// Whether nothing of a data set is for participants, its pool included, because programs are to meet it unseen.
@@ -35,6 +35,7 @@ impl Reader {
             "max_memory_mib",
             "max_module_kib",
             "max_output_kib",
+            "daily_failures",
             "python",
         ];
         let fields = self.object(value, &at, &known)?;
@@ -60,6 +61,7 @@ impl Reader {
         let max_module_kib = fields.contains_key("max_module_kib");
         let max_module_kib = max_module_kib.then(|| within("max_module_kib", most_kib, most_kib));
         let max_output_kib = self.limit(fields, &at, "max_output_kib");
+        let daily_failures = self.limit(fields, &at, "daily_failures");
         let python = fields.get("python").map_or(Some(false), Value::as_bool);
         if python.is_none() {
             let message = "say `true` where programs in Python are taken as well, or leave it out";
@@ -71,6 +73,7 @@ impl Reader {
             max_memory_mib,
             max_module_kib,
             max_output_kib,
+            daily_failures,
             python: python.unwrap_or_default(),
         })
     }

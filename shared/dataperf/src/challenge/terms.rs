@@ -28,6 +28,19 @@ pub struct OverLimit {
     pub is_daily: bool,
 }
 
+/// What came of counting a submission before it is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// It is counted from now on.
+    Now,
+    /// It was counted before, or has ended.
+    Before,
+    /// It is not counted: there is no limit.
+    Unlimited,
+    /// It would be one too many.
+    OverLimit(OverLimit),
+}
+
 /// Leaderboards whose submissions count together, because they are scored with the same evaluation data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Together {
@@ -142,6 +155,46 @@ impl Terms {
                 .clone(),
             ..board.clone()
         }
+    }
+
+    /// The limits against which a submission is counted before it is evaluated: those that have a number, and of programs all, so that it
+    /// is known which one is being run.
+    pub fn reserved(&self) -> Option<Limits> {
+        let has_number = |limits: &Limits| limits.daily.or(limits.total).is_some();
+        self.limits
+            .filter(|limits| has_number(limits) || self.programs.is_some())
+    }
+
+    /// Where programs are counted that have failed on the public data set, for the same boards as [`Self::counter`].
+    pub fn failures(&self, board: &Board) -> Board {
+        let counter = self.counter(board);
+        Board {
+            round: format!("{}.failed", counter.round),
+            ..counter
+        }
+    }
+
+    /// Why the program of an upload, stored `at` a time, is not run after `count` others of its submitter have failed that day, if that is
+    /// as many as may.
+    pub fn failures_reason(
+        &self,
+        programs: &Programs,
+        count: u64,
+        leaderboard: &str,
+        at: Timestamp,
+    ) -> Option<Reason> {
+        let limit = programs.daily_failures();
+        let message = format!(
+            "{count} of your programs of {} have failed on public data on {}, and after {limit} a day none is run in round {}: try it with \
+             `dataperf closed run --max-fuel {} --max-memory {}` and the participants' kit, and upload it again from {} on",
+            at.day(),
+            self.boards(leaderboard),
+            quote(&self.round),
+            programs.max_fuel,
+            programs.max_memory_mib,
+            at.next_day()
+        );
+        (count >= limit).then(|| Reason::over("daily_failures", "", limit, count, message))
     }
 
     /// The limit that is used up, if one is. The round's comes first: waiting for tomorrow does not help there.

@@ -3,8 +3,10 @@
 use super::contract_story::{Outcome, Story};
 use super::leaderboard::{Board, Recorded, Submission, Usage};
 use super::maintenance::Maintenance;
+use crate::Digest;
 use crate::Timestamp;
-use crate::challenge::{Limits, OverLimit, Ranking, Together};
+use crate::challenge::{Limits, OverLimit, Ranking, Reserved, Together};
+use crate::programs::{Program, Programs, PublicRun};
 use crate::rejection::Reason;
 use crate::verdict::Verdict;
 
@@ -19,7 +21,7 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
         assert_eq!(used.day, used.total);
         Ok::<_, crate::ports::PortError>(used.total)
     };
-    let over = Some(OverLimit {
+    let over = Reserved::OverLimit(OverLimit {
         limit: 2,
         count: 2,
         is_daily: false,
@@ -34,10 +36,15 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
         receipts.push(receipt);
     }
     let reserve = async |n: usize| table.reserve(&submissions[n], &story.terms).await;
-    for n in [0, 0, 1, 1] {
+    for (n, expected) in [
+        (0, Reserved::Now),
+        (0, Reserved::Before),
+        (1, Reserved::Now),
+        (1, Reserved::Before),
+    ] {
         assert_eq!(
             reserve(n).await?,
-            None,
+            expected,
             "each once, however often its event comes"
         );
     }
@@ -55,11 +62,15 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
     story.terms.limits = limits;
     assert_eq!(usage(&story.board).await?, 1);
     let reserve = async |n: usize| table.reserve(&submissions[n], &story.terms).await;
-    assert_eq!(reserve(2).await?, None);
+    assert_eq!(reserve(2).await?, Reserved::Now);
     assert_eq!(story.end(&receipts[2]).await?, Recorded::Now);
     assert!(matches!(story.end(&receipts[2]).await?, Recorded::Before(_)));
     assert_eq!(usage(&story.board).await?, 2);
-    assert_eq!(reserve(0).await?, None, "it has ended: nothing is counted");
+    assert_eq!(
+        reserve(0).await?,
+        Reserved::Before,
+        "it has ended: nothing is counted"
+    );
     assert_eq!(usage(&story.board).await?, 2);
 
     // the board counts with others from here on: the place moves
@@ -70,19 +81,76 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
     let fourth = story.receipt("ada", 4, Some(0.25)).await?;
     let known = table.submission(benchmark, &fourth.submission).await?;
     let known = known.ok_or("it was received")?;
-    assert_eq!(table.reserve(&known, &story.terms).await?, None);
+    assert_eq!(table.reserve(&known, &story.terms).await?, Reserved::Now);
     assert_eq!(usage(&story.board).await?, 3);
     story.terms.together = Some(Together {
         evaluation: "places of both".into(),
         leaderboards: vec!["places".into(), "others".into()],
     });
     let counter = story.terms.counter(&story.board);
-    assert_eq!(table.reserve(&known, &story.terms).await?, None);
+    assert_eq!(table.reserve(&known, &story.terms).await?, Reserved::Before);
     assert_eq!((usage(&story.board).await?, usage(&counter).await?), (2, 1));
     assert_eq!(story.end(&fourth).await?, Recorded::Now);
     assert_eq!(
         table.usage(&counter, "ada", at).await?,
         Usage { day: 1, total: 1 }
     );
+    Ok(())
+}
+
+/// A program that has failed on public data gives its place back and is counted among the day's failures, once.
+pub(super) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, benchmark, "failures", Ranking::Best);
+    story.terms.programs = Some(Programs {
+        public: Digest::of(b"public"),
+        max_fuel: 1,
+        max_memory_mib: 1,
+        max_module_kib: None,
+        max_output_kib: None,
+        daily_failures: None,
+        python: false,
+    });
+    let usage = async |board: &Board| table.usage(board, "ada", Timestamp::from_unix_millis(1)).await;
+    let failures = story.terms.failures(&story.board);
+    let limits = Limits {
+        daily: Some(5),
+        total: Some(5),
+    };
+    // counted before it is run, where nothing is limited too, but for listed baselines
+    let unlimited = Limits::default();
+    for (n, limits, reserved) in [
+        (1, Some(limits), Reserved::Now),
+        (2, Some(unlimited), Reserved::Now),
+        (3, None, Reserved::Unlimited),
+    ] {
+        story.terms.limits = limits;
+        let mut receipt = story.receipt("ada", n, None).await?;
+        let known = table.submission(benchmark, &receipt.submission).await?;
+        let known = known.ok_or("it was received")?;
+        assert_eq!(table.reserve(&known, &story.terms).await?, reserved);
+        let running = u64::from(reserved == Reserved::Now);
+        assert_eq!(usage(&story.board).await?.day, running);
+        receipt.verdict.public_run = Some(PublicRun {
+            fuel: Some(1),
+            output: None,
+            log: String::new(),
+            is_log_cut: false,
+        });
+        assert_eq!(story.end(&receipt).await?, Recorded::Now);
+        assert!(matches!(story.end(&receipt).await?, Recorded::Before(_)));
+        assert_eq!(usage(&story.board).await?, Usage { day: 0, total: 0 });
+        let n = u64::try_from(n)?;
+        assert_eq!(usage(&failures).await?, Usage { day: n, total: n });
+    }
+    // on hidden data it counts as a score does
+    story.terms.limits = Some(limits);
+    let mut receipt = story.receipt("ada", 4, None).await?;
+    receipt.verdict.program = Some(Program {
+        module: Digest::of(b"module"),
+        engine: "engine".into(),
+    });
+    assert_eq!(story.end(&receipt).await?, Recorded::Now);
+    assert_eq!(usage(&story.board).await?, Usage { day: 1, total: 1 });
+    assert_eq!(usage(&failures).await?, Usage { day: 3, total: 3 });
     Ok(())
 }

@@ -20,6 +20,7 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
     super::contract_limits::places(table, benchmark).await?;
+    super::contract_limits::failures(table, benchmark).await?;
     counted_rejections(table, benchmark).await?;
     shared_limits(table, benchmark).await?;
     withdrawals(table, benchmark).await?;

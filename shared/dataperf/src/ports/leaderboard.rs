@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::PortError;
-use crate::challenge::{OverLimit, Terms};
+use crate::challenge::{OverLimit, Reserved, Terms};
 use crate::descriptor::Descriptor;
 use crate::ladder::Rung;
 use crate::upload::SubmissionId;
@@ -63,12 +63,11 @@ pub trait Leaderboards: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<SubmitterName>, PortError>;
 
-    /// Counts a received submission against the limits of its terms before it is evaluated, once, unless that is one too many:
-    /// then what is used up. Nothing is done where there is no limit, or the submission has ended.
+    /// Counts a received submission against the limits of its terms before it is evaluated, once, unless that is one too many.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError>;
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Reserved, PortError>;
 
     /// Records how a received submission ended, once: the submission, its submitter's history and count, the series
     /// and, when it is to stand on it, the board change together or not at all. `hosted` describes the submission's benchmark. What

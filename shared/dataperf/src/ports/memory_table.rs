@@ -9,7 +9,7 @@ use super::leaderboard::{
 };
 use super::maintenance::{Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn};
 use super::{PortError, async_trait, lock};
-use crate::challenge::{OverLimit, Ranking, Terms};
+use crate::challenge::{Ranking, Reserved, Terms};
 use crate::descriptor::Descriptor;
 use crate::ladder::{Climb, LastReleased, Rung};
 use crate::rank::RankKey;
@@ -204,7 +204,7 @@ impl Leaderboards for MemoryLeaderboards {
         Ok((!is_kept).then_some(other))
     }
 
-    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Reserved, PortError> {
         let mut table = lock(&self.table);
         let Submission {
             board,
@@ -214,11 +214,11 @@ impl Leaderboards for MemoryLeaderboards {
         } = submission;
         let key = (board.benchmark.clone(), submission.id.clone());
         let is_unfinished = |known: &Submission| known.receipt.is_none();
-        let limits = terms
-            .limits
-            .filter(|limits| limits.daily.or(limits.total).is_some());
-        if limits.is_none() || !table.submissions.get(&key).is_some_and(is_unfinished) {
-            return Ok(None);
+        if terms.reserved().is_none() {
+            return Ok(Reserved::Unlimited);
+        }
+        if !table.submissions.get(&key).is_some_and(is_unfinished) {
+            return Ok(Reserved::Before);
         }
         let counter = terms.counter(&Board {
             round: terms.round.clone(),
@@ -226,17 +226,22 @@ impl Leaderboards for MemoryLeaderboards {
         });
         let reserved = table.reserved.get(&key).cloned();
         if reserved.as_ref() == Some(&counter) {
-            return Ok(None);
+            return Ok(Reserved::Before);
         }
         if let Some(over) = terms.over_limit(table.usage(&counter, submitter, *received_at)) {
-            return Ok(Some(over));
+            return Ok(Reserved::OverLimit(over));
         }
+        let was_counted = reserved.is_some();
         if let Some(other) = reserved {
             table.count(&other, submitter, *received_at, false);
         }
         table.count(&counter, submitter, *received_at, true);
         table.reserved.insert(key, counter);
-        Ok(None)
+        Ok(if was_counted {
+            Reserved::Before
+        } else {
+            Reserved::Now
+        })
     }
 
     async fn record(
@@ -277,6 +282,9 @@ impl Leaderboards for MemoryLeaderboards {
                     table.count(&counter, submitter, at, is_more);
                 }
             }
+        }
+        if receipt.verdict.has_failed_on_public_data() {
+            table.count(&terms.failures(&entry.board), submitter, at, true);
         }
         table.reserved.remove(&key);
         table.submissions.insert(key, submission);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
-use dataperf::challenge::{Challenge, OverLimit, Terms};
+use dataperf::challenge::{Challenge, Reserved, Terms};
 use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate_to_compare;
 use dataperf::ladder::Rung;
@@ -100,7 +100,7 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     ) -> Result<Option<SubmitterName>, PortError> {
         self.call(self.port.note_name(benchmark, name, at)).await
     }
-    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Reserved, PortError> {
         self.call(self.port.reserve(submission, terms)).await
     }
     async fn record(
