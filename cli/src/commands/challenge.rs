@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset};
+use dataperf::challenge::{
+    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, not_rounded,
+};
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
@@ -145,7 +147,11 @@ pub(crate) async fn run(command: ChallengeCommand, rows: RowFormat) -> Result<Do
 }
 
 fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
-    let (mut challenges, dates) = match read(&args.file)? {
+    let Read {
+        mut challenges,
+        dates,
+        warnings,
+    } = match read(&args.file)? {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -163,13 +169,7 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
             }
         }
     }
-    accepted(
-        &challenges,
-        Vec::new(),
-        &dates,
-        format,
-        "nothing is wrong with it",
-    )
+    accepted(&challenges, warnings, &dates, format, "nothing is wrong with it")
 }
 
 /// What the document's YAML can't mean.
@@ -182,8 +182,14 @@ fn unreadable(error: &serde_saphyr::Error) -> Reason {
     Reason::new("unreadable_yaml", "", said)
 }
 
-/// The challenges of a document, and what its dates without a time were read as.
-type Read = (BTreeMap<String, Challenge>, Vec<Reason>);
+/// A document that was accepted.
+#[derive(Default)]
+struct Read {
+    challenges: BTreeMap<String, Challenge>,
+    /// What dates without a time were read as.
+    dates: Vec<Reason>,
+    warnings: Vec<Reason>,
+}
 
 /// The challenges of a document, or everything that is wrong with it. Keys that are there twice and numbers that are none hide nothing else.
 fn read(path: &Path) -> Result<Result<Read, Rejection>> {
@@ -214,7 +220,11 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
     };
     let checked = dataperf::challenge::check(&document, dataperf_hosted::HOSTED);
     let Some(repeated) = repeated else {
-        return Ok(checked.map(|challenges| (challenges, bare_dates(&document))));
+        return Ok(checked.map(|challenges| Read {
+            dates: bare_dates(&document),
+            warnings: not_rounded(&document, &challenges, dataperf_hosted::HOSTED, now()),
+            challenges,
+        }));
     };
     let mut reasons = Reasons::default();
     reasons.add(repeated);
@@ -229,12 +239,11 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
 
 fn accepted(
     challenges: &BTreeMap<String, Challenge>,
-    of_data: Vec<Reason>,
+    mut warnings: Vec<Reason>,
     dates: &[Reason],
     format: RowFormat,
     said: &str,
 ) -> Result<Done> {
-    let mut warnings = of_data;
     for (benchmark, challenge) in challenges {
         let under = pointer("/benchmarks", benchmark);
         warnings.extend(challenge.warnings(now()).into_iter().map(|warning| Reason {
@@ -293,7 +302,11 @@ fn refused(rejection: &Rejection, format: RowFormat) -> Result<Done> {
 }
 
 async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
-    let (mut challenges, dates) = match read(&args.file)? {
+    let Read {
+        mut challenges,
+        dates,
+        mut warnings,
+    } = match read(&args.file)? {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -307,7 +320,6 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         return refused(&rejection, format);
     }
     let mut reasons = Reasons::default();
-    let mut warnings = Vec::new();
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
             cloud: &cloud,
@@ -317,7 +329,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         let (of_task, of_data) = task.reasons().await?;
         reasons.append(of_task);
         warnings.extend(of_data);
-        warnings.extend(ladders_changed(&cloud, benchmark, Some(challenge)).await?);
+        warnings.extend(changes_of_rounds(&cloud, benchmark, Some(challenge)).await?);
     }
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
@@ -340,9 +352,10 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     )
 }
 
-/// A warning for each open round that releases scores in another way from now on, or no longer on all its boards: what was held back can
-/// be asked for, or what was shown already has digits that are rounded from now on.
-async fn ladders_changed(
+/// Warnings of what replacing the published challenge changes for rounds that have begun: each open one that releases scores in another way from
+/// now on, or no longer on all its boards, where what was held back can be asked for, or what was shown already has digits that are rounded
+/// from now on; and each closed one that is missing.
+async fn changes_of_rounds(
     cloud: &Cloud,
     benchmark: &str,
     replaced_by: Option<&Challenge>,
@@ -353,9 +366,25 @@ async fn ladders_changed(
         Ok(published) => published,
     };
     let at = now();
-    let is_open = |round: &&Round| round.opens <= at && round.closes.is_none_or(|closes| at < closes);
+    let is_closed = |round: &Round| round.closes.is_some_and(|closes| closes <= at);
+    let has_begun = |round: &&Round| round.opens <= at;
     let rounds = published.iter().flat_map(|published| &published.rounds);
+    let place = pointer(&pointer("/benchmarks", benchmark), "rounds");
     let warning = |round: &Round| {
+        if is_closed(round) {
+            let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
+            let is_missing = then.is_none_or(|then| {
+                leaves_out_boards(then, round)
+                    || round.final_dataset.is_some() && then.final_dataset.is_none()
+            });
+            let message = format!(
+                "the round `{}` has closed, and it or a part of it is gone from the challenge: boards that are in no round show the score alone from now \
+                 on, and what is still to be done after the close is not done any more, such as a `final` board. Keep closed rounds as \
+                 `challenge show --format yaml` has them",
+                round.id
+            );
+            return is_missing.then(|| Reason::new("closed_round_missing", &place, message));
+        }
         let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
         let message = match (round.ladder, then) {
             (Some(before), then)
@@ -372,11 +401,11 @@ async fn ladders_changed(
         };
         Some(Reason::new(
             "ladder_changed",
-            pointer(&pointer("/benchmarks", benchmark), "rounds"),
+            &place,
             format!("the round `{}` is open, and {message}", round.id),
         ))
     };
-    Ok(rounds.filter(is_open).filter_map(warning).collect())
+    Ok(rounds.filter(has_begun).filter_map(warning).collect())
 }
 
 /// Whether a round has fewer boards than it had.
@@ -484,7 +513,7 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
     if let Some(reason) = published.and_then(|published| published.uncovered(None, now())) {
         bail!("{}", reason.message);
     }
-    let warnings = ladders_changed(&cloud, benchmark, None).await?;
+    let warnings = changes_of_rounds(&cloud, benchmark, None).await?;
     let keys = [Challenge::mark_key(benchmark), Challenge::key(benchmark)];
     let mut found = false;
     for key in &keys {

@@ -188,10 +188,14 @@ impl Finishing<'_> {
                 now: &now,
                 goes_on,
             };
-            let released = release.run().await?;
-            if released.n_lifted > 0 {
-                table.mark_to_compare(board).await?;
-            }
+            let released = release.run().await;
+            // what has failed may have lifted something before
+            let marked = match released.as_ref().map(|released| released.n_lifted) {
+                Ok(0) => Ok(false),
+                Ok(_) | Err(_) => table.mark_to_compare(board).await,
+            };
+            let released = released?;
+            marked?;
             finished = Finished {
                 n_released: released.n_written,
                 n_lifted: finished.n_lifted + released.n_lifted,

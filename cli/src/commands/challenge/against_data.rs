@@ -1,5 +1,6 @@
 //! Holds a challenge against the published data sets.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
@@ -12,10 +13,10 @@ use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
-use dataperf_aws::Table;
+use dataperf_aws::{S3Bucket, Table};
 
 use crate::cloud::{Cloud, now};
-use crate::eval_files::{eval_files, shared};
+use crate::eval_files::{EvalFiles, eval_files, shared};
 use crate::in_force::Boards;
 use crate::registry::extension;
 
@@ -70,7 +71,8 @@ impl AgainstData<'_> {
         }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            if let Some(reason) = hidden_in_use(round, &in_force, &at) {
+            let is_over = round.closes.is_some_and(|closes| closes <= now());
+            if let Some(reason) = hidden_in_use(round, &in_force, &at).filter(|_| !is_over) {
                 reasons.add(reason);
             }
             match evaluations(round.dataset).await? {
@@ -124,7 +126,9 @@ impl AgainstData<'_> {
                 if !is_final && noted.is_retired_for(&round.id, fresh) {
                     continue; // it has been put to use by this
                 }
-                let used = if in_force.datasets().contains(&fresh) {
+                // after the close it may be put in force
+                let may_be_in_force = is_final && is_over && before == Some(fresh);
+                let used = if in_force.datasets().contains(&fresh) && !may_be_in_force {
                     Some("it is in force".to_owned())
                 } else {
                     // what was accepted once stays
@@ -227,6 +231,61 @@ async fn undone(
     Ok(reasons)
 }
 
+/// The eval files of published data sets, each of which is read once.
+struct PublishedEvalFiles<'a> {
+    datasets: &'a S3Bucket,
+    descriptor: &'static Descriptor,
+    known: RefCell<BTreeMap<Digest, Option<EvalFiles>>>,
+}
+
+impl PublishedEvalFiles<'_> {
+    /// Those of a data set; `None` of one that can't be read, which is refused elsewhere.
+    async fn of(&self, dataset: Digest) -> Result<Option<EvalFiles>> {
+        let found = self.known.borrow().get(&dataset).cloned();
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let read = match published_manifest(self.datasets, self.descriptor.id, dataset).await {
+            Ok(manifest) => Some(eval_files(self.descriptor, &manifest).await?),
+            Err(DatasetError::Frozen(_)) => None,
+            Err(DatasetError::Port(error)) => return Err(error.into()),
+        };
+        self.known.borrow_mut().insert(dataset, read.clone());
+        Ok(read)
+    }
+
+    /// What is to be said of the first of the rounds, where another one has its items under another data set and closes at another time.
+    async fn of_other_rounds(&self, rounds: &[Round]) -> Result<Vec<String>> {
+        let Some((round, others)) = rounds.split_first() else {
+            return Ok(Vec::new());
+        };
+        let pinned = |round: &Round| round.dataset.filter(|_| round.programs.is_none());
+        let is_over = |round: &Round| round.closes.is_some_and(|closes| closes <= now());
+        let mut messages = Vec::new();
+        for other in others {
+            let (Some(one), Some(two)) = (pinned(round), pinned(other)) else {
+                continue;
+            };
+            if one == two || round.closes == other.closes || is_over(round) && is_over(other) {
+                continue;
+            }
+            let (Some(of_one), Some(of_two)) = (self.of(one).await?, self.of(two).await?) else {
+                continue;
+            };
+            let same = shared(&of_one, &of_two);
+            if !same.is_empty() {
+                messages.push(format!(
+                    "the items of {} of {one} are those of {two}, which the round {} is scored with: once the first of the two rounds has \
+                     closed, everything about them is shown while the other is open. Give both rounds one data set, or other items",
+                    quoted(&same),
+                    quote(&other.id)
+                ));
+            }
+        }
+        Ok(messages)
+    }
+}
+
 /// Warnings of data sets whose items are those of another one: of those that are to be fresh, and of those that one limited round is scored with.
 /// Those that can't be read are refused elsewhere.
 async fn same_items(
@@ -238,11 +297,12 @@ async fn same_items(
         return Ok(Vec::new());
     }
     let datasets = cloud.datasets();
-    let files_of = async |dataset: Digest| match published_manifest(&datasets, descriptor.id, dataset).await {
-        Ok(manifest) => eval_files(descriptor, &manifest).await.map(Some),
-        Err(DatasetError::Frozen(_)) => Ok(None),
-        Err(DatasetError::Port(error)) => Err(error.into()),
+    let eval_files = PublishedEvalFiles {
+        datasets: &datasets,
+        descriptor,
+        known: RefCell::default(),
     };
+    let files_of = |dataset| eval_files.of(dataset);
     let in_force = usable(InForce::read(&datasets, descriptor.id).await)?;
     let in_force: Vec<Digest> = in_force
         .map(|of| of.datasets().into_iter().collect())
@@ -288,6 +348,9 @@ async fn same_items(
                 ));
             }
         }
+        let of_others = eval_files.of_other_rounds(&challenge.rounds[idx..]).await?;
+        let as_warning = |message: String| Reason::new("same_items", format!("{at}/dataset"), message);
+        warnings.extend(of_others.into_iter().map(as_warning));
         if !round.is_limited() {
             continue;
         }

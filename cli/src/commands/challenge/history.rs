@@ -12,7 +12,7 @@ use dataperf_aws::versions;
 use serde_json::{Value, json};
 
 use super::against_data::AgainstData;
-use super::{MAX_CHALLENGE_BYTES, accepted, ladders_changed, refused, replace};
+use super::{MAX_CHALLENGE_BYTES, accepted, changes_of_rounds, refused, replace};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::table;
@@ -174,7 +174,7 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
     }
-    warnings.extend(ladders_changed(&cloud, benchmark, Some(&challenge)).await?);
+    warnings.extend(changes_of_rounds(&cloud, benchmark, Some(&challenge)).await?);
     let tag = found.map(|found| found.tag);
     replace(&cloud, benchmark, &challenge, tag.as_deref()).await?;
     let said = format!(

@@ -1,19 +1,20 @@
 //! `dataperf challenge release`: whole receipts in the results bucket, once a round has closed.
 
-use anyhow::{Result, bail};
+use std::cell::Cell;
+
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::{Challenge, shown_of_receipt};
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards as _, POST_ROUND};
-use dataperf::ports::maintenance::Maintenance;
-use dataperf::release::all_scored;
-use dataperf::{Feedback, quote, write_where_it_shows_less};
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::{Board, Leaderboards as _, POST_ROUND};
+use dataperf::release::{self, OfOne, Release, all_scored};
+use dataperf::{Shown, quote};
 use dataperf_benchmarks::IDS;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use serde_json::json;
 
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs, now};
+use crate::cloud::{CloudArgs, now};
 use crate::output::{Format, print_json};
 use crate::registry::descriptor;
 
@@ -50,23 +51,57 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
             ids.join(", ")
         );
     };
-    let boards = cloud.leaderboards().boards(&args.benchmark).await?;
+    let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
+    let boards = table.boards(&args.benchmark).await?;
     let of_round = |board: &&Board| board.round.strip_suffix(POST_ROUND).unwrap_or(&board.round) == round.id;
     let (mut n_scored, mut n_written, mut n_lifted) = (0, 0, 0);
     for board in boards.iter().filter(of_round) {
-        let scored = all_scored(&cloud.leaderboards(), board).await?;
+        let release = Release {
+            board: board.clone(),
+            hosted: descriptor(&args.benchmark)?,
+            challenge: &challenge,
+            table: &table,
+            results: &results,
+            signer: &signer,
+            now: &now,
+            goes_on: &|| true,
+        };
+        let scored = all_scored(&table, board).await?;
         n_scored += scored.len();
-        let written = scored.iter().map(|entry| write(&cloud, &challenge, entry));
-        let done: Vec<Written> = stream::iter(written)
-            .buffer_unordered(AT_ONCE)
-            .try_collect()
-            .await?;
-        n_written += done.iter().filter(|done| done.is_written).count();
-        let n_of_board = done.iter().filter(|done| done.is_lifted).count();
-        if n_of_board > 0 {
-            cloud.leaderboards().mark_to_compare(board).await?;
+        let mut of_board = release::Done::default();
+        let mut broken_off: Option<anyhow::Error> = None;
+        let mut may_have_lifted = false;
+        // what is begun is ended: it may have lifted something
+        let goes_on = Cell::new(true);
+        let entries = scored.iter().take_while(|_| goes_on.get());
+        let mut released =
+            stream::iter(entries.map(|entry| release.release(entry))).buffer_unordered(AT_ONCE);
+        while let Some(of_one) = released.next().await {
+            let error = match of_one {
+                Ok(OfOne::Withheld(shown)) => anyhow!("{}", withheld(board, shown)),
+                Ok(of_one) => {
+                    of_board.add(of_one);
+                    continue;
+                }
+                Err(error) => {
+                    may_have_lifted = true;
+                    error.into()
+                }
+            };
+            goes_on.set(false);
+            broken_off = broken_off.or(Some(error));
         }
-        n_lifted += n_of_board;
+        if of_board.n_lifted > 0 || may_have_lifted {
+            let marked = table.mark_to_compare(board).await;
+            if broken_off.is_none() {
+                marked?;
+            }
+        }
+        if let Some(error) = broken_off {
+            return Err(error);
+        }
+        n_written += of_board.n_written;
+        n_lifted += of_board.n_lifted;
     }
     match format {
         Format::Json => {
@@ -90,49 +125,15 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// What was done about one submission.
-#[derive(Default)]
-struct Written {
-    /// Its receipt was not there, whole and signed, before.
-    is_written: bool,
-    /// Its board has shown another score before.
-    is_lifted: bool,
-}
-
-/// Writes one receipt, if it may be shown whole, and has its board show its own score.
-async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<Written> {
-    let found = cloud
-        .leaderboards()
-        .submission(&entry.board.benchmark, &entry.id)
-        .await?;
-    let Some(receipt) = found.and_then(|submission| submission.receipt) else {
-        return Ok(Written::default()); // reopened since
-    };
-    let shown = shown_of_receipt(Some(challenge), &receipt, now());
-    if shown.level < Feedback::Full {
-        let until = shown.whole_at.map_or_else(
-            || "no time is set at which the last round with the same data closes".to_owned(),
-            |at| format!("the last round that may be scored with the same data closes at {at}"),
-        );
-        bail!(
-            "round {} shows `{}`, and {until}: wait for it, or publish `feedback: full` for the round",
-            quote(&entry.board.round),
-            shown.level.as_str()
-        );
-    }
-    let hosted = descriptor(&entry.board.benchmark)?;
-    let ranking = hosted.ranking(challenge.ranking(&entry.board.leaderboard));
-    let table = cloud.leaderboards();
-    let lifted = table
-        .lift(&entry.board.benchmark, &entry.id, hosted, ranking)
-        .await?;
-    let is_lifted = lifted.is_some();
-    let receipt = lifted.unwrap_or(receipt);
-    let (results, signer) = (cloud.results(), cloud.signer());
-    let is_written =
-        write_where_it_shows_less(&results, &signer, &receipt, hosted, shown.level, now()).await?;
-    Ok(Written {
-        is_written,
-        is_lifted,
-    })
+/// Why a round can't be released yet.
+fn withheld(board: &Board, shown: Shown) -> String {
+    let until = shown.whole_at.map_or_else(
+        || "no time is set at which the last round with the same data closes".to_owned(),
+        |at| format!("the last round that may be scored with the same data closes at {at}"),
+    );
+    format!(
+        "round {} shows `{}`, and {until}: wait for it, or publish `feedback: full` for the round",
+        quote(&board.round),
+        shown.level.as_str()
+    )
 }
