@@ -15,7 +15,7 @@ const WAY: [(&str, &[&str]); 10] = [
     ("functions/speech-selection/src/main.rs", &["main"]),
     (
         "shared/dataperf-aws/src/function.rs",
-        &["run", "settle", "evaluate", "scoring"],
+        &["run", "settle", "upload_of", "evaluate", "scoring"],
     ),
     (
         "shared/dataperf-aws/src/serve.rs",
@@ -40,7 +40,10 @@ const WAY: [(&str, &[&str]); 10] = [
             "rejected",
         ],
     ),
-    ("shared/dataperf/src/admission.rs", &["limited", "refusal"]),
+    (
+        "shared/dataperf/src/admission.rs",
+        &["limited", "refusal", "place", "name_refusal"],
+    ),
     ("shared/dataperf/src/in_force.rs", &["read", "scoring"]),
     (
         "shared/dataperf/src/evaluate.rs",
@@ -48,7 +51,7 @@ const WAY: [(&str, &[&str]); 10] = [
     ),
     (
         "shared/dataperf/src/receipts.rs",
-        &["receipt_level", "write_receipt"],
+        &["receipt_level", "write_receipt", "signed"],
     ),
 ];
 

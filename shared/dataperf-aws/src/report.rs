@@ -27,9 +27,9 @@ impl Resources {
     pub(crate) fn begin(&self) -> Work<'_> {
         Work {
             resources: self,
-            is_cold: !self.kept.is_warm.swap(true, Ordering::Relaxed),
+            is_cold: !self.is_warm.swap(true, Ordering::Relaxed),
             began: Instant::now(),
-            before: self.kept.meters.read(),
+            before: self.meters.read(),
         }
     }
 }
@@ -44,7 +44,7 @@ struct Phases {
 
 impl Phases {
     fn of(work: &Work<'_>) -> Self {
-        let meters = work.resources.kept.meters.each();
+        let meters = work.resources.meters.each();
         Self {
             is_cold: work.is_cold,
             total: work.began.elapsed(),

@@ -20,19 +20,14 @@ use crate::{Clients, KmsKey, S3Bucket, Table};
 /// What the function that runs programs is called, after what the names of all functions of a deployment begin with.
 const PROGRAMS: &str = "closed";
 
-/// The clients of a function and the names of its buckets and its table, with a meter for each.
+/// The names of a function's buckets and its table, and what is kept between events: clients, with a meter for each.
+#[derive(Default)]
 pub struct Resources {
     /// The table's name, by which metrics know the deployment.
     pub(crate) table: String,
     datasets: String,
     results: String,
     signing_key: String,
-    pub(crate) kept: Kept,
-}
-
-/// What is kept between events.
-#[derive(Default)]
-pub(crate) struct Kept {
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     pub(crate) meters: Meters,
@@ -52,13 +47,13 @@ impl Resources {
             datasets: variable("DATAPERF_DATASETS_BUCKET")?,
             results: variable("DATAPERF_RESULTS_BUCKET")?,
             signing_key: variable("DATAPERF_SIGNING_KEY")?,
-            kept: Kept::default(),
+            ..Self::default()
         })
     }
 
     /// The SDK's clients.
     pub async fn clients(&self) -> &Clients {
-        self.kept.clients.get_or_init(Clients::from_environment).await
+        self.clients.get_or_init(Clients::from_environment).await
     }
 
     /// A bucket.
@@ -69,19 +64,19 @@ impl Resources {
     /// The bucket that an upload is in.
     pub async fn submissions(&self, upload: &Upload) -> S3Bucket {
         let bucket = self.bucket(&upload.bucket).await;
-        bucket.metered(&self.kept.meters.submissions)
+        bucket.metered(&self.meters.submissions)
     }
 
     /// The bucket of data sets.
     pub async fn datasets(&self) -> S3Bucket {
         let bucket = self.bucket(&self.datasets).await;
-        bucket.metered(&self.kept.meters.datasets)
+        bucket.metered(&self.meters.datasets)
     }
 
     /// The bucket of receipts.
     pub async fn results(&self) -> S3Bucket {
         let bucket = self.bucket(&self.results).await;
-        bucket.metered(&self.kept.meters.results)
+        bucket.metered(&self.meters.results)
     }
 
     /// The key that receipts are signed with.
@@ -93,9 +88,7 @@ impl Resources {
     pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
         let table = Table::new(dynamodb, &self.table);
-        table
-            .metered(&self.kept.meters.table)
-            .having_seen(&self.kept.seen)
+        table.metered(&self.meters.table).having_seen(&self.seen)
     }
 
     /// Has another run of the function that runs in `context` go on with an upload. What was begun is in the table by now.
