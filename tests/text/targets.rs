@@ -157,6 +157,41 @@ async fn a_program_of_the_data_set_answers() {
     assert_eq!(text.counts("ada").await[0], 1);
 }
 
+/// What a model does not answer is given back, and it is not asked about it without end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn models_are_asked_about_lines_of_one_annotator_so_often_a_day() {
+    let change = |config: &mut Config| {
+        with_programs(config);
+        config.retry_backoff = Vec::new();
+    };
+    let text = Text::with(change, |_| ()).await;
+    let silent = program("no answer");
+    text.rules_and(
+        |rules| {
+            rules["examples_a_day"] = json!(2);
+            rules["targets"] =
+                json!({ "prog": { "kind": "program", "file": "models/prog.wasm", "max_fuel": 10_000_000 } });
+            rules["tasks"]["sentiment"]["targets"] = json!(["prog"]);
+        },
+        &[("models/prog.wasm", &silent)],
+    )
+    .await;
+    for n in 0..5 {
+        let lines = [fooling(2 * n), fooling(2 * n + 1)];
+        let receipt = text.submit("ada", &format!("{n}"), &lines).await;
+        assert_eq!(status(&receipt), Ending::Failed, "{receipt:#?}");
+        assert_eq!(text.n_taken("ada", "examples").await, 0, "it is given back");
+        assert_eq!(text.n_taken("ada", "asked").await, 2 * (n as u64 + 1));
+    }
+    let receipt = text.submit("ada", "more", &[honest(20)]).await;
+    let codes: Vec<&str> = receipt.verdict.lines.iter().map(line_code).collect();
+    assert_eq!(codes, ["daily_asked"], "{receipt:#?}");
+    assert_eq!(text.n_taken("ada", "asked").await, 10, "5 times 2");
+    let receipt = text.submit("bo", "one", &[honest(21)]).await;
+    assert_eq!(status(&receipt), Ending::Failed, "{receipt:#?}");
+    assert_eq!(text.n_taken("bo", "asked").await, 1, "others are asked about");
+}
+
 /// Of two models one is gone: lines that it was to answer are rejected with their reason where others of the file were taken.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_line_whose_model_is_gone_ends_with_its_reason() {

@@ -39,6 +39,9 @@ pub enum NotAnswered {
     /// It may the next time.
     #[error("{0}")]
     Transient(String),
+    /// It was not asked, and may be the next time.
+    #[error("{0}")]
+    NotAsked(String),
     /// It will not before the organizer mends something.
     #[error("{0}")]
     Organizer(String),
@@ -50,6 +53,7 @@ impl NotAnswered {
     pub fn map(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Transient(what) => Self::Transient(words(what)),
+            Self::NotAsked(what) => Self::NotAsked(words(what)),
             Self::Organizer(what) => Self::Organizer(words(what)),
         }
     }
@@ -58,7 +62,7 @@ impl NotAnswered {
 impl From<NotAnswered> for WorkflowError {
     fn from(not: NotAnswered) -> Self {
         let fault = match not {
-            NotAnswered::Transient(_) => FaultKind::Provider,
+            NotAnswered::Transient(_) | NotAnswered::NotAsked(_) => FaultKind::Provider,
             NotAnswered::Organizer(_) => FaultKind::Organizer,
         };
         Self::judge(fault, not.to_string())

@@ -171,6 +171,27 @@ impl Reservation<'_> {
         }
     }
 
+    /// Counts `n` more of something that has cost, in the day of `at`. It is not given back.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn spend(&self, what: &str, submitter: &str, at: Timestamp, n: u64) -> Result<(), PortError> {
+        let day = self.day(what, submitter, &at.day());
+        let mut retry = Retry::of(format!("daily {what} of `{submitter}`"));
+        loop {
+            let counted = Change {
+                set: vec![("schema".into(), count(SCHEMA.into()))],
+                add: vec![(N_TAKEN, i64::try_from(n).unwrap_or(i64::MAX))],
+                ..Change::default()
+            };
+            let operations = vec![(COUNT, self.table.update(day.clone(), counted))];
+            match self.table.transact(operations).await {
+                Ok(()) => return Ok(()),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
     /// Gives back what a file has taken beyond the `n_used` lines of which something has come.
     ///
     /// # Errors

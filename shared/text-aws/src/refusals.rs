@@ -32,6 +32,23 @@ pub(crate) fn counted(what: &str, n_taken: u64, limit: u64, at: Timestamp) -> No
 }
 
 /// A line for which nothing of the day's count is left.
+/// Why models are not asked about a line: they were about `n_asked` others of its author today, of at most `most`.
+pub(crate) fn asked_too_often(line: usize, most: u64, n_asked: u64, at: Timestamp) -> Reason {
+    let message = format!(
+        "models were asked about {n_asked} lines of yours on {}, of which some had no answer, and {most} a day is the limit: upload this line \
+         again from {} on",
+        at.day(),
+        at.next_day()
+    );
+    Reason::over(
+        "daily_asked",
+        format!("line {line}"),
+        most,
+        n_asked.saturating_add(1),
+        message,
+    )
+}
+
 pub(crate) fn used_up(what: &str, line: usize, limit: u64, reserved: Reserved, at: Timestamp) -> Reason {
     let n_taken = reserved.n_taken;
     let message = format!(

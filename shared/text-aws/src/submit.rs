@@ -12,7 +12,7 @@ use dataperf_collection_aws::{
     count_submitted, duplicate, file, index, publish, read, settle_lines,
 };
 use dataperf_text::{
-    Answer, BENCHMARK, EXAMPLES, Example, ExampleId, Input, Line, Rules, Task, fooled, is_fooling,
+    Answer, BENCHMARK, EXAMPLES, Example, ExampleId, Input, Line, Rules, Target, Task, fooled, is_fooling,
 };
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
@@ -26,6 +26,10 @@ use crate::targets::{Builtin, NotAnswered, Targets};
 
 /// The time that models have in one run, if the run has as much.
 const PATIENCE: Duration = Duration::from_mins(2);
+/// Under which word the table counts lines that models were asked about.
+const ASKED: &str = "asked";
+/// So many times the day's examples may models be asked about lines of one annotator on a day.
+const ASKED_A_DAY: u64 = 5;
 /// Examples that are written to the table side by side.
 const AT_ONCE: usize = 8;
 
@@ -143,6 +147,7 @@ impl LineFunction for Submit {
                 examples.push((line, example));
             }
         }
+        let examples = askable(case, examples, limit, &mut taken).await?;
         taken.extend(self.take(case, examples, n_filed_before > 0).await?);
         self.count(case, &taken).await?;
         let n_filed = taken
@@ -178,7 +183,7 @@ impl Submit {
         }
         let patience = case.time_left().saturating_sub(RESERVE).min(PATIENCE);
         let deadline = Instant::now() + patience;
-        let (mut answered, mut fault) = (Vec::new(), None);
+        let (mut answered, mut fault, mut n_paid) = (Vec::new(), None, 0);
         for (task, examples) in by_task {
             let contexts = &case.rules.configuration.contexts;
             let inputs: Vec<Input> = examples
@@ -190,6 +195,10 @@ impl Submit {
                 .targets
                 .ask(&case.rules, clients, task, &inputs, deadline)
                 .await?;
+            if costs(case, task) {
+                let was_asked = |said: &&_| !matches!(said, Err(NotAnswered::NotAsked(_)));
+                n_paid += answers.iter().filter(was_asked).count() as u64;
+            }
             for (((line, example), input), said) in examples.into_iter().zip(inputs).zip(answers) {
                 match said {
                     Ok(said) => {
@@ -202,6 +211,14 @@ impl Submit {
                     }
                 }
             }
+        }
+        if n_paid > 0 {
+            let reservation = Reservation {
+                table: case.table,
+                benchmark: BENCHMARK,
+            };
+            let submitter = &case.submission.submitter;
+            reservation.spend(ASKED, submitter, now(), n_paid).await?;
         }
         if let Some(fault) = fault {
             if matches!(fault, NotAnswered::Organizer(_)) {
@@ -250,6 +267,43 @@ impl Submit {
         }
         Ok(())
     }
+}
+
+/// Whether one of a task's models costs something for each example.
+fn costs(case: &Case<'_, Examples>, task: Task) -> bool {
+    let configuration = &case.rules.configuration.configuration;
+    let targets = configuration.targets_of(task).iter();
+    let costs = |target: &Target| matches!(target, Target::Http { .. } | Target::Program { .. });
+    targets
+        .filter_map(|name| configuration.targets.get(name))
+        .any(costs)
+}
+
+/// The examples about which models may still be asked today; the others go to `taken`. What a model does not answer is given back to the day's
+/// examples: without this it could be asked, and paid, without end.
+async fn askable(
+    case: &Case<'_, Examples>,
+    examples: Vec<(usize, Example)>,
+    limit: u64,
+    taken: &mut BTreeMap<usize, Taken>,
+) -> Result<Vec<(usize, Example)>, WorkflowError> {
+    let most = limit.saturating_mul(ASKED_A_DAY);
+    let (submitter, at) = (&case.submission.submitter, now());
+    let n_asked = case.table.n_taken_of_day(BENCHMARK, submitter, ASKED, at).await?;
+    let mut n_left = most.saturating_sub(n_asked);
+    let mut askable = Vec::with_capacity(examples.len());
+    for (line, example) in examples {
+        if !costs(case, example.task) {
+            askable.push((line, example));
+        } else if let Some(n) = n_left.checked_sub(1) {
+            n_left = n;
+            askable.push((line, example));
+        } else {
+            let reason = refusals::asked_too_often(line, most, n_asked, at);
+            taken.insert(line, Taken::Rejected(reason.into()));
+        }
+    }
+    Ok(askable)
 }
 
 /// The good lines that no earlier run has filed; those that one has go to `taken`.

@@ -89,13 +89,11 @@ impl Service {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(NotAnswered::Transient(
-                    "was not asked: there was no time left".into(),
-                ));
+                return Err(no_call(tries, "was not asked: there was no time left"));
             }
             if !self.breaker.lets_through(Instant::now()) {
                 let what = "was not asked: it has failed too often just now";
-                return Err(NotAnswered::Transient(what.into()));
+                return Err(no_call(tries, what));
             }
             let patience = self.timeout.min(left);
             let called = tokio::time::timeout(patience, self.call(task, inputs)).await;
@@ -151,10 +149,19 @@ impl Service {
     }
 }
 
+/// Why no call is made after `tries` of them.
+fn no_call(tries: u32, what: &str) -> NotAnswered {
+    if tries == 0 {
+        NotAnswered::NotAsked(what.into())
+    } else {
+        NotAnswered::Transient(what.into())
+    }
+}
+
 /// How often a call was tried is worth saying where it may pass.
 fn tried(error: NotAnswered, tries: u32) -> NotAnswered {
     match error {
         NotAnswered::Transient(what) => NotAnswered::Transient(format!("{what} (tried {tries} times)")),
-        NotAnswered::Organizer(what) => NotAnswered::Organizer(what),
+        NotAnswered::NotAsked(_) | NotAnswered::Organizer(_) => error,
     }
 }

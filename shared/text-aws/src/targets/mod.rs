@@ -115,14 +115,8 @@ impl Targets {
         let mut answers: Answers = inputs.iter().map(|_| Ok(BTreeMap::new())).collect();
         for (name, said) in join_all(asked).await {
             for (answer, said) in answers.iter_mut().zip(said) {
-                match said {
-                    Err(not) => *answer = Err(not.map(|what| format!("the target model `{name}` {what}"))),
-                    Ok(said) => {
-                        if let Ok(known) = answer {
-                            known.insert(name.clone(), said);
-                        }
-                    }
-                }
+                let said = said.map_err(|not| not.map(|what| format!("the target model `{name}` {what}")));
+                add(answer, name, said);
             }
         }
         Ok(answers)
@@ -195,6 +189,25 @@ impl Targets {
         }
         let weights: [&[u8]; 3] = std::array::from_fn(|idx| &*weights[idx]);
         (self.builtin.encoder)(&head, weights).map_err(|error| unusable(name, &error))
+    }
+}
+
+/// Adds what one model says of an example to what others say. Nobody was asked where none of them was.
+fn add(
+    answer: &mut Result<BTreeMap<String, Answer>, NotAnswered>,
+    name: &str,
+    said: Result<Answer, NotAnswered>,
+) {
+    let asked = |not: NotAnswered| match not {
+        NotAnswered::NotAsked(what) => NotAnswered::Transient(what),
+        not => not,
+    };
+    match (answer.as_mut(), said) {
+        (Ok(known), Ok(said)) => drop(known.insert(name.to_owned(), said)),
+        (Ok(known), Err(not)) if known.is_empty() => *answer = Err(not),
+        (Err(NotAnswered::NotAsked(_)), Err(not)) => *answer = Err(not),
+        (Ok(_) | Err(_), Err(not)) => *answer = Err(asked(not)),
+        (Err(not), Ok(_)) => *answer = Err(asked(not.clone())),
     }
 }
 
