@@ -37,16 +37,27 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
 }
 # And of data sets what describes them and what is for participants (kits lie directly below a digest), never the data.
 DESCRIPTIONS = (f"/*/{'?' * 64}/kit.zip", "/*/challenge.json", "/*/current.json", "/*/manifest.json", "/*/public/*", "/keys.json")
+# The benchmarks that take programs.
+PROGRAMMED = (
+    "acquisition",
+    "adversarial-text-models",
+    "data-acquisition",
+    "debugging",
+    "selection",
+    "speech-selection",
+    "vision-debugging",
+    "vision-selection",
+)
 # All that the role may do beside which submitted programs run: read them, what participants may have of data sets and target models that
 # are programs, and write what programs have written, where no submitter may write. Nothing of the table, of receipts, of keys.
 RUNNING = {
     "logs:CreateLogStream": {"log-group:/aws/lambda/NAME-closed"},
     "logs:PutLogEvents": {"log-group:/aws/lambda/NAME-closed"},
-    "s3:GetObject": {"submissions/*/*/*/*", "datasets/*/manifest.json", "datasets/*/public/*", "datasets/speech-selection/*/train*", "datasets/adversarial-text/*/models/*.wasm"},
-    "s3:GetObjectVersion": {"submissions/*/*/*/*"},
+    "s3:GetObject": {*(f"submissions/{name}/*/*/*" for name in PROGRAMMED), "datasets/*/manifest.json", "datasets/*/public/*", "datasets/speech-selection/*/train*", "datasets/adversarial-text/*/models/*.wasm"},
+    "s3:GetObjectVersion": {f"submissions/{name}/*/*/*" for name in PROGRAMMED},
     "s3:ListBucket": {"submissions", "datasets"},
     "s3:ListBucketVersions": {"submissions", "datasets"},
-    "s3:PutObject": {"submissions/*/_/closed/*"},
+    "s3:PutObject": {f"submissions/{name}/_/closed/*" for name in PROGRAMMED},
     "sqs:SendMessage": {"NAME-failures"},
     "xray:PutTelemetryRecords": {"*"},
     "xray:PutTraceSegments": {"*"},

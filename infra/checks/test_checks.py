@@ -68,7 +68,7 @@ PROMISE_FAULTS += [
 
 PROMISE_FAULTS += [
     ("infra/closed.yaml", "/*/public/*", "/*", "the role that runs programs"),
-    ("infra/closed.yaml", "/*/_/closed/*", "/*", "the role that runs programs"),
+    ("infra/closed.yaml", "/debugging/_/closed/*", "/*/_/closed/*", "the role that runs programs"),
     ("infra/closed.yaml", "Action: sqs:SendMessage", "Action: [sqs:SendMessage, kms:Sign]", "the role that runs programs"),
     ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:Scan", "`dynamodb:Scan`, it may only read"),
     ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:PutItem", "`dynamodb:PutItem`, it may only read"),
