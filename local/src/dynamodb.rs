@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use crate::access::{Guard, Refused};
+use crate::body::{Bodies, Unread};
 use crate::config::TableSpec;
 use crate::engine::Engine;
 use crate::error::StartError;
@@ -19,6 +20,7 @@ use crate::sqlite_file;
 use crate::status::Status;
 use crate::throttle::Throttling;
 
+static BODIES: Bodies = Bodies::new(2);
 /// The largest request, as in AWS.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// The operations that change a table.
@@ -137,11 +139,23 @@ pub(crate) fn router(
 
 async fn answer(State(front): State<Front>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
-        let message = format!("a request may have {MAX_REQUEST_BYTES} bytes");
-        let kind = "com.amazon.coral.service#SerializationException";
-        return error_response(StatusCode::PAYLOAD_TOO_LARGE, kind, &message);
+    let held = match BODIES.whole(body, MAX_REQUEST_BYTES).await {
+        Ok(held) => held,
+        Err(Unread::TooLarge) => {
+            let message = format!("a request may have {MAX_REQUEST_BYTES} bytes");
+            let kind = "com.amazon.coral.service#SerializationException";
+            return error_response(StatusCode::PAYLOAD_TOO_LARGE, kind, &message);
+        }
+        Err(Unread::TooSlow) => {
+            let kind = "com.amazon.coral.service#SerializationException";
+            return error_response(
+                StatusCode::REQUEST_TIMEOUT,
+                kind,
+                "the request did not come to its end",
+            );
+        }
     };
+    let body = held.bytes.clone();
     if let Err(Refused { code, message, .. }) = front.guard.table(&parts, &body) {
         let kind = format!("com.amazon.coral.service#{code}");
         return error_response(StatusCode::BAD_REQUEST, &kind, &message);

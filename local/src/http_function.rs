@@ -13,10 +13,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::body::{Bodies, Unread};
 use crate::config::ACCOUNT_ID;
 use crate::database::now_ms;
 use crate::host::Synchronous;
 
+/// A byte may take six in JSON, and the event is there twice.
+static BODIES: Bodies = Bodies::new(14);
 /// The largest request that API Gateway hands on, in the base64 that a function receives.
 const MAX_REQUEST_BYTES: usize = 6 << 20;
 
@@ -42,11 +45,14 @@ pub(crate) fn router(function: Synchronous) -> Router {
 
 async fn answer(State(function): State<Synchronous>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
-        return message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
+    let held = match BODIES.whole(body, MAX_REQUEST_BYTES).await {
+        Ok(held) => held,
+        Err(Unread::TooLarge) => return message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+        Err(Unread::TooSlow) => return message(StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
     };
-    let event = event(&parts, &body);
-    let answered = match function.invoke(event.to_string()).await {
+    let event = event(&parts, &held.bytes).to_string();
+    // also when the caller goes away, the event is there until the function has ended
+    let answered = match function.invoke_holding(event, held).await {
         Ok(answered) => answered,
         Err(error) => {
             tracing::error!(error_type = error.error_type, payload = %error.payload, "the function failed");

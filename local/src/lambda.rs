@@ -11,9 +11,11 @@ use http::StatusCode;
 use serde_json::json;
 
 use crate::access::Guard;
+use crate::body::{Bodies, Unread};
 use crate::host::Waiting;
 use crate::queue::{FunctionError, Queue};
 
+static BODIES: Bodies = Bodies::new(2);
 /// The largest event of an asynchronous invocation, as in AWS.
 const MAX_EVENT_BYTES: usize = 1 << 20;
 
@@ -30,14 +32,22 @@ async fn invoke(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(event) = axum::body::to_bytes(body, MAX_EVENT_BYTES).await else {
-        let message = format!("an event may have {MAX_EVENT_BYTES} bytes");
-        return refusal(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "RequestTooLargeException",
-            &message,
-        );
+    let held = match BODIES.whole(body, MAX_EVENT_BYTES).await {
+        Ok(held) => held,
+        Err(Unread::TooLarge) => {
+            let message = format!("an event may have {MAX_EVENT_BYTES} bytes");
+            return refusal(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "RequestTooLargeException",
+                &message,
+            );
+        }
+        Err(Unread::TooSlow) => {
+            let message = "the event did not come to its end";
+            return refusal(StatusCode::REQUEST_TIMEOUT, "RequestTimeoutException", message);
+        }
     };
+    let event = held.bytes.clone();
     // a name, or an ARN that ends in it
     let function = function.rsplit(':').next().unwrap_or_default().to_owned();
     if let Err(refused) = guard.invocation(&parts, &event, &function) {

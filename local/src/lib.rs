@@ -27,6 +27,7 @@
 //! ```
 
 mod access;
+mod body;
 mod cloud;
 mod config;
 mod data_dir;

@@ -11,9 +11,11 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::access::{Guard, Refused};
+use crate::body::{Bodies, Unread};
 use crate::kms::{self, SigningKeys};
 use crate::secrets;
 
+static BODIES: Bodies = Bodies::new(2);
 const MAX_REQUEST_BYTES: usize = 64 << 10;
 
 struct Services {
@@ -32,9 +34,14 @@ pub(crate) fn router(secrets: BTreeMap<String, String>, keys: SigningKeys, guard
 
 async fn answer(State(services): State<Arc<Services>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
-        return refusal("InvalidRequestException", "the request is too long");
+    let held = match BODIES.whole(body, MAX_REQUEST_BYTES).await {
+        Ok(held) => held,
+        Err(Unread::TooLarge) => return refusal("InvalidRequestException", "the request is too long"),
+        Err(Unread::TooSlow) => {
+            return refusal("InvalidRequestException", "the request did not come to its end");
+        }
     };
+    let body = held.bytes.clone();
     let target = parts.headers.get("x-amz-target");
     let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
     match target.split_once('.') {

@@ -44,8 +44,21 @@ impl Synchronous {
 
     /// Invokes the function once there is room. It runs to its end even when the caller goes away.
     pub(crate) async fn invoke(&self, payload: String) -> Result<Bytes, FunctionError> {
+        self.invoke_holding(payload, ()).await
+    }
+
+    /// The same, and what is `held` is dropped once the function has ended.
+    pub(crate) async fn invoke_holding(
+        &self,
+        payload: String,
+        held: impl Send + 'static,
+    ) -> Result<Bytes, FunctionError> {
         let this = self.clone();
-        let invoked = self.context.tasks.spawn(async move { this.run(payload).await });
+        let invoked = self.context.tasks.spawn(async move {
+            let ended = this.run(payload).await;
+            drop(held);
+            ended
+        });
         let gone = |error: tokio::task::JoinError| FunctionError::new("Runtime.Unknown", &error.to_string());
         invoked.await.map_err(gone)?
     }
