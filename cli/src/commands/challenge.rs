@@ -411,7 +411,8 @@ async fn changes_of_rounds(
 /// Whether a round has fewer boards than it had.
 fn leaves_out_boards(round: &Round, before: &Round) -> bool {
     match before.leaderboards.as_slice() {
-        [] => !round.leaderboards.is_empty(),
+        // of all boards: those that are known of it
+        [] => !round.leaderboards.is_empty() && !before.evaluations.keys().all(|board| round.has(board)),
         boards => !boards.iter().all(|board| round.has(board)),
     }
 }

@@ -98,13 +98,12 @@ fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec
         .collect();
     // what is left out is bounded as well, or it could be without end
     let most_listed = bounds.max_entries.saturating_mul(3).saturating_add(100);
-    let n_entries = if listed.len() > most_listed {
-        listed.len()
+    let (limit, actual) = if listed.len() > most_listed {
+        (most_listed, listed.len())
     } else {
-        files.len()
+        (bounds.max_entries, files.len())
     };
-    if n_entries > bounds.max_entries {
-        let (limit, actual) = (bounds.max_entries, n_entries);
+    if actual > limit {
         let message =
             format!("the zip has {actual} entries, the limit is {limit}: pack the submission's files only");
         return Err(Reason::over("too_many_entries", "", limit as u64, actual as u64, message).into());

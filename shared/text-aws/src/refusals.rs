@@ -31,8 +31,7 @@ pub(crate) fn counted(what: &str, n_taken: u64, limit: u64, at: Timestamp) -> No
     ])
 }
 
-/// A line for which nothing of the day's count is left.
-/// Why models are not asked about a line: they were about `n_asked` others of its author today, of at most `most`.
+/// Why models are not asked about a line: they were about `n_asked` others of its author today, those of its file included, of at most `most`.
 pub(crate) fn asked_too_often(line: usize, most: u64, n_asked: u64, at: Timestamp) -> Reason {
     let message = format!(
         "models were asked about {n_asked} lines of yours on {}, of which some had no answer, and {most} a day is the limit: upload this line \
@@ -49,6 +48,7 @@ pub(crate) fn asked_too_often(line: usize, most: u64, n_asked: u64, at: Timestam
     )
 }
 
+/// A line for which nothing of the day's count is left.
 pub(crate) fn used_up(what: &str, line: usize, limit: u64, reserved: Reserved, at: Timestamp) -> Reason {
     let n_taken = reserved.n_taken;
     let message = format!(

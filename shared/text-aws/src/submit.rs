@@ -195,11 +195,8 @@ impl Submit {
                 .targets
                 .ask(&case.rules, clients, task, &inputs, deadline)
                 .await?;
-            if costs(case, task) {
-                let was_asked = |said: &&_| !matches!(said, Err(NotAnswered::NotAsked(_)));
-                n_paid += answers.iter().filter(was_asked).count() as u64;
-            }
-            for (((line, example), input), said) in examples.into_iter().zip(inputs).zip(answers) {
+            n_paid += answers.n_paid;
+            for (((line, example), input), said) in examples.into_iter().zip(inputs).zip(answers.said) {
                 match said {
                     Ok(said) => {
                         answered.push((line, example_of(case, line, example, input, said)));
@@ -299,7 +296,7 @@ async fn askable(
             n_left = n;
             askable.push((line, example));
         } else {
-            let reason = refusals::asked_too_often(line, most, n_asked, at);
+            let reason = refusals::asked_too_often(line, most, n_asked.max(most), at);
             taken.insert(line, Taken::Rejected(reason.into()));
         }
     }

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::document::{FILE, Members, Reader};
 use super::examples::{Examples, ExpectedColumns, csv_of};
 use super::features::freeze_all;
-use super::problems::{Problems, within};
+use super::problems::{Problems, RowProblems, within};
 use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
 use super::{
@@ -354,6 +354,7 @@ fn prices(
                 .and_then(|path| Examples::read(&text, &path, &PRICED));
             match read {
                 Ok(table) => {
+                    let mut problems = RowProblems::default();
                     for (row, (name, price)) in table
                         .required("seller")
                         .iter()
@@ -365,18 +366,19 @@ fn prices(
                                 let before = prices.insert(name.clone(), price);
                                 if let Some(before) = before.filter(|before| before.total_cmp(&price).is_ne())
                                 {
-                                    reader.problems.add(format!(
-                                        "{}: the price of `{name}` is {price}, and it was {before} before: leave one",
-                                        table.place(row)
-                                    ));
+                                    problems.add(|| {
+                                        format!(
+                                            "{}: the price of `{name}` is {price}, and it was {before} before: leave one",
+                                            table.place(row)
+                                        )
+                                    });
                                 }
                             }
-                            None => reader.problems.add(format!(
-                                "{}: `{price}` is no price of 0 or above",
-                                table.place(row)
-                            )),
+                            None => problems
+                                .add(|| format!("{}: `{price}` is no price of 0 or above", table.place(row))),
                         }
                     }
+                    reader.problems.extend(problems.report(&table.name));
                 }
                 Err(found) => reader.problems.extend(found),
             }

@@ -257,20 +257,20 @@ fn largest_zip(
     }
 }
 
-/// Lines of a CSV, one of each label after another, so that a part of them has all labels too.
-fn in_turn(lines: Vec<&[u8]>) -> Vec<Vec<u8>> {
+/// A record as a line of a CSV.
+fn line_of(record: &csv::ByteRecord) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // writing into memory does not fail
+    drop(writer.write_byte_record(record));
+    writer.into_inner().unwrap_or_default()
+}
+
+/// Lines of records, one of each label after another, so that a part of them has all labels too.
+fn in_turn(records: impl Iterator<Item = csv::ByteRecord>) -> Vec<Vec<u8>> {
     let mut by_label: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
-    for line in lines {
-        let label = line
-            .split(|&byte| byte == b',')
-            .next()
-            .unwrap_or_default()
-            .to_vec();
-        let mut line = line.to_vec();
-        if !line.ends_with(b"\n") {
-            line.push(b'\n');
-        }
-        by_label.entry(label).or_default().push(line);
+    for record in records {
+        let label = record.get(0).unwrap_or_default().trim_ascii().to_vec();
+        by_label.entry(label).or_default().push(line_of(&record));
     }
     let longest = by_label.values().map(Vec::len).max().unwrap_or(0);
     let nth = |n: usize| by_label.values().filter_map(move |lines| lines.get(n).cloned());
@@ -278,9 +278,9 @@ fn in_turn(lines: Vec<&[u8]>) -> Vec<Vec<u8>> {
 }
 
 fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
-    let mut lines = start.split_inclusive(|&byte| byte == b'\n');
-    let mut artifact = lines.next().unwrap_or_default().to_vec();
-    let rows = in_turn(lines.collect());
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(start);
+    let mut artifact = reader.byte_headers().map(line_of).unwrap_or_default();
+    let rows = in_turn(reader.byte_records().map_while(Result::ok));
     let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
     for row in rows
         .iter()

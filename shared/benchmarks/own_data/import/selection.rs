@@ -146,7 +146,7 @@ impl Import for Selection {
         )
     }
 
-    /// One example of each class, then the pool's first ones.
+    /// One example of each class after another.
     async fn largest_artifact(
         dataset: &Dataset<Self>,
         leaderboard: &str,

@@ -67,8 +67,13 @@ pub struct Targets {
     loaded: Mutex<Option<Arc<Loaded>>>,
 }
 
-/// What models say of some examples of a task: for each example the answers by the models' names, or why one of them has none.
-pub type Answers = Vec<Result<BTreeMap<String, Answer>, NotAnswered>>;
+/// What models say of some examples of a task.
+pub struct Answers {
+    /// For each example the answers by the models' names, or why one of them has none.
+    pub said: Vec<Result<BTreeMap<String, Answer>, NotAnswered>>,
+    /// About how many of the examples a service or a program was asked, whether it has answered or not.
+    pub n_paid: u64,
+}
 
 impl Targets {
     /// With the secret that has services' keys, and the name of the function that runs programs.
@@ -109,17 +114,30 @@ impl Targets {
                     Some(model) => asking.ask(model, inputs).await,
                     None => vec![Err(NotAnswered::Organizer("is not configured".into())); inputs.len()],
                 };
-                (name, said)
+                let costs = matches!(model, Some(Ready::Service(_) | Ready::Program { .. }));
+                (name, costs, said)
             }
         });
-        let mut answers: Answers = inputs.iter().map(|_| Ok(BTreeMap::new())).collect();
-        for (name, said) in join_all(asked).await {
-            for (answer, said) in answers.iter_mut().zip(said) {
-                let said = said.map_err(|not| not.map(|what| format!("the target model `{name}` {what}")));
-                add(answer, name, said);
+        let mut answers: Vec<Result<BTreeMap<String, Answer>, NotAnswered>> =
+            inputs.iter().map(|_| Ok(BTreeMap::new())).collect();
+        let mut is_paid = vec![false; inputs.len()];
+        for (name, costs, said) in join_all(asked).await {
+            for ((answer, is_paid), said) in answers.iter_mut().zip(&mut is_paid).zip(said) {
+                *is_paid |= costs && !matches!(said, Err(NotAnswered::NotAsked(_)));
+                match said {
+                    Err(not) => *answer = Err(not.map(|what| format!("the target model `{name}` {what}"))),
+                    Ok(said) => {
+                        if let Ok(known) = answer {
+                            known.insert(name.clone(), said);
+                        }
+                    }
+                }
             }
         }
-        Ok(answers)
+        Ok(Answers {
+            said: answers,
+            n_paid: is_paid.iter().filter(|is_paid| **is_paid).count() as u64,
+        })
     }
 
     /// A key that was refused may have been replaced: the next try reads it anew.
@@ -189,25 +207,6 @@ impl Targets {
         }
         let weights: [&[u8]; 3] = std::array::from_fn(|idx| &*weights[idx]);
         (self.builtin.encoder)(&head, weights).map_err(|error| unusable(name, &error))
-    }
-}
-
-/// Adds what one model says of an example to what others say. Nobody was asked where none of them was.
-fn add(
-    answer: &mut Result<BTreeMap<String, Answer>, NotAnswered>,
-    name: &str,
-    said: Result<Answer, NotAnswered>,
-) {
-    let asked = |not: NotAnswered| match not {
-        NotAnswered::NotAsked(what) => NotAnswered::Transient(what),
-        not => not,
-    };
-    match (answer.as_mut(), said) {
-        (Ok(known), Ok(said)) => drop(known.insert(name.to_owned(), said)),
-        (Ok(known), Err(not)) if known.is_empty() => *answer = Err(not),
-        (Err(NotAnswered::NotAsked(_)), Err(not)) => *answer = Err(not),
-        (Ok(_) | Err(_), Err(not)) => *answer = Err(asked(not)),
-        (Err(not), Ok(_)) => *answer = Err(asked(not.clone())),
     }
 }
 
