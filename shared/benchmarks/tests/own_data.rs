@@ -143,18 +143,15 @@ fn lines_are_counted_as_an_editor_counts_them() {
         "pool-labels.csv",
         "id,notes,label\r\np1,\"two\r\nlines\",a\r\n\r\np2,,a\r\np3,,c\r\np4,,b\r\np5,,b\r\n",
     );
+    let said = refused::<Selection>(&folder);
+    assert!(said.contains("`pool-labels.csv` line 6"), "{said}");
     write(
         &folder,
         "pool.csv",
         "x,y\r\n0,0\r\n0.5,?\r\n5,5\r\n5.5,5\r\n6,5\r\n",
     );
     let said = refused::<Selection>(&folder);
-    for expected in [
-        "`pool-labels.csv` line 6, column `label`: `c`",
-        "`pool.csv` line 3, column 2: `?`",
-    ] {
-        assert!(said.contains(expected), "{expected}: {said}");
-    }
+    assert!(said.contains("`pool.csv` line 3, column 2: `?`"), "{said}");
 }
 
 #[test]

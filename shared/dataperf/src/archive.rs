@@ -98,10 +98,10 @@ fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec
         .collect();
     // what is left out is bounded as well, or it could be without end
     let most_listed = bounds.max_entries.saturating_mul(3).saturating_add(100);
-    let (limit, actual) = if listed.len() > most_listed {
-        (most_listed, listed.len())
-    } else {
+    let (limit, actual) = if files.len() > bounds.max_entries {
         (bounds.max_entries, files.len())
+    } else {
+        (most_listed, listed.len())
     };
     if actual > limit {
         let message =

@@ -338,7 +338,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
     };
     let one = |keys: Value| vec![round("one", keys)];
     let then = |keys: Value| {
-        let later = json!({ "closes": "2026-05-01T00:00:00Z", "dataset": dataset("later") });
+        let later = json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z", "dataset": dataset("later") });
         vec![round("one", keys), round("two", later)]
     };
     let vision = "vision-selection";
@@ -368,7 +368,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
                 round("one", json!({})),
                 round(
                     "two",
-                    json!({ "closes": "2026-05-01T00:00:00Z", "dataset": dataset("hidden"), "division": "closed",
+                    json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z", "dataset": dataset("hidden"), "division": "closed",
                             "programs": { "public": dataset("public") } }),
                 ),
             ],
