@@ -22,7 +22,7 @@ function quotas({ leaderboards: listed, allowances }) {
   const ofDay = limited.flatMap(({ day, failures }) => [day, failures]).find((of) => of);
   const resets = ofDay?.resets_at;
   const programs = limited.some(({ failures }) => failures);
-  const names = ["Board", "Round", "Left today", "Left in the round", ...(programs ? ["May fail today"] : [])];
+  const names = ["Board", "Round", "Left today", "Left in the round", ...(programs ? ["Failures left today"] : [])];
   const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), programs ? left(one.failures) : null);
   return [
     allowed(allowances),

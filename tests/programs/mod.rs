@@ -402,24 +402,31 @@ async fn after_so_many_failures_on_public_data_a_submitter_waits_for_tomorrow() 
     assert_eq!(of_another.verdict.status, Ending::Scored, "{of_another:?}");
 }
 
-/// A program may have told something of hidden data before it was lost, so that it is counted until it is tried again, and once then too.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_that_fails_stays_counted() {
+/// A world with a round of programs, and Ada's program there, whose run the platform has lost.
+async fn with_a_lost_run(daily_limit: u64, programs: &Value) -> (World, Sent) {
     let world = World::with(|config| {
         with_programs(config);
         config.retry_backoff = Vec::new();
     })
     .await;
     let (_, hidden) = staged(&world);
-    let mut round = closed_round(digest(frozen()), hidden, &json!({}));
-    round[0]["daily_limit"] = json!(1);
+    let mut round = closed_round(digest(frozen()), hidden, programs);
+    round[0]["daily_limit"] = json!(daily_limit);
     assert_eq!(publish(&world, &round).code, 0);
     let module = std::fs::read(program("speech_selection-c")).unwrap();
     world.cloud.faults().kill_at_every(CLOSED, 1);
-    let lost = upload(&world, "ada", module.clone()).await;
+    let lost = upload(&world, "ada", module).await;
     world.cloud.faults().kill_no_more(CLOSED);
     let failed = receipt(&world, &lost).await;
     assert_eq!(failed.verdict.status, Ending::Failed, "{failed:?}");
+    (world, lost)
+}
+
+/// A program may have told something of hidden data before it was lost, so that it is counted until it is tried again, and once then too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_fails_stays_counted() {
+    let (world, lost) = with_a_lost_run(1, &json!({})).await;
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
     let refused = async || {
         let sent = upload(&world, "ada", module.clone()).await;
         let receipt = receipt(&world, &sent).await;
@@ -436,21 +443,8 @@ async fn a_program_that_fails_stays_counted() {
 /// What is counted already has been let in: neither the day's failures of others nor a second delivery take it back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_keep_no_program_out_that_was_let_in_before() {
-    let world = World::with(|config| {
-        with_programs(config);
-        config.retry_backoff = Vec::new();
-    })
-    .await;
-    let (_, hidden) = staged(&world);
-    let mut round = closed_round(digest(frozen()), hidden, &json!({ "daily_failures": 1 }));
-    round[0]["daily_limit"] = json!(2);
-    assert_eq!(publish(&world, &round).code, 0);
+    let (world, lost) = with_a_lost_run(2, &json!({ "daily_failures": 1 })).await;
     let module = std::fs::read(program("speech_selection-c")).unwrap();
-    world.cloud.faults().kill_at_every(CLOSED, 1);
-    let lost = upload(&world, "ada", module.clone()).await;
-    world.cloud.faults().kill_no_more(CLOSED);
-    let failed = receipt(&world, &lost).await;
-    assert_eq!(failed.verdict.status, Ending::Failed, "{failed:?}");
     let faulty = upload(&world, "ada", b"\0asm\x01\0\0\0").await;
     assert_eq!(receipt(&world, &faulty).await.verdict.status, Ending::Rejected);
     let refused = upload(&world, "ada", module).await;

@@ -1,6 +1,7 @@
 //! `dataperf challenge`: rounds, limits and rankings, written by an organizer as one document.
 
 mod against_data;
+mod changes;
 mod history;
 mod release;
 
@@ -11,9 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{
-    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, not_rounded,
-};
+use dataperf::challenge::{BoardVisibility, Challenge, Round, bare_dates, named_by_dataset, not_rounded};
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
@@ -21,6 +20,7 @@ use serde_json::{Value, json};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use self::against_data::AgainstData;
+use self::changes::changes_of_rounds;
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
@@ -350,71 +350,6 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         format,
         "in force from now on, for every upload by its own time",
     )
-}
-
-/// Warnings of what replacing the published challenge changes for rounds that have begun: each open one that releases scores in another way from
-/// now on, or no longer on all its boards, where what was held back can be asked for, or what was shown already has digits that are rounded
-/// from now on; and each closed one that is missing.
-async fn changes_of_rounds(
-    cloud: &Cloud,
-    benchmark: &str,
-    replaced_by: Option<&Challenge>,
-) -> Result<Vec<Reason>> {
-    let published = match Challenge::published(&cloud.datasets(), benchmark).await {
-        Err(ChallengeError::Port(error)) => return Err(error.into()),
-        Err(_) => None, // it is replaced because it can't be read
-        Ok(published) => published,
-    };
-    let at = now();
-    let is_closed = |round: &Round| round.closes.is_some_and(|closes| closes <= at);
-    let has_begun = |round: &&Round| round.opens <= at;
-    let rounds = published.iter().flat_map(|published| &published.rounds);
-    let place = pointer(&pointer("/benchmarks", benchmark), "rounds");
-    let warning = |round: &Round| {
-        if is_closed(round) {
-            let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
-            let is_missing = then.is_none_or(|then| {
-                leaves_out_boards(then, round)
-                    || round.final_dataset.is_some() && then.final_dataset.is_none()
-            });
-            let message = format!(
-                "the round `{}` has closed, and it or a part of it is gone from the challenge: boards that are in no round show the score alone from now \
-                 on, and what is still to be done after the close is not done any more, such as a `final` board. Keep closed rounds as \
-                 `challenge show --format yaml` has them",
-                round.id
-            );
-            return is_missing.then(|| Reason::new("closed_round_missing", &place, message));
-        }
-        let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
-        let message = match (round.ladder, then) {
-            (Some(before), then)
-                if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
-            {
-                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until everything is shown \
-                 after the close, and whoever uploads a file again learns what was held back of it"
-            }
-            (None, Some(then)) if then.ladder.is_some() => {
-                "it had no Ladder: scores on its boards keep the digits that everybody has seen, and those of later uploads are released by `ladder`, \
-                 rounded where the document doesn't say it. `ladder: none` in the round leaves scores as they are"
-            }
-            _ => return None,
-        };
-        Some(Reason::new(
-            "ladder_changed",
-            &place,
-            format!("the round `{}` is open, and {message}", round.id),
-        ))
-    };
-    Ok(rounds.filter(has_begun).filter_map(warning).collect())
-}
-
-/// Whether a round has fewer boards than it had.
-fn leaves_out_boards(round: &Round, before: &Round) -> bool {
-    match before.leaderboards.as_slice() {
-        // of all boards: those that are known of it
-        [] => !round.leaderboards.is_empty() && !before.evaluations.keys().all(|board| round.has(board)),
-        boards => !boards.iter().all(|board| round.has(board)),
-    }
 }
 
 /// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published, `None` where nothing was.

@@ -25,7 +25,6 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
 /// Why a board has no intervals whose scores the Ladder releases.
-const FEW_CLUSTERS: &str = "a class or a group of the eval set is in fewer than 20 clusters, from which on intervals hold what they promise";
 pub(crate) const RELEASED: &str =
     "the round's Ladder releases scores: they have intervals when it has closed";
 /// Why scores have no intervals where they are rounded until the close.
@@ -80,13 +79,18 @@ impl Summary {
             ..self
         }
     }
-}
 
-impl Summary {
     /// Whether it was made while scores were shown rounded.
     pub fn is_rounded(&self) -> bool {
         self.why_no_score_intervals.as_deref() == Some(ROUNDED)
     }
+}
+
+/// Why there are no intervals where items are clustered. In how many clusters a class is follows from hidden labels, and is not said.
+fn few_clusters() -> String {
+    format!(
+        "a class or a group of the eval set is in fewer than {MIN_CLUSTERS} clusters, from which on intervals hold what they promise"
+    )
 }
 
 /// A reason why there are no intervals, without what earlier versions told in it: at which fix a curve ends, and in how many clusters a class is, which
@@ -95,7 +99,7 @@ pub fn without_numbers(why_none: String) -> String {
     if why_none.contains("the curve of ") {
         crate::replicates::PLACE_ON_A_CURVE.to_owned()
     } else if why_none.contains(" clusters, and intervals hold") {
-        FEW_CLUSTERS.to_owned()
+        few_clusters()
     } else {
         why_none
     }
@@ -359,7 +363,7 @@ pub(crate) fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Repl
     };
     let (n, is_clustered) = (first.header.smallest, first.header.is_clustered);
     if is_clustered && n < MIN_CLUSTERS {
-        return Some(FEW_CLUSTERS.to_owned());
+        return Some(few_clusters());
     }
     (!is_clustered && n < MIN_ITEMS).then(|| {
         format!(

@@ -71,8 +71,8 @@ impl AgainstData<'_> {
         }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            let is_over = round.closes.is_some_and(|closes| closes <= now());
-            if let Some(reason) = hidden_in_use(round, &in_force, &at).filter(|_| !is_over) {
+            let is_closed = round.is_closed(now());
+            if let Some(reason) = hidden_in_use(round, &in_force, &at).filter(|_| !is_closed) {
                 reasons.add(reason);
             }
             match evaluations(round.dataset).await? {
@@ -127,7 +127,7 @@ impl AgainstData<'_> {
                     continue; // it has been put to use by this
                 }
                 // after the close it may be put in force
-                let may_be_in_force = is_final && is_over && before == Some(fresh);
+                let may_be_in_force = is_final && is_closed && before == Some(fresh);
                 let used = if in_force.datasets().contains(&fresh) && !may_be_in_force {
                     Some("it is in force".to_owned())
                 } else {
@@ -260,13 +260,13 @@ impl PublishedEvalFiles<'_> {
             return Ok(Vec::new());
         };
         let pinned = |round: &Round| round.dataset.filter(|_| round.programs.is_none());
-        let is_over = |round: &Round| round.closes.is_some_and(|closes| closes <= now());
+        let is_closed = |round: &Round| round.is_closed(now());
         let mut messages = Vec::new();
         for other in others {
             let (Some(one), Some(two)) = (pinned(round), pinned(other)) else {
                 continue;
             };
-            if one == two || round.closes == other.closes || is_over(round) && is_over(other) {
+            if one == two || round.closes == other.closes || is_closed(round) && is_closed(other) {
                 continue;
             }
             let (Some(of_one), Some(of_two)) = (self.of(one).await?, self.of(two).await?) else {

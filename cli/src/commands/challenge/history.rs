@@ -12,7 +12,8 @@ use dataperf_aws::versions;
 use serde_json::{Value, json};
 
 use super::against_data::AgainstData;
-use super::{MAX_CHALLENGE_BYTES, accepted, changes_of_rounds, refused, replace};
+use super::changes::changes_of_rounds;
+use super::{MAX_CHALLENGE_BYTES, accepted, refused, replace};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::table;

@@ -48,7 +48,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let named = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
     let round = challenge.as_ref().and_then(|challenge| challenge.round(&named));
-    let is_over = round.is_some_and(|round| round.closes.is_some_and(|closes| closes <= now()));
+    let is_over = round.is_some_and(|round| round.is_closed(now()));
     let judged = judged_in(&cloud, &named).await?;
     if judged.is_empty() {
         bail!("no pair of round `{named}` is judged yet");

@@ -163,7 +163,8 @@ impl Round {
         self.daily_limit.or(self.total_limit).is_some()
     }
 
-    fn is_closed(&self, at: Timestamp) -> bool {
+    /// Whether it has closed by then.
+    pub fn is_closed(&self, at: Timestamp) -> bool {
         self.closes.is_some_and(|closes| closes <= at)
     }
 }

@@ -1,0 +1,71 @@
+//! What another challenge changes for rounds that have begun.
+
+use anyhow::Result;
+use dataperf::challenge::{Challenge, ChallengeError, Round};
+use dataperf::{Reason, pointer};
+
+use crate::cloud::{Cloud, now};
+
+/// Warnings of what replacing the published challenge changes for rounds that have begun: each open one that releases scores in another way from
+/// now on, or no longer on all its boards, where what was held back can be asked for, or what was shown already has digits that are rounded
+/// from now on; and each closed one that is missing.
+pub(super) async fn changes_of_rounds(
+    cloud: &Cloud,
+    benchmark: &str,
+    replaced_by: Option<&Challenge>,
+) -> Result<Vec<Reason>> {
+    let published = match Challenge::published(&cloud.datasets(), benchmark).await {
+        Err(ChallengeError::Port(error)) => return Err(error.into()),
+        Err(_) => None, // it is replaced because it can't be read
+        Ok(published) => published,
+    };
+    let at = now();
+    let has_begun = |round: &&Round| round.opens <= at;
+    let rounds = published.iter().flat_map(|published| &published.rounds);
+    let place = pointer(&pointer("/benchmarks", benchmark), "rounds");
+    let warning = |round: &Round| {
+        if round.is_closed(at) {
+            let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
+            let is_missing = then.is_none_or(|then| {
+                leaves_out_boards(then, round)
+                    || round.final_dataset.is_some() && then.final_dataset.is_none()
+            });
+            let message = format!(
+                "the round `{}` has closed, and it or a part of it is gone from the challenge: boards that are in no round show the score alone from now \
+                 on, and what is still to be done after the close is not done any more, such as a `final` board. Keep closed rounds as \
+                 `challenge show --format yaml` has them",
+                round.id
+            );
+            return is_missing.then(|| Reason::new("closed_round_missing", &place, message));
+        }
+        let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
+        let message = match (round.ladder, then) {
+            (Some(before), then)
+                if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
+            {
+                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until everything is shown \
+                 after the close, and whoever uploads a file again learns what was held back of it"
+            }
+            (None, Some(then)) if then.ladder.is_some() => {
+                "it had no Ladder: scores on its boards keep the digits that everybody has seen, and those of later uploads are released by `ladder`, \
+                 rounded where the document doesn't say it. `ladder: none` in the round leaves scores as they are"
+            }
+            _ => return None,
+        };
+        Some(Reason::new(
+            "ladder_changed",
+            &place,
+            format!("the round `{}` is open, and {message}", round.id),
+        ))
+    };
+    Ok(rounds.filter(has_begun).filter_map(warning).collect())
+}
+
+/// Whether a round has fewer boards than it had.
+fn leaves_out_boards(round: &Round, before: &Round) -> bool {
+    match before.leaderboards.as_slice() {
+        // of all boards: those that are known of it
+        [] => !round.leaderboards.is_empty() && !before.evaluations.keys().all(|board| round.has(board)),
+        boards => !boards.iter().all(|board| round.has(board)),
+    }
+}
