@@ -135,7 +135,7 @@ impl Checked {
         if let (Content::Rows(rows), Model::Learner(Learner::GradientBoosting {})) =
             (&content, &frozen.scoring.model)
         {
-            reasons_of_narrow(rows, &mut reasons);
+            add_too_large(rows, &mut reasons);
         }
         let training = match (content, frozen.examples) {
             (Content::Images(images), ExampleKind::Images { height, width }) => {
@@ -191,8 +191,8 @@ fn classes<'a>(
     numbers
 }
 
-/// Numbers that trees, which compare in 32 bits, can't tell from infinity.
-fn reasons_of_narrow(rows: &[Row], reasons: &mut Reasons) {
+/// Adds a reason for each row with a number that is infinite in 32 bits, with which trees compute.
+fn add_too_large(rows: &[Row], reasons: &mut Reasons) {
     for row in rows {
         let is_infinite = |number: &f64| !(*number as f32).is_finite();
         if let Some(column) = row.numbers.iter().position(is_infinite) {

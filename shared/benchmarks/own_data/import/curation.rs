@@ -22,7 +22,8 @@ use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
 use super::{
-    Evals, freeze_picture, labelled_sets, members, parquet_set, participants_tables, read, refused, to_json,
+    Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read, refused,
+    to_json,
 };
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::labelled::LabelledAt;
@@ -266,21 +267,19 @@ fn line_of(record: &csv::ByteRecord) -> Vec<u8> {
 }
 
 /// Lines of records, one of each label after another, so that a part of them has all labels too.
-fn in_turn(records: impl Iterator<Item = csv::ByteRecord>) -> Vec<Vec<u8>> {
+fn lines_in_turn(records: impl Iterator<Item = csv::ByteRecord>) -> Vec<Vec<u8>> {
     let mut by_label: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     for record in records {
         let label = record.get(0).unwrap_or_default().trim_ascii().to_vec();
         by_label.entry(label).or_default().push(line_of(&record));
     }
-    let longest = by_label.values().map(Vec::len).max().unwrap_or(0);
-    let nth = |n: usize| by_label.values().filter_map(move |lines| lines.get(n).cloned());
-    (0..longest).flat_map(nth).collect()
+    in_turn(by_label.into_values().collect())
 }
 
 fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(start);
     let mut artifact = reader.byte_headers().map(line_of).unwrap_or_default();
-    let rows = in_turn(reader.byte_records().map_while(Result::ok));
+    let rows = lines_in_turn(reader.byte_records().map_while(Result::ok));
     let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
     for row in rows
         .iter()

@@ -311,3 +311,18 @@ fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
 fn members<'n>(reader: &mut Reader<'_>, node: &'n Node, own: &[&'static str]) -> Option<Members<'n>> {
     reader.object(node, FILE, &keys(own))
 }
+
+/// The first of each group, then the second of each that has one, and so on.
+fn in_turn<T>(groups: Vec<Vec<T>>) -> Vec<T> {
+    let mut left: Vec<_> = groups.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    while !left.is_empty() {
+        left.retain_mut(|group| {
+            let next = group.next();
+            let is_left = next.is_some();
+            all.extend(next);
+            is_left
+        });
+    }
+    all
+}

@@ -12,7 +12,8 @@ use super::document::Reader;
 use super::examples::ExpectedColumns;
 use super::problems::Problems;
 use super::{
-    Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+    Evals, casts, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
+    to_json,
 };
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
@@ -175,9 +176,8 @@ impl Import for Selection {
             rows.map(|(row, _)| row).collect()
         };
         let by_class: Vec<Vec<usize>> = classes.iter().map(of_class).collect();
-        let longest = by_class.iter().map(Vec::len).max().unwrap_or(0);
-        let in_turn = (0..longest).flat_map(|nth| by_class.iter().filter_map(move |rows| rows.get(nth)));
-        let chosen: Vec<&str> = in_turn.take(n).map(|&row| ids[row].as_str()).collect();
+        let rows = in_turn(by_class).into_iter().take(n);
+        let chosen: Vec<&str> = rows.map(|row| ids[row].as_str()).collect();
         Ok(Some(json!({ "ids": chosen }).to_string().into_bytes()))
     }
 }
