@@ -418,6 +418,15 @@ async fn digits_are_shown_after_the_close_also_where_the_ladder_was_taken_away()
     assert_eq!(publish(&world, &rounds(Some("none"), "2020-04-01")).code, 0);
     finish_round(&world, "summer").await;
     assert_eq!(shown("summer").await, Vec::from_iter(first.verdict.score));
+
+    // after the close the final data set may be in force, and the document stays as it is: without the round there is a warning
+    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = publish(&world, &rounds(Some("none"), "2020-04-01"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!format!("{ran:?}").contains("closed_round_missing"), "{ran:?}");
+    let ran = publish(&world, &json!([rounds(Some("none"), "2020-04-01")[1]]));
+    assert!(format!("{ran:?}").contains("closed_round_missing"), "{ran:?}");
 }
 
 /// A final data set that can't be read keeps the boards of other rounds from nothing.
