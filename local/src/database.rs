@@ -166,7 +166,7 @@ impl Database {
         self.n_commits.load(Ordering::Acquire)
     }
 
-    /// Runs `work` on the last committed state.
+    /// Runs `work` on the last committed state. What reads a few rows by their keys is called where it is needed: to wake a thread for it takes longer.
     pub(crate) fn read_now<T, E>(&self, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         work(&locked(&self.reader))
     }

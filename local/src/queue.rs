@@ -1,5 +1,6 @@
 //! The queue of asynchronous invocations: it survives crashes, and nothing leaves it but by success or a record of failure.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,9 @@ pub(crate) struct Queue {
     triggers: Vec<(String, Trigger)>,
     after_failure: Arc<AfterFailures>,
     faults: Arc<Faults>,
+    /// For each function: there is work for it.
+    work: BTreeMap<String, watch::Sender<()>>,
+    /// Anything has changed.
     changed: watch::Sender<()>,
 }
 
@@ -82,9 +86,14 @@ impl Queue {
             .iter()
             .map(|spec| (spec.name.clone(), spec.trigger.clone()))
             .collect();
+        let work = config
+            .functions
+            .iter()
+            .map(|spec| (spec.name.clone(), watch::Sender::new(())));
         Self {
             database,
             triggers,
+            work: work.collect(),
             after_failure: Arc::new(AfterFailures {
                 retry_backoff: config.retry_backoff.clone(),
                 dir: data_dir.join("on-failure"),
@@ -95,13 +104,13 @@ impl Queue {
         }
     }
 
-    /// Queues the event of a new version for each function that waits for it; how many.
+    /// Queues the event of a new version for each function that waits for it; the functions, which the caller tells after its commit.
     pub(crate) fn enqueue(
         &self,
         transaction: &Transaction<'_>,
         created: &ObjectCreated<'_>,
-    ) -> rusqlite::Result<usize> {
-        let mut n_queued = 0;
+    ) -> rusqlite::Result<Vec<String>> {
+        let mut with_work = Vec::new();
         for (function, trigger) in &self.triggers {
             if trigger.matches(created.bucket, created.key) {
                 let fate = self.faults.event_fate();
@@ -112,26 +121,40 @@ impl Queue {
                 let payload = s3_event(&announced, function).to_string();
                 for delay in fate.deliveries {
                     insert(transaction, function, &payload, delay)?;
-                    n_queued += 1;
                 }
+                with_work.push(function.clone());
             }
         }
-        Ok(n_queued)
+        Ok(with_work)
     }
 
     /// Queues one invocation of `function`; its request id.
     pub(crate) async fn invoke(&self, function: String, payload: String) -> Result<String, DatabaseError> {
-        let queued = move |transaction: &Transaction<'_>| {
-            Ok(insert(transaction, &function, &payload, Duration::ZERO)?)
-        };
+        let name = function.clone();
+        let queued =
+            move |transaction: &Transaction<'_>| Ok(insert(transaction, &name, &payload, Duration::ZERO)?);
         let request_id = self.database.write::<_, DatabaseError>(queued).await?;
-        self.announce();
+        self.announce_work(&function);
         Ok(request_id)
     }
 
-    /// Wakes everybody who waits for a change, after its commit.
+    /// Wakes everybody who waits for any change, after its commit.
     pub(crate) fn announce(&self) {
         self.changed.send_replace(());
+    }
+
+    /// Tells a function of work for it, after its commit, and wakes everybody who waits for any change. The others are not woken, since each
+    /// would read the queue.
+    pub(crate) fn announce_work(&self, function: &str) {
+        if let Some(work) = self.work.get(function) {
+            work.send_replace(());
+        }
+        self.announce();
+    }
+
+    /// Hears of new work for a function from now on.
+    pub(crate) fn work_of(&self, function: &str) -> watch::Receiver<()> {
+        self.work.get(function).unwrap_or(&self.changed).subscribe()
     }
 
     /// Hears of every change from now on.
@@ -140,15 +163,13 @@ impl Queue {
     }
 
     /// The first `limit` invocations of `function` that are due, and when the next one is.
-    pub(crate) async fn due(
+    pub(crate) fn due(
         &self,
         function: &str,
         limit: usize,
     ) -> Result<(Vec<Queued>, Option<i64>), DatabaseError> {
-        let function = function.to_owned();
         self.database
-            .read(move |connection| Ok(due(connection, &function, limit)?))
-            .await
+            .read_now(|connection| Ok(due(connection, function, limit)?))
     }
 
     /// Takes a succeeded invocation off the queue; the caller announces it. When the machine loses its power just then the
@@ -166,9 +187,14 @@ impl Queue {
     /// Counts a failed attempt: the invocation waits for its retry, or becomes a record of failure; the caller announces it.
     pub(crate) async fn failed(&self, id: i64, error: FunctionError) -> Result<AfterFailure, DatabaseError> {
         let after_failure = Arc::clone(&self.after_failure);
-        self.database
+        let after = self
+            .database
             .write(move |transaction| after_failure.fail(transaction, id, &error))
-            .await
+            .await?;
+        if let (AfterFailure::GivenUp, Some(reader)) = (after, &self.after_failure.reader) {
+            self.announce_work(reader);
+        }
+        Ok(after)
     }
 
     /// How many invocations of the functions that are configured wait, for their turn or for their retry, or run.

@@ -47,7 +47,7 @@ struct Dispatcher {
 /// Hands out work until the host stops.
 pub(crate) async fn dispatch(context: HostContext, spec: Arc<FunctionSpec>) {
     let (mailbox, mut messages) = mpsc::unbounded_channel();
-    let mut changes = context.queue.subscribe();
+    let mut work = context.queue.work_of(&spec.name);
     let stop = context.stop.clone();
     let mut dispatcher = Dispatcher {
         context,
@@ -59,12 +59,12 @@ pub(crate) async fn dispatch(context: HostContext, spec: Arc<FunctionSpec>) {
     };
     loop {
         // what changes from here on wakes the loop again, so nothing is missed between reading and waiting
-        changes.mark_unchanged();
-        let wait = dispatcher.hand_out().await;
+        work.mark_unchanged();
+        let wait = dispatcher.hand_out();
         tokio::select! {
             () = stop.cancelled() => return,
             Some(message) = messages.recv() => dispatcher.hear(message),
-            _ = changes.changed() => {}
+            _ = work.changed() => {}
             () = tokio::time::sleep(wait) => {}
         }
         while let Ok(message) = messages.try_recv() {
@@ -85,7 +85,7 @@ impl Dispatcher {
     }
 
     /// Hands out all that is due while there is room; how long until more is due.
-    async fn hand_out(&mut self) -> Duration {
+    fn hand_out(&mut self) -> Duration {
         if self.context.faults.events_are_held() {
             return WHILE_HELD;
         }
@@ -94,12 +94,7 @@ impl Dispatcher {
             return Duration::MAX; // a process that is done wakes the loop
         }
         // at most `concurrency - n_free` of these are in flight, so enough are left
-        let (due, next_ms) = match self
-            .context
-            .queue
-            .due(&self.spec.name, self.spec.concurrency)
-            .await
-        {
+        let (due, next_ms) = match self.context.queue.due(&self.spec.name, self.spec.concurrency) {
             Ok(due) => due,
             Err(error) => {
                 tracing::error!(function = self.spec.name, %error, "cannot read the queue");

@@ -103,7 +103,7 @@ impl Store {
         &self,
         input: DeleteObjectsInput,
     ) -> Result<DeleteObjectsOutput, Failure> {
-        self.require_bucket(&input.bucket).await?;
+        self.require_bucket(&input.bucket)?;
         let is_quiet = input.delete.quiet.unwrap_or(false);
         let mut deleted = Vec::new();
         let mut errors = Vec::new();
@@ -156,7 +156,7 @@ impl Store {
                     &conditions,
                 )
             })?;
-            store.settle(0);
+            store.settle(&[]);
             Ok(deleted)
         })
         .await

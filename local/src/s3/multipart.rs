@@ -118,7 +118,7 @@ impl Store {
                 Ok::<_, Failure>(())
             })?;
             body.keep();
-            store.settle(0);
+            store.settle(&[]);
             Ok(())
         })
         .await
@@ -188,7 +188,7 @@ impl Store {
             store
                 .database
                 .write_now(|transaction| remove_upload(transaction, &upload))?;
-            store.settle(0);
+            store.settle(&[]);
             Ok(())
         })
         .await

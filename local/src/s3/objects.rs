@@ -178,7 +178,7 @@ impl Store {
         sent: Option<StreamingBlob>,
         announced: Announced,
     ) -> Result<Stored, Failure> {
-        self.require_bucket(&object.bucket).await?;
+        self.require_bucket(&object.bucket)?;
         let body = self.bodies.receive(sent, announced, SMALL_BYTES).await?;
         let (etag, n_bytes, checksums) = (body.etag(), body.n_bytes, body.checksums.clone());
         object.headers.checksums = checksums.clone();
@@ -191,7 +191,7 @@ impl Store {
         })
     }
 
-    pub(crate) async fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
+    pub(crate) fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
         let conditions = take_read_conditions!(input);
         let asked = Asked {
             bucket: input.bucket,
@@ -203,7 +203,7 @@ impl Store {
             conditions.check(version)?;
             wanted_bytes(wanted, version.n_bytes)
         };
-        let opened = self.open(asked, choose).await?;
+        let opened = self.open(asked, choose)?;
         let key_md5 = input.sse_customer_key_md5.as_deref();
         opened.found.headers.check_readable(key_md5)?;
         let mut output = GetObjectOutput {
@@ -226,14 +226,14 @@ impl Store {
         Ok(output)
     }
 
-    pub(crate) async fn head(&self, mut input: HeadObjectInput) -> Result<HeadObjectOutput, Failure> {
+    pub(crate) fn head(&self, mut input: HeadObjectInput) -> Result<HeadObjectOutput, Failure> {
         let conditions = take_read_conditions!(input);
         let asked = Asked {
             bucket: input.bucket,
             key: input.key,
             version_id: input.version_id,
         };
-        let (version, headers) = self.find(asked).await?;
+        let (version, headers) = self.find(&asked)?;
         headers.check_key(input.sse_customer_key_md5.as_deref())?;
         conditions.check(&version)?;
         let (range, content_range) = wanted_bytes(input.range, version.n_bytes)?;

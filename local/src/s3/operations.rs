@@ -37,11 +37,11 @@ impl S3 for Store {
     }
 
     async fn get_object(&self, request: S3Request<GetObjectInput>) -> Answer<GetObjectOutput> {
-        Ok(S3Response::new(self.get(request.input).await?))
+        Ok(S3Response::new(self.get(request.input)?))
     }
 
     async fn head_object(&self, request: S3Request<HeadObjectInput>) -> Answer<HeadObjectOutput> {
-        Ok(S3Response::new(self.head(request.input).await?))
+        Ok(S3Response::new(self.head(request.input)?))
     }
 
     async fn copy_object(&self, request: S3Request<CopyObjectInput>) -> Answer<CopyObjectOutput> {
@@ -141,7 +141,7 @@ impl S3 for Store {
             store
                 .database
                 .write_now(|transaction| changes::delete_bucket(transaction, &bucket))?;
-            store.settle(0);
+            store.settle(&[]);
             Ok::<_, Failure>(())
         })
         .await?;
@@ -152,7 +152,7 @@ impl S3 for Store {
     }
 
     async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> Answer<HeadBucketOutput> {
-        self.require_bucket(&request.input.bucket).await?;
+        self.require_bucket(&request.input.bucket)?;
         Ok(S3Response::new(HeadBucketOutput {
             bucket_region: Some(REGION.to_owned()),
             ..HeadBucketOutput::default()

@@ -69,11 +69,9 @@ pub(crate) struct NewObject {
 
 impl Store {
     /// Refuses with `NoSuchBucket` before a body is read for nothing.
-    pub(crate) async fn require_bucket(&self, bucket: &str) -> Result<(), Failure> {
-        let bucket = bucket.to_owned();
+    pub(crate) fn require_bucket(&self, bucket: &str) -> Result<(), Failure> {
         self.database
-            .read(move |connection| index::versioning(connection, &bucket).map(drop))
-            .await
+            .read_now(|connection| index::versioning(connection, bucket).map(drop))
     }
 
     /// Makes `body` the newest version of the object and queues its events, in one transaction.
@@ -97,7 +95,7 @@ impl Store {
                 is_delete_marker: false,
                 begun_ms: object.begun_ms,
             };
-            let (written, n_queued) = store.database.write_now(|transaction| {
+            let (written, with_work) = store.database.write_now(|transaction| {
                 in_same_transaction(transaction)?;
                 if let Some(bytes) = &body.small {
                     index::insert_small_body(transaction, &body.name, bytes)?;
@@ -105,7 +103,7 @@ impl Store {
                 store.insert(transaction, &new, &object.conditions, object.origin)
             })?;
             body.keep();
-            store.settle(n_queued);
+            store.settle(&with_work);
             Ok(written)
         })
         .await
@@ -120,7 +118,7 @@ impl Store {
     ) -> Result<(Version, Written), Failure> {
         let store = self.clone();
         blocking(move || {
-            let (version, written, n_queued) = store.database.write_now(|transaction| {
+            let (version, written, with_work) = store.database.write_now(|transaction| {
                 let asked = &source.asked;
                 let version = index::find(
                     transaction,
@@ -155,11 +153,11 @@ impl Store {
                     is_delete_marker: false,
                     begun_ms: None,
                 };
-                let (written, n_queued) =
+                let (written, with_work) =
                     store.insert(transaction, &new, &object.conditions, object.origin)?;
-                Ok::<_, Failure>((version, written, n_queued))
+                Ok::<_, Failure>((version, written, with_work))
             })?;
-            store.settle(n_queued);
+            store.settle(&with_work);
             Ok((version, written))
         })
         .await
@@ -171,7 +169,7 @@ impl Store {
         new: &NewVersion<'_>,
         conditions: &Preconditions,
         origin: Origin,
-    ) -> Result<(Written, usize), Failure> {
+    ) -> Result<(Written, Vec<String>), Failure> {
         let written = changes::insert(transaction, new, conditions)?;
         let created = ObjectCreated {
             origin,
@@ -183,14 +181,14 @@ impl Store {
             seq: written.seq,
             created_ms: written.created_ms,
         };
-        let n_queued = self.queue.enqueue(transaction, &created)?;
-        Ok((written, n_queued))
+        let with_work = self.queue.enqueue(transaction, &created)?;
+        Ok((written, with_work))
     }
 
-    /// What follows a commit: files that no row names go, functions that have work wake. Blocks.
-    pub(crate) fn settle(&self, n_queued: usize) {
-        if n_queued > 0 {
-            self.queue.announce();
+    /// What follows a commit: files that no row names go, the functions that have work are told. Blocks.
+    pub(crate) fn settle(&self, with_work: &[String]) {
+        for function in with_work {
+            self.queue.announce_work(function);
         }
         if let Err(error) = self.remove_unnamed() {
             tracing::warn!(%error, "cannot remove bodies that no row names; the next start does");
@@ -219,18 +217,15 @@ impl Store {
     }
 
     /// The version that a client asks for, with its headers.
-    pub(crate) async fn find(&self, asked: Asked) -> Result<(Version, ObjectHeaders), Failure> {
-        self.database
-            .read(move |connection| find(connection, &asked))
-            .await
+    pub(crate) fn find(&self, asked: &Asked) -> Result<(Version, ObjectHeaders), Failure> {
+        self.database.read_now(|connection| find(connection, asked))
     }
 
-    /// [`Self::find`] with the bytes of the body that `choose` wants. Cached entries skip the blocking pool:
-    /// clients ask for a few bytes many times over, and waking a thread takes longer than reading them.
-    pub(crate) async fn open<T>(
+    /// [`Self::find`] with the bytes of the body that `choose` wants.
+    pub(crate) fn open<T>(
         &self,
         asked: Asked,
-        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure> + Send,
+        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure>,
     ) -> Result<Opened<T>, Failure> {
         let n_commits = self.database.n_commits();
         let recent = locked(&self.recent)
@@ -240,17 +235,13 @@ impl Store {
         let found = if let Some(found) = recent {
             found
         } else {
-            let store = self.clone();
-            blocking(move || {
-                let found = Arc::new(store.look_up(&asked)?);
-                *locked(&store.recent) = Some(Recent {
-                    n_commits,
-                    asked,
-                    found: Arc::clone(&found),
-                });
-                Ok::<_, Failure>(found)
-            })
-            .await?
+            let found = Arc::new(self.look_up(&asked)?);
+            *locked(&self.recent) = Some(Recent {
+                n_commits,
+                asked,
+                found: Arc::clone(&found),
+            });
+            found
         };
         let (range, chosen) = choose(&found.version)?;
         Ok(Opened { found, range, chosen })
