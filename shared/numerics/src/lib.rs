@@ -14,6 +14,7 @@ pub mod models;
 pub mod network;
 pub mod numbers;
 pub mod ranks;
+mod sharing;
 mod simd;
 pub mod sparse;
 pub mod text;

@@ -9,6 +9,7 @@ use super::columns::Columns;
 use super::{Feature, SoftVoting};
 use crate::models::logistic_regression::{LogisticRegression, probabilities_of};
 use crate::models::svc::{Kernel, Svc};
+use crate::sharing::items_of_a_thread;
 use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp};
 
 /// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
@@ -113,9 +114,11 @@ impl Panel {
         }
         let rows = rows.as_standard_layout();
         let features = rows.as_slice().unwrap_or_default();
+        let n_columns: usize = votes.iter().map(|vote| vote.x.nrows()).sum();
         features
             .par_chunks(BLOCK_ROWS * n_features)
             .zip(blocks)
+            .with_min_len(items_of_a_thread(BLOCK_ROWS * n_features * n_columns))
             .for_each_init(
                 || {
                     (

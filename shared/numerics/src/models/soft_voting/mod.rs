@@ -20,7 +20,11 @@ use self::span::Span;
 use super::logistic_regression::{LogisticRegression, LogisticSettings};
 use super::svc::{Calibration, Gram, Kernel, Svc, SvcSettings};
 use super::{FitError, check_labels};
+use crate::sharing::{both, items_of_a_thread};
 use crate::simd::BLOCK_ROWS;
+
+/// About how often a fit goes through its rows for each class, times the classes: enough to tell whether a fit is worth a thread.
+const STEPS_OF_A_FIT: usize = 500;
 
 /// A number that rows are made of.
 pub trait Feature: Copy + Into<f64> + Send + Sync {}
@@ -146,14 +150,19 @@ impl SoftVoting {
         fit_logistic: impl FnOnce(&Array2<f64>) -> Result<(LogisticRegression, Option<Array2<f64>>), FitError>
         + Send,
     ) -> Result<Self, FitError> {
-        let (svm, logistic) = rayon::join(
+        let (n_rows, n_features) = x.dim();
+        let (svm, logistic) = both(
             || {
                 let svc = Svc::fit_with(settings, gram, x.view(), class_idx)?;
-                let calibrations = seeds.par_iter().map(|&seed| svc.calibrate(seed));
+                let seeds = seeds
+                    .par_iter()
+                    .with_min_len(items_of_a_thread(STEPS_OF_A_FIT * n_rows * n_rows));
+                let calibrations = seeds.map(|&seed| svc.calibrate(seed));
                 let calibrations = calibrations.collect::<Result<_, _>>()?;
                 Ok::<(Svc, Vec<Calibration>), FitError>((svc, calibrations))
             },
             || fit_logistic(&x),
+            STEPS_OF_A_FIT * n_rows * n_features,
         );
         let ((svc, calibrations), (logistic, factors)) = (svm?, logistic?);
         Ok(Self {

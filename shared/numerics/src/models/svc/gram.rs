@@ -8,6 +8,7 @@ use super::Kernel;
 use super::solver::RoundedKernel;
 use crate::models::{FitError, check_finite};
 use crate::numbers::Numbers;
+use crate::sharing::items_of_a_thread;
 use crate::simd::exp;
 use crate::simd::vector::inline::{dot, squared_distance};
 use crate::simd::vector::pairwise_sum;
@@ -62,11 +63,16 @@ impl Gram {
             i,
         };
         let mut values = vec![0.0; n_rows * n_rows];
+        let of_a_thread = items_of_a_thread(n_rows * n_features);
         let by_row = values.par_chunks_mut(n_rows.max(1)).enumerate();
-        by_row.for_each(|(i, out)| arch.dispatch(Rounded { row: row(i), out }));
+        by_row
+            .with_min_len(of_a_thread)
+            .for_each(|(i, out)| arch.dispatch(Rounded { row: row(i), out }));
         let mut exact = vec![0.0; if is_exact { n_rows * n_rows } else { 0 }];
         let by_row = exact.par_chunks_mut(n_rows.max(1)).enumerate();
-        by_row.for_each(|(i, out)| arch.dispatch(Exact { row: row(i), out }));
+        by_row
+            .with_min_len(of_a_thread)
+            .for_each(|(i, out)| arch.dispatch(Exact { row: row(i), out }));
         mirror(&mut values, n_rows);
         if is_exact {
             mirror(&mut exact, n_rows);

@@ -24,11 +24,14 @@ use self::platt::{Pair, Shuffler, calibrate};
 use self::solver::{Limits, Solution, solve};
 use super::mt19937::libsvm_seed;
 use super::{FitError, Labels, check_labels};
+use crate::sharing::items_of_a_thread;
 use crate::simd::vector::inline::{dot, squared_distance};
 use crate::simd::{BLOCK_ROWS, exp};
 
 /// Steps of one pair of classes.
 const MAX_STEPS: usize = 10_000_000;
+/// About how often solving goes through the rows for each of them: enough to tell whether a pair of classes is worth a thread.
+const STEPS_OF_A_ROW: usize = 16;
 /// Pairwise probabilities are kept this far from 0 and 1.
 const MIN_PROBABILITY: f64 = 1e-7;
 
@@ -157,7 +160,9 @@ impl Svc {
         };
         let pairs: Vec<(Pair, [usize; 2])> = training.pairs().collect();
 
-        let solutions = pairs.par_iter().map(|(pair, _)| {
+        let longest = pairs.iter().map(|(pair, _)| pair.rows.len()).max().unwrap_or(0);
+        let of_a_thread = items_of_a_thread(STEPS_OF_A_ROW * longest * longest);
+        let solutions = pairs.par_iter().with_min_len(of_a_thread).map(|(pair, _)| {
             let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
             solve(limits, gram.rounded(), &pair.rows, &first)
         });
