@@ -3,6 +3,8 @@
 mod requests;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
@@ -52,7 +54,25 @@ fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
 struct BenchmarkFunction<B: Benchmark> {
     resources: Resources,
     warm: Warm<B>,
+    scored_with: ScoredWith,
     comparer: Comparer,
+}
+
+/// The data set that each board was last seen to be scored with: the next submission is mostly scored with it as well, which one look
+/// after the evaluation shows.
+#[derive(Default)]
+struct ScoredWith(Mutex<BTreeMap<String, Digest>>);
+
+impl ScoredWith {
+    fn of(&self, leaderboard: &str) -> Option<Digest> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(leaderboard).copied()
+    }
+
+    fn remember(&self, leaderboard: &str, dataset: Digest) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(leaderboard.to_owned(), dataset);
+    }
 }
 
 /// Runs a benchmark's function until the host ends it: for each upload an event announces, one verdict.
@@ -66,6 +86,7 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     serve(BenchmarkFunction::<B> {
         resources,
         warm,
+        scored_with: ScoredWith::default(),
         comparer: Comparer::default(),
     })
     .await
@@ -164,7 +185,15 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
     ) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
-        let mut scoring = self.scoring(&datasets, terms, leaderboard).await;
+        let remembered = self
+            .scored_with
+            .of(leaderboard)
+            .filter(|_| terms.dataset.is_none());
+        let mut is_remembered = remembered.is_some();
+        let mut scoring = match remembered {
+            Some(digest) => Ok(digest),
+            None => self.scoring(&datasets, terms, leaderboard).await,
+        };
         for _ in 0..EVALUATIONS {
             let digest = match scoring {
                 Ok(digest) => digest,
@@ -174,26 +203,31 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
                     return Ok(Verdict::rejected(B::ID, leaderboard, None, artifact, &rejection));
                 }
             };
-            let dataset = self.warm.dataset(datasets.clone(), digest);
-            let dataset = dataset.instrument(info_span!("open data set")).await?;
-            let is_rounded = terms.programs.is_some();
-            let (verdict, kept) =
-                evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await?;
-            let Some(kept) = kept else {
-                return Ok(verdict);
+            let (verdict, kept) = match self
+                .evaluated(digest, terms, leaderboard, artifact, admission)
+                .await
+            {
+                Ok((verdict, kept)) => (Ok(verdict), kept),
+                Err(error) => (Err(error), None),
             };
-            // Somebody may have published another data set for the board meanwhile.
+            if kept.is_none() && !is_remembered {
+                return verdict;
+            }
+            // Somebody may have published another data set for the board meanwhile, or before.
             let results = self.resources.results().await;
             let key = Replicates::key_on(&submission.board, &submission.id);
-            let (stored, found) = futures_util::join!(
-                results.put(&key, kept.into()),
-                self.scoring(&datasets, terms, leaderboard)
-            );
+            let store = async {
+                match kept {
+                    Some(kept) => results.put(&key, kept.into()).await,
+                    None => Ok(()),
+                }
+            };
+            let (stored, found) = futures_util::join!(store, self.scoring(&datasets, terms, leaderboard));
             stored?;
             if matches!(found, Ok(found) if found == digest) {
-                return Ok(verdict);
+                return verdict;
             }
-            scoring = found;
+            (scoring, is_remembered) = (found, false);
         }
         let message =
             format!("the data set of `{leaderboard}` was changed during {EVALUATIONS} evaluations in a row");
@@ -222,6 +256,21 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
+    /// The verdict by one data set, and what is kept of a score.
+    async fn evaluated(
+        &self,
+        dataset: Digest,
+        terms: &Terms,
+        leaderboard: &str,
+        artifact: &[u8],
+        admission: &Admission<'_>,
+    ) -> Result<(Verdict, Option<Vec<u8>>), WorkflowError> {
+        let dataset = self.warm.dataset(self.resources.datasets().await, dataset);
+        let dataset = dataset.instrument(info_span!("open data set")).await?;
+        let is_rounded = terms.programs.is_some();
+        Ok(evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await?)
+    }
+
     /// The upload itself or, where it is what a program has written, that of the program; `None` when it is of no submission.
     async fn upload_of<'a>(&self, upload: &'a Upload) -> Result<Option<Cow<'a, Upload>>, Fault> {
         let Some(submission) = Output::of(B::ID, upload) else {
@@ -266,9 +315,13 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         terms: &Terms,
         leaderboard: &str,
     ) -> Result<Digest, NotScored> {
-        match terms.dataset {
-            Some(pinned) => Ok(pinned),
-            None => InForce::read(datasets, B::ID).await?.scoring(B::ID, leaderboard),
+        if let Some(pinned) = terms.dataset {
+            return Ok(pinned);
         }
+        let digest = InForce::read(datasets, B::ID)
+            .await?
+            .scoring(B::ID, leaderboard)?;
+        self.scored_with.remember(leaderboard, digest);
+        Ok(digest)
     }
 }
