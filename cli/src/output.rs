@@ -115,6 +115,10 @@ pub(crate) fn table(header: &[&str]) -> Table {
     table
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─');
+    // as wide as the terminal, where there is one: a file has whole lines
+    if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
+        table.set_width(width.0);
+    }
     table.set_header(header);
     table
 }

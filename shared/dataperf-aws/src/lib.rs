@@ -1,6 +1,11 @@
 //! The core's ports on S3 and DynamoDB, the S3 event, the Lambda function around a benchmark, and the one
 //! that ends what the others could not.
 
+/// The allocator of every function and of the local cloud. Each request of the SDK allocates hundreds of small pieces, which takes the C library's
+/// allocator a tenth of all time under load (`docs/performance.md`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod attributes;
 mod board_page;
 mod bucket;
