@@ -6,6 +6,7 @@ At a steady rate, or as `--clients` that each upload again as soon as they have 
 
 import argparse
 import hashlib
+import hmac
 import http.client
 import json
 import statistics
@@ -16,7 +17,7 @@ import time
 import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import boto3
@@ -56,22 +57,43 @@ def main() -> None:
             run([args.bin / "dataperf", "dataset", "publish", scratch / "frozen", *here])
             keys = {"aws_access_key_id": cloud["access_key"], "aws_secret_access_key": cloud["secret_key"], "region_name": cloud["region"]}
             s3 = boto3.client("s3", endpoint_url=cloud["s3"], config=Config(max_pool_connections=32), **keys)
-            (loop if args.clients else load)(s3, bodies, args, cloud)
+            if args.clients:
+                loop(bodies, args, cloud)
+            else:
+                load(s3, bodies, args, cloud)
 
 
 def run(command: list) -> None:
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
 
 
-def loop(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None:
-    """Each client on a connection of its own, with presigned requests, so that little of the machine goes into asking."""
+def signer(cloud: dict, host: str):
+    """Presigns requests (Signature Version 4) with a key that is derived once: boto3 takes a millisecond for each."""
+    at = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    scope = f"{at[:8]}/{cloud['region']}/s3/aws4_request"
+    key = f"AWS4{cloud['secret_key']}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    credential = urllib.parse.quote(f"{cloud['access_key']}/{scope}", safe="")
+    query = (
+        f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={at}&X-Amz-Expires=3600&X-Amz-SignedHeaders=host"
+    )
+
+    def sign(method: str, path: str) -> str:
+        request = f"{method}\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
+        digest = hashlib.sha256(request.encode()).hexdigest()
+        signature = hmac.digest(key, f"AWS4-HMAC-SHA256\n{at}\n{scope}\n{digest}".encode(), "sha256").hex()
+        return f"{path}?{query}&X-Amz-Signature={signature}"
+
+    return sign
+
+
+def loop(bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None:
+    """Each client on a connection of its own, so that little of the machine goes into asking."""
     address = urllib.parse.urlsplit(cloud["s3"]).netloc
+    sign = signer(cloud, address)
     began = time.monotonic()
     receipts: dict[str, dict] = {}
-
-    def sign(operation: str, bucket: str, key: str) -> str:
-        url = urllib.parse.urlsplit(s3.generate_presigned_url(operation, Params={"Bucket": bucket, "Key": key}, ExpiresIn=3600))
-        return f"{url.path}?{url.query}"
 
     def client(number: int) -> None:
         connection = http.client.HTTPConnection(address)
@@ -84,13 +106,13 @@ def loop(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None
         n = 0
         while time.monotonic() - began < args.seconds:
             key = f"speech-selection/{args.board}/s{number}/{n}.json"
-            answer, said = ask("PUT", sign("put_object", "submissions", key), bodies[(number + n) % len(bodies)])
+            answer, said = ask("PUT", sign("PUT", f"/submissions/{key}"), bodies[(number + n) % len(bodies)])
             if answer.status != 200:
                 raise SystemExit(f"error: {answer.status} for an upload: {said.decode()}")
             version = answer.headers["x-amz-version-id"]
             name = "".join(f"{len(part)}:{part}" for part in ("submissions", key, version))
             receipt = f"speech-selection/{args.board}/s{number}/{hashlib.sha256(name.encode()).hexdigest()[:32]}.json"
-            path = sign("get_object", "results", receipt)
+            path = sign("GET", f"/results/{receipt}")
             sent = time.monotonic()
             while True:
                 time.sleep(0.1 if time.monotonic() - sent < 1 else 0.2)
