@@ -32,7 +32,7 @@ use dataperf::benchmark::Leaderboard;
 pub use import::{Apart, Half, TASKS, init, schema, split};
 
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
-pub use scoring::{MAX_CLASSES, ScoreMetric, Scoring};
+pub use scoring::{MAX_CLASSES, NOT_FITTED, ScoreMetric, Scoring};
 
 /// What people are told of a contest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,29 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use dataperf::Reason;
+use dataperf::benchmark::NotScored;
 use dataperf::evidence::{EvidenceError, Repeats, UnitEvidence};
-use dataperf_numerics::learner::Learner;
+use dataperf::frozen::FrozenError;
+use dataperf_numerics::learner::{FitError, Learner};
+
+/// The code of the rejection of a training set that the model can't be fitted to.
+pub const NOT_FITTED: &str = "not_fitted";
+
+/// Why no model comes of a training set: of one that parts its classes too badly that is the artifact's, of anything else that of the data
+/// set's file at `path`.
+pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
+    match error {
+        FitError::NotConverged { n_steps } => {
+            let message = format!(
+                "the contest's model can't be fitted to this submission's training set: two classes are not parted after {n_steps} steps. \
+                 Submit other examples, or another order of them. This counts against the limits as a score does"
+            );
+            Reason::new(NOT_FITTED, "", message).into()
+        }
+        error => FrozenError::damaged(path, error.to_string()).into(),
+    }
+}
 
 /// The most classes a contest has.
 pub const MAX_CLASSES: usize = 100;

@@ -186,7 +186,7 @@ impl Benchmark for SpeechSelection {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {
         let file = train_file(frozen.language());
         frozen.eval()?; // in a kit there is none, and nothing to fit models for
         let chosen = files.rows(&file, EMBEDDINGS, checked.rows()).await?;

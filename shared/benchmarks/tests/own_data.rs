@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
-use dataperf::Digest;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::Manifest;
+use dataperf::{Descriptor, Digest};
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
 use dataperf_benchmarks::own_data::debugging::Debugging;
 use dataperf_benchmarks::own_data::selection::Selection;
@@ -128,6 +128,29 @@ fn every_broken_rule_of_a_selection_is_said() {
     );
     assert_eq!(codes(&of("name\np1\n")), [("wrong_form", "line 1")]);
     assert_eq!(codes(&of("{}")), [("wrong_form", "")]);
+}
+
+#[test]
+fn a_model_that_comes_to_no_end_is_the_submitters_to_mend() {
+    let folder = contest();
+    with(
+        &folder,
+        "{kind: nearest_centroid}",
+        "{kind: svc, kernel: linear, C: 1e12, tol: 1e-300}",
+    );
+    write(
+        &folder,
+        "pool.csv",
+        "x,y\n0.1,1000003.7\n999.3,7.1\n0.3,1000001.9\n13.7,0.7\n6,5\n",
+    );
+    let rejected = verdict::<Selection>(folder.path(), "few", r#"{"ids": ["p1", "p2", "p3", "p4"]}"#);
+    assert_eq!(codes(&rejected), [("not_fitted", "")]);
+    assert!(
+        rejected.is_counted(&Descriptor::of::<Selection>()),
+        "it takes the time of a score"
+    );
+    let scored = verdict::<Selection>(folder.path(), "few", r#"{"ids": ["p1", "p3"]}"#);
+    assert!(scored.score.is_some(), "{scored:?}");
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Benchmark for VisionDebugging {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {
         Ok(model::evidence(checked, frozen)?)
     }
 

@@ -142,7 +142,7 @@ impl Benchmark for VisionSelection {
     }
 
     /// What the models need was read to check the submission.
-    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {
         Ok(model::evidence(checked, frozen)?)
     }
 

@@ -64,8 +64,8 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     /// What the metrics of a score are, and who sees them when.
     const METRICS: &'static [Metric];
-    /// The codes of rejections that follow from hidden data. They tell something about it, as a score does, and so they
-    /// count against a submitter's limits.
+    /// The codes of rejections that follow from hidden data, which tell something about it as a score does, and of those that take the
+    /// time of a score. They count against a submitter's limits.
     const COUNTED_REJECTIONS: &'static [&'static str] = &[];
     /// Whether there may be closed boards: then [`closed_task`](Benchmark::closed_task) says what a program is given.
     const TAKES_PROGRAMS: bool = false;
@@ -96,12 +96,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// and dropped as soon as they have been used.
     ///
     /// # Errors
-    /// [`DatasetError`] when rows can't be read, or the frozen numbers can't be used (not finite, of another width).
+    /// [`NotScored::Dataset`] when rows can't be read, or the frozen numbers can't be used (not finite, of another width);
+    /// [`NotScored::Rejected`] when no model comes of what obeys the rules. By then the artifact has taken as much time as one that is
+    /// scored, so that the codes of these rejections belong to [`COUNTED_REJECTIONS`](Benchmark::COUNTED_REJECTIONS).
     fn run(
         checked: &Self::Checked,
         frozen: &Self::Frozen,
         files: &Files<'_>,
-    ) -> impl Future<Output = Result<Evidence, DatasetError>> + Send;
+    ) -> impl Future<Output = Result<Evidence, NotScored>> + Send;
 
     /// The score of evidence, where each item of the eval sets counts as often as its weight says. With
     /// [`Weights::ones`] it is the score of the receipt; with other weights it is, to the last bit, the score of a data set

@@ -12,6 +12,7 @@ use dataperf::evaluate::evaluate;
 use dataperf::frozen::Manifest;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::IDS;
+use dataperf_benchmarks::own_data::NOT_FITTED;
 use dataperf_datasets::Import;
 use serde::Serialize;
 
@@ -111,8 +112,14 @@ fn scored(leaderboard: &str, verdict: &Verdict) -> Result<f64> {
         .iter()
         .map(|reason| reason.message.as_str())
         .collect();
+    let is_not_fitted = verdict.reasons.iter().any(|reason| reason.code == NOT_FITTED);
+    let remedy = if is_not_fitted {
+        ". Scale the features to about 1, or use a lower `C` or a higher `tol`"
+    } else {
+        ""
+    };
     bail!(
-        "the largest artifact of the leaderboard `{leaderboard}` is rejected: {}",
+        "the largest artifact of the leaderboard `{leaderboard}` is rejected: {}{remedy}",
         reasons.join("; ")
     )
 }

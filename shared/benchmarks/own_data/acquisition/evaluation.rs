@@ -7,8 +7,10 @@ use serde_json::json;
 use super::frozen::Hidden;
 use super::{Checked, Frozen, SELLERS};
 use crate::own_data::EVAL;
+use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use dataperf::Scorecard;
+use dataperf::benchmark::NotScored;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
@@ -17,7 +19,7 @@ const COST: &str = "cost";
 const N_BOUGHT: &str = "n_bought";
 
 /// What the model of each trial says of every item. `read` are the rows of [`Checked::rows`].
-pub(super) fn evidence(checked: &Checked, frozen: &Frozen, read: &ReadRows) -> Result<Evidence, FrozenError> {
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen, read: &ReadRows) -> Result<Evidence, NotScored> {
     let Hidden {
         encoding,
         n_features,
@@ -31,13 +33,13 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen, read: &ReadRows) -> R
         for row in rows {
             numbers.extend(read.row(checked.rows.partition_point(|known| known < row)));
         }
-        let damaged = |why: String| FrozenError::damaged(&features_file(SELLERS), why);
+        let path = features_file(SELLERS);
         let x = Array2::from_shape_vec((rows.len(), *n_features), numbers.view().to_f64());
-        let x = x.map_err(|error| damaged(error.to_string()))?;
+        let x = x.map_err(|error| FrozenError::damaged(&path, error.to_string()))?;
         let of_rows: Vec<usize> = rows.iter().map(|&row| classes[row as usize].into()).collect();
         let prepared = scoring.model.prepare(x.view(), eval.features.view());
         let predicted = prepared.and_then(|prepared| prepared.predict(&of_rows, seed));
-        predicted.map_err(|error| damaged(error.to_string()))
+        predicted.map_err(|error| not_fitted(&error, &path))
     };
     let predicted = checked
         .trials

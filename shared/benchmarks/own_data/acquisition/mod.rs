@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use frozen::Frozen;
 pub use validation::{Checked, Submission};
 
+use super::scoring::NOT_FITTED;
 use super::table::{FEATURES, features_file};
 use super::{About, Board, Scoring};
 pub use crate::data_acquisition::{N_TRIALS, SEED};
@@ -136,6 +137,7 @@ impl Benchmark for Acquisition {
         Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
     const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
@@ -145,11 +147,11 @@ impl Benchmark for Acquisition {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {
         frozen.hidden()?; // in a kit there is nothing, and no rows to read
         let rows: Vec<usize> = checked.rows.iter().map(|&row| row as usize).collect();
         let rows = files.rows(&features_file(SELLERS), FEATURES, &rows).await?;
-        Ok(evaluation::evidence(checked, frozen, &rows)?)
+        evaluation::evidence(checked, frozen, &rows)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {

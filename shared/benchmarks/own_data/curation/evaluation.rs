@@ -10,11 +10,12 @@ use super::images::decode_png;
 use super::submission::{Content, Image, Row};
 use super::{Board, ExampleKind, Model, Parameters, Submission};
 use crate::own_data::eval_set::scoring_eval_set;
-use crate::own_data::scoring::repeats;
+use crate::own_data::scoring::{not_fitted, repeats};
 use crate::own_data::table::{FEATURES, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
 use dataperf::archive::is_zip;
+use dataperf::benchmark::NotScored;
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError};
@@ -330,8 +331,9 @@ fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons
 }
 
 /// What the model of each seed says of every item.
-pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
-    let damaged = |why: String| FrozenError::damaged(&features_file(EVAL), why);
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, NotScored> {
+    let path = features_file(EVAL);
+    let damaged = |why: &str| FrozenError::damaged(&path, why.to_owned());
     let eval = scoring_eval_set(frozen.eval.as_ref())?;
     let Scoring {
         classes,
@@ -342,7 +344,7 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     let (kind, predicted) = match (&checked.training, model) {
         (Training::Images(pixels), Model::Network(_)) => {
             let ExampleKind::Images { height, width } = frozen.examples else {
-                return Err(damaged("the network is for images".into()));
+                return Err(damaged("the network is for images").into());
             };
             let of_seed = |&seed: &u32| {
                 let network = Network {
@@ -362,9 +364,9 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
             let predicted = prepared.and_then(|prepared| prepared.predict_seeds(&checked.classes, seeds));
             (repeats(learner, seeds), predicted)
         }
-        _ => return Err(damaged("its model is for other examples".into())),
+        _ => return Err(damaged("its model is for other examples").into()),
     };
-    let predicted = predicted.map_err(|error| damaged(error.to_string()))?;
+    let predicted = predicted.map_err(|error| not_fitted(&error, &path))?;
     let unit = UnitEvidence::new(kind, eval.n_items(), classes.len(), predicted.concat());
     let unit = frozen.scoring.count_examples(unit, &checked.classes);
     Ok(Evidence::of_unit(EVAL, unit))

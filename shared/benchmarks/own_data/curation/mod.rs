@@ -26,6 +26,7 @@ pub use evaluation::{Checked, Frozen, ReadImages, read_images, read_rows};
 pub use images::decode_png;
 pub use submission::Submission;
 
+use super::scoring::NOT_FITTED;
 use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
@@ -179,6 +180,7 @@ impl Benchmark for Curation {
         Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
 
     type Frozen = Frozen;
     type Checked = Checked;
@@ -187,8 +189,8 @@ impl Benchmark for Curation {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
-        Ok(evaluation::evidence(checked, frozen)?)
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {
+        evaluation::evidence(checked, frozen)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {

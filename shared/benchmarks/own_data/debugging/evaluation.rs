@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::frozen::damaged;
-use super::{Checked, Extent, Frozen};
+use super::{Checked, Extent, Frozen, TRAIN};
+use crate::own_data::scoring::not_fitted;
+use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
+use dataperf::benchmark::NotScored;
 use dataperf::evidence::{
     Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
 };
-use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 
@@ -35,7 +36,7 @@ fn changes(rows: &[usize], given: &[u8], truth: &[u8]) -> Vec<u32> {
 }
 
 /// The answers of the models of a course of fixes: of all of them, or of those up to the target and the one of right labels.
-pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, NotScored> {
     let (truth, eval) = frozen.hidden()?;
     let (prepared, scoring) = (frozen.prepared(eval)?, &frozen.scoring);
     let seed = scoring.seeds.first().copied().unwrap_or(0);
@@ -51,11 +52,11 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
         let labels: Vec<Vec<usize>> = n_fixes.iter().copied().map(labels_after).collect();
         prepared
             .predict_all(&labels, seed)
-            .map_err(|error| damaged(&error))
+            .map_err(|error| not_fitted(&error, &features_file(TRAIN)))
     };
     let all_answers = |n_fixes: &[u32]| {
         let some = n_fixes.par_chunks(MODELS_TOGETHER).map(answers);
-        Ok::<_, FrozenError>(some.collect::<Result<Vec<_>, _>>()?.concat())
+        Ok::<_, NotScored>(some.collect::<Result<Vec<_>, _>>()?.concat())
     };
     let n_steps = checked.rows().len() as u32;
     let (mut models, mut predicted) = (Vec::new(), Vec::new());

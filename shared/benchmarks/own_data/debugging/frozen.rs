@@ -107,6 +107,6 @@ impl Frozen {
     }
 }
 
-pub(super) fn damaged(error: &FitError) -> FrozenError {
+fn damaged(error: &FitError) -> FrozenError {
     FrozenError::damaged(&features_file(TRAIN), error.to_string())
 }

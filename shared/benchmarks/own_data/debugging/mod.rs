@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use frozen::Frozen;
 pub use validation::{Checked, Submission};
 
+use super::scoring::NOT_FITTED;
 use super::{About, Board, Scoring};
 pub use crate::vision_debugging::{Extent, TARGET_SHARE};
 use dataperf::Direction;
@@ -108,6 +109,7 @@ impl Benchmark for Debugging {
         Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
     const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
@@ -117,8 +119,8 @@ impl Benchmark for Debugging {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
-        Ok(evaluation::evidence(checked, frozen)?)
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {
+        evaluation::evidence(checked, frozen)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {

@@ -139,8 +139,7 @@ impl Reader<'_> {
     /// A text; a number or truth value is the text that it is written as.
     pub(super) fn text(&mut self, node: &Node, name: &str, max_chars: usize) -> Option<String> {
         let text = match &node.value {
-            Value::Text(text) | Value::Number(_, text) => text.clone(),
-            Value::Bool(bool) => bool.to_string(),
+            Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
             _ => {
                 self.wrong_kind(node, name, "a text");
                 return None;
@@ -196,7 +195,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn bool(&mut self, node: &Node, name: &str) -> Option<bool> {
-        if let Value::Bool(bool) = node.value {
+        if let Value::Bool(bool, _) = node.value {
             return Some(bool);
         }
         self.wrong_kind(node, name, "`true` or `false`");

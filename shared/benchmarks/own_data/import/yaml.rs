@@ -1,6 +1,7 @@
 //! A YAML document with the place of every value, so that a problem names its line.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
@@ -23,13 +24,16 @@ impl fmt::Display for At {
 pub(super) struct Node {
     pub(super) at: At,
     pub(super) value: Value,
+    /// Where it stands in the document, in bytes.
+    bytes: Option<Range<usize>>,
 }
 
 /// What is there. The order of keys is kept, and keys that stand there twice.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Null,
-    Bool(bool),
+    /// The truth value, and how it is written.
+    Bool(bool, String),
     /// The number, and how it is written.
     Number(f64, String),
     Text(String),
@@ -42,6 +46,7 @@ pub(super) enum Value {
 pub(super) struct Key {
     pub(super) at: At,
     pub(super) name: String,
+    bytes: Option<Range<usize>>,
 }
 
 impl Node {
@@ -56,14 +61,38 @@ impl Node {
             let said = said.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
             format!("it is no YAML: {said}")
         })?;
-        Ok(node.into())
+        let mut node = Self::from(node);
+        node.as_written(text);
+        Ok(node)
+    }
+
+    /// Gives numbers and truth values the words of the document: a class may be called `007` or `True`.
+    fn as_written(&mut self, document: &str) {
+        let written = |bytes: &Option<Range<usize>>| bytes.clone().and_then(|bytes| document.get(bytes));
+        match &mut self.value {
+            Value::Bool(_, text) | Value::Number(_, text) => {
+                if let Some(written) = written(&self.bytes) {
+                    written.trim().clone_into(text);
+                }
+            }
+            Value::List(list) => list.iter_mut().for_each(|item| item.as_written(document)),
+            Value::Map(members) => {
+                for (key, value) in members {
+                    if let Some(written) = written(&key.bytes) {
+                        written.trim().clone_into(&mut key.name);
+                    }
+                    value.as_written(document);
+                }
+            }
+            Value::Null | Value::Text(_) => {}
+        }
     }
 
     /// What kind of value it is, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
-            Value::Bool(_) => "true or false",
+            Value::Bool(..) => "true or false",
             Value::Number(..) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
@@ -78,9 +107,12 @@ impl From<Spanned<Value>> for Node {
             line: spanned.referenced.line(),
             column: spanned.referenced.column(),
         };
+        let span = spanned.referenced.span();
+        let bytes = span.byte_offset().zip(span.byte_len());
         Self {
             at,
             value: spanned.value,
+            bytes: bytes.map(|(begin, n)| begin as usize..(begin + n) as usize),
         }
     }
 }
@@ -109,7 +141,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+        Ok(Value::Bool(value, value.to_string()))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
@@ -144,12 +176,20 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut map = Vec::new();
         while let Some((key, value)) = members.next_entry::<Spanned<Value>, Spanned<Value>>()? {
             let key = Node::from(key);
-            let name = match key.value {
-                Value::Text(name) | Value::Number(_, name) => name,
-                Value::Bool(bool) => bool.to_string(),
-                _ => String::new(),
+            // what is written in quotes has others in its place, so only numbers and truth values are taken from there
+            let (name, bytes) = match key.value {
+                Value::Text(name) => (name, None),
+                Value::Number(_, name) | Value::Bool(_, name) => (name, key.bytes),
+                _ => (String::new(), None),
             };
-            map.push((Key { at: key.at, name }, value.into()));
+            map.push((
+                Key {
+                    at: key.at,
+                    name,
+                    bytes,
+                },
+                value.into(),
+            ));
         }
         Ok(Value::Map(map))
     }
@@ -178,6 +218,35 @@ mod tests {
         };
         assert_eq!((classes[0].at.line, classes[1].at.line), (4, 5));
         assert_eq!(classes[1].value, Value::Text("yes".into()));
+    }
+
+    #[test]
+    fn numbers_and_truth_values_are_kept_as_they_are_written() {
+        let document =
+            "classes: [007, 1.10, True, 1e3 , 'on', -0, 0x1F]\nköpfe: {010: 2.50}\nsame: &a 3.0\nagain: *a\n";
+        let Value::Map(members) = Node::parse(document).expect("YAML").value else {
+            panic!("keys")
+        };
+        let Value::List(classes) = &members[0].1.value else {
+            panic!("a list")
+        };
+        let text = |node: &Node| match &node.value {
+            Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        let written: Vec<String> = classes.iter().map(text).collect();
+        assert_eq!(written, ["007", "1.10", "True", "1e3", "on", "-0", "0x1F"]);
+        let Value::Map(heads) = &members[1].1.value else {
+            panic!("keys")
+        };
+        assert_eq!(
+            (heads[0].0.name.as_str(), text(&heads[0].1).as_str()),
+            ("010", "2.50")
+        );
+        assert_eq!(
+            (text(&members[2].1), text(&members[3].1)),
+            ("3.0".into(), "3.0".into())
+        );
     }
 
     #[test]

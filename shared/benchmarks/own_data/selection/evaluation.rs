@@ -4,31 +4,29 @@ use ndarray::Array2;
 
 use super::{Checked, Frozen, POOL};
 use crate::own_data::eval_set::scoring_eval_set;
+use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
+use dataperf::benchmark::NotScored;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence, Weights};
 use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
 
 /// What the model of each seed says of every item. `chosen` are the features of the checked rows.
-pub(super) fn evidence(
-    checked: &Checked,
-    frozen: &Frozen,
-    chosen: &ReadRows,
-) -> Result<Evidence, FrozenError> {
-    let damaged = |why: String| FrozenError::damaged(&features_file(POOL), why);
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen, chosen: &ReadRows) -> Result<Evidence, NotScored> {
+    let path = features_file(POOL);
     let eval = scoring_eval_set(frozen.eval.as_ref())?;
     let scoring = &frozen.scoring;
     let mut numbers = Stored::with_capacity(frozen.encoding, checked.rows().len() * frozen.n_features);
     (0..chosen.len()).for_each(|idx| numbers.extend(chosen.row(idx)));
     let x = Array2::from_shape_vec((checked.rows().len(), frozen.n_features), numbers.view().to_f64());
-    let x = x.map_err(|error| damaged(error.to_string()))?;
+    let x = x.map_err(|error| FrozenError::damaged(&path, error.to_string()))?;
     let predicted = scoring
         .model
         .prepare(x.view(), eval.features.view())
         .and_then(|prepared| prepared.predict_seeds(checked.classes(), &scoring.seeds))
-        .map_err(|error| damaged(error.to_string()))?;
+        .map_err(|error| not_fitted(&error, &path))?;
     let unit = UnitEvidence::new(
         scoring.repeats(),
         eval.n_items(),

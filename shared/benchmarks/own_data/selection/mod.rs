@@ -15,6 +15,7 @@ pub use frozen::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 
+use super::scoring::NOT_FITTED;
 use super::table::{FEATURES, features_file};
 use super::{About, Scoring};
 use dataperf::Direction;
@@ -141,6 +142,7 @@ impl Benchmark for Selection {
         Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
     const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
@@ -150,9 +152,9 @@ impl Benchmark for Selection {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {
         let chosen = files.rows(&features_file(POOL), FEATURES, checked.rows()).await?;
-        Ok(evaluation::evidence(checked, frozen, &chosen)?)
+        evaluation::evidence(checked, frozen, &chosen)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
