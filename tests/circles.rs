@@ -253,7 +253,7 @@ fn a_circle_is_found() {
 }
 
 /// Folders with the sources of crates.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "shared/dataperf/src",
     "shared/dataperf-aws/src",
     "shared/benchmarks",
@@ -261,6 +261,7 @@ const CRATES: [&str; 7] = [
     "shared/hosted/src",
     "shared/http/src",
     "baselines/src",
+    "local/src",
 ];
 
 #[test]

@@ -7,6 +7,7 @@ mod acquisition;
 mod debugging;
 mod digits;
 mod documents;
+mod fractions;
 mod hidden_board;
 mod hidden_labels;
 mod intervals;

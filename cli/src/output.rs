@@ -116,7 +116,8 @@ pub(crate) fn table(header: &[&str]) -> Table {
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─');
     // as wide as the terminal, where there is one: a file has whole lines
-    if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    if let Some((width, _)) = terminal.filter(|(width, _)| width.0 > 0) {
         table.set_width(width.0);
     }
     table.set_header(header);

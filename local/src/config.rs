@@ -6,16 +6,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::access::{Identity, Policy};
+use crate::policy::Policy;
 
-/// The region every part of the local cloud answers for.
-pub const REGION: &str = "us-east-1";
 /// The organizer's access key, which may do everything, unless [`Config::organizer`] says another.
 pub const ACCESS_KEY_ID: &str = "local";
 /// The secret that belongs to [`ACCESS_KEY_ID`].
 pub const SECRET_ACCESS_KEY: &str = "local";
-/// The account id in the names of functions and in events.
-pub const ACCOUNT_ID: &str = "000000000000";
 
 /// An access key and its secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -43,6 +39,17 @@ impl std::fmt::Debug for AccessKey {
             .field("id", &self.id)
             .finish_non_exhaustive()
     }
+}
+
+/// Somebody who may use the services beside the organizer.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The access key.
+    pub access_key: String,
+    /// The secret that belongs to it.
+    pub secret: String,
+    /// What is allowed; nothing else is.
+    pub policy: Policy,
 }
 
 /// Everything [`LocalCloud::start`](crate::LocalCloud::start) needs.

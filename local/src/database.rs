@@ -83,10 +83,13 @@ CREATE TABLE IF NOT EXISTS on_failure (
 ) STRICT;
 ";
 
-/// The open index: one connection that writes and one that reads beside it.
+/// The open index: one connection that writes, and two that read beside it.
 pub(crate) struct Database {
     writer: Mutex<Connection>,
+    /// For what reads many rows.
     reader: Mutex<Connection>,
+    /// For what reads a few rows by their keys, and waits for nothing that reads many.
+    lookups: Mutex<Connection>,
     n_commits: AtomicU64,
     flush: Flush,
     path: PathBuf,
@@ -115,14 +118,16 @@ impl Database {
         writer.pragma_update(None, "synchronous", "normal")?;
         writer.pragma_update(None, "foreign_keys", true)?;
         writer.execute_batch(SCHEMA)?;
-        let reader = Connection::open(path)?;
+        let [reader, lookups] = [Connection::open(path)?, Connection::open(path)?];
         reader.pragma_update(None, "query_only", true)?;
-        for connection in [&writer, &reader] {
+        lookups.pragma_update(None, "query_only", true)?;
+        for connection in [&writer, &reader, &lookups] {
             connection.set_prepared_statement_cache_capacity(64);
         }
         Ok(Self {
             writer: Mutex::new(writer),
             reader: Mutex::new(reader),
+            lookups: Mutex::new(lookups),
             n_commits: AtomicU64::new(0),
             flush: Flush::of(path)?,
             path: path.to_owned(),
@@ -166,9 +171,10 @@ impl Database {
         self.n_commits.load(Ordering::Acquire)
     }
 
-    /// Runs `work` on the last committed state. What reads a few rows by their keys is called where it is needed: to wake a thread for it takes longer.
+    /// Runs `work`, which reads a few rows by their keys, on the last committed state. It is called on whatever thread needs the rows: waking another
+    /// one takes longer than reading them.
     pub(crate) fn read_now<T, E>(&self, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
-        work(&locked(&self.reader))
+        work(&locked(&self.lookups))
     }
 
     /// [`Self::write_now`] on a thread that may block.
@@ -197,7 +203,7 @@ impl Database {
         blocking(move || database.write_unflushed(work)).await
     }
 
-    /// [`Self::read_now`] on a thread that may block.
+    /// Runs `work` on the last committed state, on a thread that may block.
     pub(crate) async fn read<T, E>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -207,7 +213,7 @@ impl Database {
         E: From<DatabaseError> + Send + 'static,
     {
         let database = Arc::clone(self);
-        blocking(move || database.read_now(work)).await
+        blocking(move || work(&locked(&database.reader))).await
     }
 }
 

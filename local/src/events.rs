@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-use crate::config::{ACCOUNT_ID, REGION};
+use crate::arns::{ACCOUNT_ID, REGION};
 
 /// How an object came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

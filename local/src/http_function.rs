@@ -13,8 +13,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::arns::ACCOUNT_ID;
 use crate::body::{Bodies, Unread};
-use crate::config::ACCOUNT_ID;
 use crate::database::now_ms;
 use crate::host::Synchronous;
 

@@ -13,7 +13,8 @@ use serde_json::json;
 use crate::access::Guard;
 use crate::body::{Bodies, Unread};
 use crate::host::Waiting;
-use crate::queue::{FunctionError, Queue};
+use crate::on_failure::FunctionError;
+use crate::queue::Queue;
 
 static BODIES: Bodies = Bodies::new(2);
 /// The largest event of an asynchronous invocation, as in AWS.

@@ -27,6 +27,7 @@
 //! ```
 
 mod access;
+mod arns;
 mod body;
 mod cloud;
 mod config;
@@ -51,8 +52,10 @@ mod injection;
 mod kms;
 mod lambda;
 mod on_failure;
+mod policy;
 mod private;
 mod queue;
+mod refusals;
 mod s3;
 mod schedule;
 mod secrets;
@@ -65,10 +68,10 @@ mod storm;
 mod targets;
 mod throttle;
 
-pub use access::{Identity, Policy, PolicyError};
+pub use arns::{ACCOUNT_ID, REGION};
 pub use cloud::LocalCloud;
 pub use config::{
-    ACCESS_KEY_ID, ACCOUNT_ID, AccessKey, Bucket, Config, FunctionSpec, IndexSpec, OutsideService, REGION,
+    ACCESS_KEY_ID, AccessKey, Bucket, Config, FunctionSpec, Identity, IndexSpec, OutsideService,
     SECRET_ACCESS_KEY, Schedule, TableSpec, Trigger,
 };
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
@@ -77,6 +80,7 @@ pub use exposure::Shortage;
 #[cfg(feature = "faults")]
 pub use faults::{Faults, Moment};
 pub use on_failure::OnFailureRecord;
+pub use policy::{Policy, PolicyError};
 pub use s3::MAX_FORM_FILE_BYTES;
 pub use status::{FunctionSnapshot, Metric, Snapshot, Times};
 #[cfg(feature = "faults")]

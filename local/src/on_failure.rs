@@ -4,11 +4,28 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::config::{ACCOUNT_ID, REGION};
+use crate::arns::{ACCOUNT_ID, REGION, function_arn};
 use crate::database::now_ms;
 use crate::error::DatabaseError;
 use crate::events::timestamp;
-use crate::queue::{FunctionError, function_arn};
+
+/// How an attempt failed, as the function's caller would see it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FunctionError {
+    pub(crate) error_type: String,
+    /// The error's JSON: `errorType`, `errorMessage` and what else the function adds.
+    pub(crate) payload: Value,
+}
+
+impl FunctionError {
+    pub(crate) fn new(error_type: &str, message: &str) -> Self {
+        let payload = json!({"errorType": error_type, "errorMessage": message});
+        Self {
+            error_type: error_type.to_owned(),
+            payload,
+        }
+    }
+}
 
 /// An invocation that failed for good.
 #[derive(Clone, Debug, PartialEq)]

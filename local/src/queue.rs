@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::config::{ACCOUNT_ID, Config, REGION, Trigger};
+use crate::config::{Config, Trigger};
 use crate::database::{Database, now_ms};
 use crate::error::DatabaseError;
 use crate::events::{ObjectCreated, s3_event};
 use crate::faults::Faults;
-use crate::on_failure::{MESSAGE_SOURCE, OnFailureRecord, failure_record, queue_message, write_record};
+use crate::on_failure::{
+    FunctionError, MESSAGE_SOURCE, OnFailureRecord, failure_record, queue_message, write_record,
+};
 
 /// How often a message of the failures queue is handed out before it is set aside.
 const MAX_RECEIVES: usize = 100;
@@ -26,24 +28,6 @@ pub(crate) struct Queued {
     pub(crate) request_id: String,
     pub(crate) payload: String,
     pub(crate) since_ms: i64,
-}
-
-/// How an attempt failed, as the function's caller would see it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FunctionError {
-    pub(crate) error_type: String,
-    /// The error's JSON: `errorType`, `errorMessage` and what else the function adds.
-    pub(crate) payload: Value,
-}
-
-impl FunctionError {
-    pub(crate) fn new(error_type: &str, message: &str) -> Self {
-        let payload = json!({"errorType": error_type, "errorMessage": message});
-        Self {
-            error_type: error_type.to_owned(),
-            payload,
-        }
-    }
 }
 
 /// What follows a failed attempt.
@@ -327,11 +311,6 @@ impl AfterFailures {
             .filter(|_| is_message && n_attempts < MAX_RECEIVES);
         self.retry_backoff.get(n_attempts - 1).or(last).copied()
     }
-}
-
-/// The name of a function among all resources.
-pub(crate) fn function_arn(function: &str) -> String {
-    format!("arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{function}")
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{ACCOUNT_ID, REGION, Schedule};
+use crate::arns::{ACCOUNT_ID, REGION};
+use crate::config::Schedule;
 use crate::database::now_ms;
 use crate::events::timestamp;
 use crate::queue::Queue;

@@ -7,13 +7,8 @@ use http::request::Parts;
 use serde_json::{Value, json};
 
 use crate::access::Guard;
-use crate::config::{ACCOUNT_ID, REGION};
-use crate::targets::{forbidden, refusal};
-
-/// A secret's ARN; AWS puts a hyphen and six characters behind the name.
-pub(crate) fn secret_arn(name: &str) -> String {
-    format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT_ID}:secret:{name}-local0")
-}
+use crate::arns::secret_arn;
+use crate::refusals::{forbidden, refusal};
 
 /// The answer to `GetSecretValue`.
 pub(crate) fn answer(

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::post;
-use http::StatusCode;
-use serde_json::{Value, json};
 
-use crate::access::{Guard, Refused};
+use crate::access::Guard;
 use crate::body::{Bodies, Unread};
 use crate::kms::{self, SigningKeys};
+use crate::refusals::refusal;
 use crate::secrets;
 
 static BODIES: Bodies = Bodies::new(2);
@@ -61,18 +60,4 @@ async fn answer(State(services): State<Arc<Services>>, request: Request) -> Resp
             ),
         ),
     }
-}
-
-/// A request that can't be done as it is.
-pub(crate) fn refusal(kind: &str, message: &str) -> Response {
-    (StatusCode::BAD_REQUEST, json_error(kind, message)).into_response()
-}
-
-/// A request that its caller may not make.
-pub(crate) fn forbidden(refused: &Refused) -> Response {
-    (refused.status, json_error(refused.code, &refused.message)).into_response()
-}
-
-fn json_error(kind: &str, message: &str) -> axum::Json<Value> {
-    axum::Json(json!({ "__type": kind, "message": message }))
 }

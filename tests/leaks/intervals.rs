@@ -16,15 +16,16 @@ use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Ending, Feedback, SubmissionId, Timestamp};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
+use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::selection::Selection;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf_datasets::Import;
-use dataperf_numerics::ranks::DETECTABLE_ERRORS;
+use dataperf_numerics::ranks::{CONFIDENCE, DETECTABLE_ERRORS};
 use serde_json::{Value, json};
 
 use super::selection::submission;
-use super::{Target, read};
+use super::{Draws, Target, read};
 use crate::project::hosted;
 
 /// Submissions of the attacker to a board.
@@ -34,6 +35,9 @@ const HALF: f64 = 1.96;
 /// Names that send one and the same file, on a board that is to have many submitters.
 const N_COPIES: usize = 12;
 
+/// Submissions of the attacker that differ in much, with the baseline.
+const N_MIXED: usize = 13;
+
 /// A submission of the attacker, with what the organizer keeps of it.
 struct Sent {
     score: f64,
@@ -41,10 +45,15 @@ struct Sent {
 }
 
 async fn sent<B: Import>(target: &Target<B>, leaderboard: &str, artifacts: &[Value]) -> Vec<Sent> {
+    let artifacts: Vec<String> = artifacts.iter().map(Value::to_string).collect();
+    sent_bytes(target, leaderboard, &artifacts).await
+}
+
+async fn sent_bytes<B: Import>(target: &Target<B>, leaderboard: &str, artifacts: &[String]) -> Vec<Sent> {
     let mut all = Vec::new();
     for artifact in artifacts {
-        let (bytes, free) = (artifact.to_string(), Admission::free());
-        let evaluated = evaluate_to_compare(&target.dataset, leaderboard, bytes.as_bytes(), &free, false);
+        let free = Admission::free();
+        let evaluated = evaluate_to_compare(&target.dataset, leaderboard, artifact.as_bytes(), &free, false);
         let (verdict, kept) = evaluated.await.unwrap();
         assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
         let mut replicates = Replicates::from_bytes("kept", &kept.unwrap()).unwrap();
@@ -181,8 +190,11 @@ fn attack<B: Benchmark>(sent: &[Sent], level: Feedback) -> Told {
 
 async fn attacked<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
     let target = Target::<B>::new().await;
-    let sent = sent(&target, leaderboard, &artifacts).await;
-    let [score, metrics, full] = super::LEVELS.map(|level| attack::<B>(&sent, level));
+    told_by_intervals::<B>(&sent(&target, leaderboard, &artifacts).await);
+}
+
+fn told_by_intervals<B: Benchmark>(sent: &[Sent]) {
+    let [score, metrics, full] = super::LEVELS.map(|level| attack::<B>(sent, level));
     // Not captured by the test harness: for docs/security.md.
     let _ = writeln!(
         std::io::stderr(),
@@ -202,6 +214,182 @@ async fn attacked<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
     );
     assert!(score.by_ranks * 10 <= score.n_pairs, "{score:?}");
     assert!(score.by_intervals * 4 <= score.n_pairs, "{score:?}");
+}
+
+/// What adding rows tells.
+#[derive(Debug, Default)]
+struct Moved {
+    /// Pairs whose scores and answers differ.
+    pairs: usize,
+    /// Pairs that are told apart alone, and not with all rows added.
+    crossed: usize,
+    /// Pairs of which the number of rows that it takes tells the standard error, to a tenth.
+    told: usize,
+}
+
+/// The share of the normal distribution below a deviate.
+fn normal(deviate: f64) -> f64 {
+    let n_steps = 2_000;
+    let step = deviate / f64::from(n_steps);
+    let density = |x: f64| (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
+    let middles = (0..n_steps).map(|n| density((f64::from(n) + 0.5) * step));
+    0.5 + middles.sum::<f64>() * step
+}
+
+/// What a difference has to be, in standard errors, to be sure beside `n_rows` that are independent of each other: about that.
+fn critical(n_rows: usize) -> f64 {
+    let share = CONFIDENCE.powf(1.0 / n_rows as f64);
+    let (mut low, mut high) = (0.0, 8.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if normal(middle) < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Somebody with many names has two rows on a board and adds others, one after the other, until rank intervals tell the two apart no longer. How many that takes
+/// tells how many standard errors the difference of their scores has, and with the difference the standard error. A row is surely worse than another where its
+/// best rank is higher without the other one on the board.
+fn thresholds<B: Benchmark>(sent: &[Sent]) -> Moved {
+    let mut moved = Moved::default();
+    let best_rank = |rows: &[&Sent]| {
+        board::<B>(rows, Feedback::Score).1[rows.len() - 1]
+            .ranks
+            .unwrap()
+            .0
+    };
+    for one in 1..sent.len() {
+        for other in 1..one {
+            let (truth, difference) = (
+                paired_error(&sent[one], &sent[other]),
+                (sent[one].score - sent[other].score).abs(),
+            );
+            if truth == 0.0 || difference == 0.0 {
+                continue;
+            }
+            moved.pairs += 1;
+            let is_better = sent[one].score > sent[other].score;
+            let (better, worse) = if is_better { (one, other) } else { (other, one) };
+            let added = (1..sent.len()).filter(|place| *place != one && *place != other);
+            let added: Vec<&Sent> = added.map(|place| &sent[place]).collect();
+            let is_apart = |n: usize| {
+                let without: Vec<&Sent> = [&sent[0]]
+                    .into_iter()
+                    .chain(added[..n].iter().copied())
+                    .chain([&sent[worse]])
+                    .collect();
+                let mut with = without.clone();
+                with.insert(1, &sent[better]);
+                best_rank(&with) > best_rank(&without)
+            };
+            let first_not = (0..=added.len()).find(|&n| !is_apart(n));
+            let Some(n_added) = first_not.filter(|&n| n > 0) else {
+                continue;
+            };
+            moved.crossed += 1;
+            // compared with the better one, the baseline and those that were added
+            let guess = difference / f64::midpoint(critical(n_added + 1), critical(n_added + 2));
+            moved.told += usize::from(is_told(guess, truth));
+        }
+    }
+    moved
+}
+
+async fn thresholds_of<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
+    let target = Target::<B>::new().await;
+    let sent = sent(&target, leaderboard, &artifacts).await;
+    let moved = thresholds::<B>(&sent);
+    let _ = writeln!(std::io::stderr(), "{} by thresholds: {moved:?}", B::ID); // for docs/security.md
+    assert!(moved.pairs >= 10, "the submissions differ: {moved:?}");
+    assert!(moved.told * 4 <= moved.pairs, "{moved:?}");
+}
+
+#[test]
+fn a_difference_has_to_be_larger_beside_more_rows() {
+    assert!((critical(1) - 1.96).abs() < 1e-3, "{}", critical(1));
+    assert!((critical(25) - 3.09).abs() < 1e-2, "{}", critical(25));
+}
+
+#[tokio::test]
+async fn adding_rows_tells_little_of_speech_selection() {
+    let [one, other] = ["random.json", "random_again.json"]
+        .map(|file| submission("speech-selection", &format!("en-25/coin-flip/{file}")));
+    let mut draws = Draws(3);
+    let artifacts = (0..N_MIXED).map(|_| {
+        let mut mixed = one.clone();
+        for (word, clips) in one["targets"].as_object().unwrap() {
+            let others = other["targets"][word].as_array().unwrap();
+            let chosen = if draws.below(2) == 0 {
+                clips.as_array().unwrap()
+            } else {
+                others
+            };
+            mixed["targets"][word] = json!(chosen);
+        }
+        mixed
+    });
+    thresholds_of::<SpeechSelection>("en-25", artifacts.collect()).await;
+}
+
+#[tokio::test]
+async fn adding_rows_tells_little_of_vision_selection() {
+    let base = submission("vision-selection", "open/near-enough/nearest_60.json");
+    let mut draws = Draws(4);
+    let artifacts = (0..N_MIXED).map(|_| {
+        let mut fewer = base.clone();
+        for images in fewer.as_object_mut().unwrap().values_mut() {
+            let images = images.as_object_mut().unwrap();
+            let mut names: Vec<String> = images.keys().cloned().collect();
+            draws.shuffle(&mut names);
+            for name in names.iter().take(names.len() / 2) {
+                // both labels stay
+                let label = images[name].clone();
+                if images.values().filter(|other| **other == label).count() > 2 {
+                    images.remove(name);
+                }
+            }
+        }
+        fewer
+    });
+    thresholds_of::<VisionSelection>("open", artifacts.collect()).await;
+}
+
+#[tokio::test]
+async fn adding_rows_tells_little_of_own_selection() {
+    let artifacts = super::own_data::drawn_selections(N_MIXED, 2, 5);
+    thresholds_of::<Selection>("digits-20", artifacts).await;
+}
+
+#[tokio::test]
+async fn adding_rows_tells_little_of_own_acquisition() {
+    let artifacts =
+        (0..N_MIXED).map(|n| json!({ "counts": { "north": n, "south": 12 - n, "west": 3 * n + 1 } }));
+    thresholds_of::<Acquisition>("clinics", artifacts.collect()).await;
+}
+
+#[tokio::test]
+async fn intervals_tell_no_pair_of_own_curation() {
+    let target = Target::<Curation>::new().await;
+    let start = std::fs::read_to_string(target.frozen.join("public/start.csv")).unwrap();
+    let lines: Vec<&str> = start.lines().collect();
+    let artifacts: Vec<String> = (0..=N_VARIANTS)
+        .map(|n| {
+            let chosen = lines
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at == 0 || at % 40 != n + 1);
+            chosen.map(|(_, line)| *line).collect::<Vec<&str>>().join("\n")
+        })
+        .collect();
+    let sent = sent_bytes(&target, "digits-set", &artifacts).await;
+    told_by_intervals::<Curation>(&sent);
+    let moved = thresholds::<Curation>(&sent);
+    let _ = writeln!(std::io::stderr(), "curation by thresholds: {moved:?}"); // for docs/security.md
+    assert!(moved.told * 4 <= moved.pairs, "{moved:?}");
 }
 
 /// A base, and variants in each of which one place has what `other` has there.

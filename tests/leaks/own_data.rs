@@ -13,7 +13,9 @@ use dataperf_benchmarks::own_data::selection::Selection;
 use dataperf_datasets::{Import, export_kit};
 use serde_json::{Value, json};
 
-use super::{Draws, LEVELS, Target, read};
+use super::fractions::counted;
+use super::{Draws, LEVELS, Target, best, read, seen};
+use crate::project::root;
 
 /// Examples that are put last, one an upload.
 const N_PUT_LAST: usize = 60;
@@ -130,6 +132,124 @@ async fn steps_of_debugging_tell_wrong_labels_to_those_who_see_curves_alone() {
         N_PUT_LAST + 1
     );
     assert!(n_wrong > 0, "what the score itself says");
+}
+
+/// Selections for the contest of digits with `n_of_class` examples of each class, drawn from its public pool.
+pub(super) fn drawn_selections(n: usize, n_of_class: usize, seed: u64) -> Vec<Value> {
+    let pool = fs::read_to_string(root().join("demo/selection/pool.csv")).unwrap();
+    let mut of_class: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in pool.lines().skip(1) {
+        let (id, class) = line.split_once(',').unwrap();
+        of_class.entry(class).or_default().push(id);
+    }
+    let mut draws = Draws(seed);
+    let draw = |_| {
+        let mut ids = Vec::new();
+        for of_one in of_class.values_mut() {
+            draws.shuffle(of_one);
+            ids.extend(of_one.iter().take(n_of_class).copied());
+        }
+        json!({ "ids": ids })
+    };
+    (0..n).map(draw).collect()
+}
+
+/// What F1 of each class tells: how many hidden items it has, and of two selections which examples to put together.
+#[tokio::test]
+async fn numbers_of_classes_count_hidden_items_and_recombine() {
+    let target = Target::<Selection>::new().await;
+    let truth = column(&target, "eval.csv", "label");
+    let artifacts = drawn_selections(8, 2, 1);
+    let mut verdicts = Vec::new();
+    for artifact in artifacts {
+        let verdict = target.score("digits-20", &artifact).await;
+        verdicts.push((artifact, verdict));
+    }
+    let best_of = best(&verdicts);
+    for level in LEVELS {
+        let f1s: Vec<BTreeMap<String, f64>> = seen(&verdicts, level)
+            .iter()
+            .filter_map(|(_, read)| of_classes(read))
+            .collect();
+        if level == Feedback::Score {
+            assert!(f1s.is_empty(), "the score alone says nothing of a class");
+            continue;
+        }
+        let told = counted(&f1s, truth.len() as u64);
+        let n_right = told
+            .iter()
+            .filter(|(class, n)| truth.iter().filter(|label| label == class).count() as u64 == **n)
+            .count();
+        // of each class the examples of the selection under which its F1 is best; drawn selections have two of each, class by class
+        let classes: Vec<&String> = f1s[0].keys().collect();
+        let mut ids = Vec::new();
+        for (place, class) in classes.iter().enumerate() {
+            let best = (0..f1s.len()).max_by(|a, b| f1s[*a][*class].total_cmp(&f1s[*b][*class]));
+            let chosen = verdicts[best.unwrap()].0["ids"].as_array().unwrap();
+            ids.extend(chosen[2 * place..2 * place + 2].iter().cloned());
+        }
+        let recombined = target
+            .score("digits-20", &json!({ "ids": ids }))
+            .await
+            .score
+            .unwrap();
+        println!(
+            "own selection at `{}`, 8 submissions: hidden items of {} of {} classes counted, {n_right} rightly; best {best_of:.4}, recombined {recombined:.4}",
+            level.as_str(),
+            told.len(),
+            classes.len(),
+        );
+        assert_eq!(n_right, told.len(), "none falsely");
+    }
+}
+
+/// F1 by class, where it is shown.
+fn of_classes(read: &Value) -> Option<BTreeMap<String, f64>> {
+    let of_each = read["metrics"]["f1_per_class"].as_object()?.iter();
+    of_each
+        .map(|(class, f1)| Some((class.clone(), f1.as_f64()?)))
+        .collect()
+}
+
+/// One example that is bought makes a model that names one class: accuracy and F1, means over the trials, tell how many hidden items each of two
+/// classes has.
+#[tokio::test]
+async fn one_example_that_is_bought_counts_hidden_items() {
+    let target = Target::<Acquisition>::new().await;
+    let truth = column(&target, "eval.csv", "label");
+    let (n_items, n_trials) = (truth.len() as u64, 10_u64);
+    let verdict = target
+        .score("clinics", &json!({ "counts": { "north": 1 } }))
+        .await;
+    for level in LEVELS {
+        let read = read(&verdict, level);
+        let numbers = read["metrics"]["accuracy"].as_f64().zip(of_classes(&read));
+        let Some((accuracy, f1s)) = numbers else {
+            assert_eq!(level, Feedback::Score);
+            continue;
+        };
+        let (class, f1) = f1s.first_key_value().unwrap();
+        let mut possible = BTreeSet::new();
+        for n_named in 0..=n_trials {
+            for n in 0..=n_items {
+                let (named, other) = (n_named as f64, (n_trials - n_named) as f64);
+                let of_trials =
+                    (named * n as f64 + other * (n_items - n) as f64) / (n_trials * n_items) as f64;
+                let of_class = named / n_trials as f64 * (2 * n) as f64 / (n + n_items) as f64;
+                if (of_trials - accuracy).abs() < 1e-9 && (of_class - f1).abs() < 1e-9 {
+                    possible.insert(n);
+                }
+            }
+        }
+        let truly = truth.iter().filter(|label| *label == class).count() as u64;
+        println!(
+            "own acquisition at `{}`, one example bought: {possible:?} hidden items of `{class}`, {truly} in truth",
+            level.as_str()
+        );
+        assert!(possible.contains(&truly), "{possible:?}");
+    }
+    // at `score` the mean of both classes' shares is a half, whatever they are
+    assert!((verdict.score.unwrap() - 0.5).abs() < 1e-12);
 }
 
 /// A training set of one class makes a model that names no other, so that its accuracy is the share of that class.

@@ -9,6 +9,7 @@ use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_benchmarks::vision_selection::{LABELS, VisionSelection, eval_file};
 use serde_json::{Map, Value, json};
 
+use super::fractions::counted;
 use super::{LEVELS, Target, best, of_each, seen};
 use crate::project::root;
 
@@ -85,6 +86,49 @@ async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
             counts.len()
         );
         assert!(combined > best, "{combined} {best}");
+    }
+}
+
+/// F1 of each word is a mean over seeds: where all seeds agree it is a fraction, which counts hidden clips.
+#[tokio::test]
+async fn numbers_of_words_count_few_hidden_clips() {
+    let target = Target::<SpeechSelection>::new().await;
+    let mut verdicts = Vec::new();
+    for path in [
+        "coin-flip/random",
+        "coin-flip/random_again",
+        "harbour-speech/farthest_point",
+        "plain-and-simple/most_typical",
+    ] {
+        let artifact = submission("speech-selection", &format!("en-25/{path}.json"));
+        let verdict = target.score("en-25", &artifact).await;
+        verdicts.push((artifact, verdict));
+    }
+    let classes = target.bytes(&format!("{}/eval.safetensors", "en"), "classes");
+    let n_items = classes.len() as u64;
+    for level in LEVELS {
+        let of_words = |(_, read): &(Value, Value)| {
+            let f1s = read["metrics"]["f1_per_class"].as_object()?.iter();
+            f1s.map(|(word, f1)| Some((word.clone(), f1.as_f64()?)))
+                .collect::<Option<BTreeMap<String, f64>>>()
+        };
+        let f1s: Vec<BTreeMap<String, f64>> = seen(&verdicts, level).iter().filter_map(of_words).collect();
+        if level == Feedback::Score {
+            assert!(f1s.is_empty(), "the score alone says nothing of a word");
+            continue;
+        }
+        let told = counted(&f1s, n_items);
+        let mut n_of = [0; 256];
+        for &class in &classes {
+            n_of[usize::from(class)] += 1;
+        }
+        let n_right = told.values().filter(|n| n_of.contains(n)).count();
+        println!(
+            "speech-selection at `{}`, 4 submissions: hidden clips of {} of {} words counted, {n_right} of them as many as a word has",
+            level.as_str(),
+            told.len(),
+            f1s[0].len()
+        );
     }
 }
 

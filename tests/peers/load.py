@@ -76,7 +76,7 @@ def signer(cloud: dict, host: str):
         key = hmac.digest(key, part.encode(), "sha256")
     credential = urllib.parse.quote(f"{cloud['access_key']}/{scope}", safe="")
     query = (
-        f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={at}&X-Amz-Expires=3600&X-Amz-SignedHeaders=host"
+        f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={at}&X-Amz-Expires=86400&X-Amz-SignedHeaders=host"
     )
 
     def sign(method: str, path: str) -> str:

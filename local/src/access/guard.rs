@@ -5,11 +5,10 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 
-use super::policy::Request;
 use super::signature::Claim;
 use super::{Callers, Rights, table};
-use crate::queue::function_arn;
-use crate::secrets::secret_arn;
+use crate::arns::{function_arn, secret_arn};
+use crate::policy::Request;
 
 /// Why a request is refused, in AWS's words.
 #[derive(Clone, Debug, PartialEq, Eq)]

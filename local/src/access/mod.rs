@@ -2,7 +2,6 @@
 
 mod admission;
 mod guard;
-mod policy;
 mod s3;
 mod signature;
 mod table;
@@ -12,23 +11,11 @@ use std::sync::{Arc, Mutex};
 
 pub(crate) use self::admission::{Admission, Hosts};
 pub(crate) use self::guard::{Guard, Refused};
-pub(crate) use self::policy::Request;
-pub use self::policy::{Policy, PolicyError};
 pub(crate) use self::s3::{Access, Keys};
 
 use crate::config::{Config, TableSpec};
 use crate::database::locked;
-
-/// Somebody who may use the services beside the organizer.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// The access key.
-    pub access_key: String,
-    /// The secret that belongs to it.
-    pub secret: String,
-    /// What is allowed; nothing else is.
-    pub policy: Policy,
-}
+use crate::policy::{Policy, Request};
 
 /// What a caller is allowed.
 #[derive(Clone, Debug)]

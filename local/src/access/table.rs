@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use http::request::Parts;
 use serde_json::Value;
 
-use super::policy::Request;
-use crate::config::{ACCOUNT_ID, REGION};
+use crate::arns::{ACCOUNT_ID, REGION};
+use crate::policy::Request;
 
 /// One thing that is asked for.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,6 +14,8 @@ use crate::queue::Queued;
 
 /// How long to wait after the queue could not be read.
 const AFTER_FAULT: Duration = Duration::from_secs(1);
+/// How long to wait at most before the queue is read again: whoever has queued an event may have been stopped before saying so.
+const AT_MOST: Duration = Duration::from_secs(5);
 /// How often to look whether events are held no more.
 const WHILE_HELD: Duration = Duration::from_millis(5);
 
@@ -108,10 +110,8 @@ impl Dispatcher {
         for job in waiting.into_iter().take(n_free) {
             self.assign(job);
         }
-        match next_ms {
-            Some(next_ms) => Duration::from_millis(u64::try_from(next_ms - now_ms()).unwrap_or(0)),
-            None => Duration::MAX,
-        }
+        let until_next = next_ms.map(|next_ms| u64::try_from(next_ms - now_ms()).unwrap_or(0));
+        until_next.map_or(AT_MOST, |ms| AT_MOST.min(Duration::from_millis(ms)))
     }
 
     fn assign(&mut self, mut job: Queued) {

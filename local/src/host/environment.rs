@@ -11,7 +11,8 @@ use super::process::{Outcome, Process};
 use crate::config::FunctionSpec;
 use crate::database::now_ms;
 use crate::error::DatabaseError;
-use crate::queue::{AfterFailure, FunctionError, Queued};
+use crate::on_failure::FunctionError;
+use crate::queue::{AfterFailure, Queued};
 use crate::status::Warmth;
 
 /// Starts a process for `first` and keeps it for later work until it dies, is idle for too long, or the host stops.

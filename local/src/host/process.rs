@@ -14,12 +14,14 @@ use super::leftovers::OWNER;
 use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
 use crate::access::{Callers, Rights};
-use crate::config::{FunctionSpec, REGION};
+use crate::arns::{REGION, function_arn};
+use crate::config::FunctionSpec;
 use crate::database::now_ms;
 use crate::exposure::{Shortage, token};
 use crate::faults::Faults;
 use crate::ids;
-use crate::queue::{FunctionError, Queued, function_arn};
+use crate::on_failure::FunctionError;
+use crate::queue::Queued;
 
 /// How long a process may take until it asks for work, as in AWS.
 const INIT_LIMIT: Duration = Duration::from_secs(10);
@@ -78,11 +80,13 @@ impl Process {
         let rights = policy.map_or(Rights::All, Rights::These);
         context.callers.add(&access_key(&spec.name, &id), &secret, rights);
         let started = Instant::now();
+        let shortage = context.faults.shortage_of(&spec.name);
         let mut command = Command::new(&spec.binary);
         command
             .env_clear()
             .envs(environment(context, &spec, &api, &dir, &id, &secret))
             .env(OWNER, &context.data_dir_id)
+            .envs(without_reserve(shortage))
             .current_dir(&dir)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -98,7 +102,7 @@ impl Process {
                 return Err(error);
             }
         };
-        limit(child.id(), context.faults.shortage_of(&spec.name));
+        limit(child.id(), shortage);
         if let Some(stdout) = child.stdout.take() {
             tokio::spawn(log.clone().follow(stdout));
         }
@@ -235,6 +239,11 @@ impl Drop for Process {
 /// The access key of one process, which ends with it.
 fn access_key(function: &str, id: &str) -> String {
     format!("{function}.{id}")
+}
+
+/// What keeps the allocator of a process from reserving 1 GiB before its memory is limited.
+fn without_reserve(shortage: Shortage) -> Option<(&'static str, &'static str)> {
+    shortage.memory_bytes.map(|_| ("MIMALLOC_ARENA_RESERVE", "0"))
 }
 
 /// Makes what the process may use as short as a fault says.

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Admission, Hosts};
 use crate::database::locked;
 use crate::ids;
-use crate::queue::FunctionError;
+use crate::on_failure::FunctionError;
 use crate::serve::{Bounds, serve};
 
 /// The largest answer of a function, as in AWS.

@@ -11,7 +11,8 @@ use super::HostContext;
 use super::process::{Outcome, Process};
 use crate::config::FunctionSpec;
 use crate::database::{locked, now_ms};
-use crate::queue::{FunctionError, Queued};
+use crate::on_failure::FunctionError;
+use crate::queue::Queued;
 
 /// One function for callers that wait.
 #[derive(Clone)]

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 pub(crate) use self::store::SigningKeys;
 use crate::access::Guard;
-use crate::config::{ACCOUNT_ID, REGION};
-use crate::targets::{forbidden, refusal};
+use crate::arns::{ACCOUNT_ID, REGION};
+use crate::refusals::{forbidden, refusal};
 
 /// What there is of KMS.
 pub(crate) const OPERATIONS: [&str; 4] = ["CreateKey", "GetPublicKey", "Sign", "UpdateAlias"];

@@ -19,7 +19,7 @@ use super::index::{self, Versioning};
 use super::objects::last_modified;
 use super::store::Store;
 use super::uploads::UploadName;
-use crate::config::REGION;
+use crate::arns::REGION;
 use crate::database::blocking;
 
 type Answer<T> = S3Result<S3Response<T>>;

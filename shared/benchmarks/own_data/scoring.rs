@@ -21,7 +21,7 @@ pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
         FitError::NotConverged { n_steps } => {
             let message = format!(
                 "the contest's model can't be fitted to this submission's training set: two classes are not parted after {n_steps} steps. \
-                 Submit other examples, or another order of them. This counts against the limits as a score does"
+                 Change the submission. This counts against the limits as a score does"
             );
             Reason::new(NOT_FITTED, "", message).into()
         }

@@ -5,6 +5,7 @@ mod requests;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
@@ -34,6 +35,9 @@ use crate::serve::{Function, serve};
 /// An upload is evaluated so often at most while others keep changing its board's data set.
 const EVALUATIONS: usize = 3;
 
+/// Evaluations that take longer are worth a look at what is in force before them.
+const QUICK: Duration = Duration::from_secs(1);
+
 /// The variable with the budget of data sets in memory, in MiB.
 const WARM: &str = "DATAPERF_WARM_MIB";
 /// The budget unless the variable says otherwise: more than all boards of the largest public data set take.
@@ -58,8 +62,8 @@ struct BenchmarkFunction<B: Benchmark> {
     comparer: Comparer,
 }
 
-/// The data set that each board was last seen to be scored with: the next submission is mostly scored with it as well, which one look
-/// after the evaluation shows.
+/// By leaderboard, the data set of the last score. It is taken for the one in force, which is read after the evaluation anyway: where another one is in force, the
+/// submission is evaluated again. So only data sets are kept with which an evaluation takes no longer than [`QUICK`].
 #[derive(Default)]
 struct ScoredWith(Mutex<BTreeMap<String, Digest>>);
 
@@ -69,9 +73,14 @@ impl ScoredWith {
         known.get(leaderboard).copied()
     }
 
-    fn remember(&self, leaderboard: &str, dataset: Digest) {
+    /// Keeps the data set of a score that took so long, if that is short.
+    fn remember(&self, leaderboard: &str, dataset: Digest, took: Duration) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(leaderboard.to_owned(), dataset);
+        if took <= QUICK {
+            known.insert(leaderboard.to_owned(), dataset);
+        } else {
+            known.remove(leaderboard);
+        }
     }
 }
 
@@ -185,16 +194,17 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
     ) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
-        let remembered = self
+        // `None` where it has to be read before
+        let mut known = self
             .scored_with
             .of(leaderboard)
             .filter(|_| terms.dataset.is_none());
-        let mut is_remembered = remembered.is_some();
-        let mut scoring = match remembered {
-            Some(digest) => Ok(digest),
-            None => self.scoring(&datasets, terms, leaderboard).await,
-        };
-        for _ in 0..EVALUATIONS {
+        let n_evaluations = EVALUATIONS + usize::from(known.is_some());
+        for _ in 0..n_evaluations {
+            let (scoring, is_read) = match known.take() {
+                Some(digest) => (Ok(digest), false),
+                None => (self.scoring(&datasets, terms, leaderboard).await, true),
+            };
             let digest = match scoring {
                 Ok(digest) => digest,
                 Err(not_scored) => {
@@ -203,31 +213,26 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
                     return Ok(Verdict::rejected(B::ID, leaderboard, None, artifact, &rejection));
                 }
             };
-            let (verdict, kept) = match self
+            let began = Instant::now();
+            let evaluated = self
                 .evaluated(digest, terms, leaderboard, artifact, admission)
-                .await
-            {
-                Ok((verdict, kept)) => (Ok(verdict), kept),
-                Err(error) => (Err(error), None),
-            };
-            if kept.is_none() && !is_remembered {
-                return verdict;
+                .await;
+            let took = began.elapsed();
+            if is_read && !matches!(&evaluated, Ok((_, Some(_)))) {
+                return Ok(evaluated?.0);
             }
             // Somebody may have published another data set for the board meanwhile, or before.
-            let results = self.resources.results().await;
-            let key = Replicates::key_on(&submission.board, &submission.id);
-            let store = async {
-                match kept {
-                    Some(kept) => results.put(&key, kept.into()).await,
-                    None => Ok(()),
-                }
-            };
-            let (stored, found) = futures_util::join!(store, self.scoring(&datasets, terms, leaderboard));
-            stored?;
-            if matches!(found, Ok(found) if found == digest) {
-                return verdict;
+            let found = self.scoring(&datasets, terms, leaderboard).await;
+            if !matches!(found, Ok(found) if found == digest) {
+                continue;
             }
-            (scoring, is_remembered) = (found, false);
+            let (verdict, kept) = evaluated?;
+            if let Some(kept) = kept {
+                let key = Replicates::key_on(&submission.board, &submission.id);
+                self.resources.results().await.put(&key, kept.into()).await?;
+                self.scored_with.remember(leaderboard, digest, took);
+            }
+            return Ok(verdict);
         }
         let message =
             format!("the data set of `{leaderboard}` was changed during {EVALUATIONS} evaluations in a row");
@@ -318,10 +323,6 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         if let Some(pinned) = terms.dataset {
             return Ok(pinned);
         }
-        let digest = InForce::read(datasets, B::ID)
-            .await?
-            .scoring(B::ID, leaderboard)?;
-        self.scored_with.remember(leaderboard, digest);
-        Ok(digest)
+        InForce::read(datasets, B::ID).await?.scoring(B::ID, leaderboard)
     }
 }

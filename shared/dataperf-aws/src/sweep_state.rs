@@ -66,5 +66,5 @@ pub(crate) async fn save(table: &Table, benchmark: &str, state: &State) -> Resul
     let mut item: Item = key(benchmark).item();
     item.insert("schema".into(), count(SCHEMA.into()));
     item.insert("state".into(), text(json));
-    table.write_item(item).await
+    table.put_item(item).await
 }

@@ -209,18 +209,6 @@ impl Table {
             .map_err(|error| port_error(self.what("reading"), error))
     }
 
-    /// Writes an item, whatever was there before.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub(crate) async fn write_item(&self, item: Item) -> Result<(), PortError> {
-        let _call = self.meter.call();
-        let request = self.client.put_item().table_name(&self.name);
-        let sent = request.set_item(Some(item)).send().await;
-        sent.map(drop)
-            .map_err(|error| port_error(self.what("writing"), error))
-    }
-
     /// Writes an item unless there is one with its key. Says whether it did.
     ///
     /// # Errors

@@ -209,7 +209,7 @@ impl Table {
             let benchmarks = serde_json::json!(issued.benchmarks).to_string();
             item.insert("benchmarks".into(), text(benchmarks));
         }
-        self.write_item(item).await
+        self.put_item(item).await
     }
 
     /// Makes a token invalid at once.

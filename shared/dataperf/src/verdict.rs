@@ -301,8 +301,8 @@ impl Verdict {
         }
     }
 
-    /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data, which every
-    /// one of a program is that was run on it.
+    /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data or takes the time of a
+    /// score. Each rejection of a program that was run on hidden data follows from them.
     /// `hosted` describes its benchmark.
     pub fn is_counted(&self, hosted: &Descriptor) -> bool {
         let tells = |reason: &Reason| hosted.counted_rejections.contains(&reason.code.as_str());

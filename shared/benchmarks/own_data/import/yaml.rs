@@ -68,18 +68,23 @@ impl Node {
 
     /// Gives numbers and truth values the words of the document: a class may be called `007` or `True`.
     fn as_written(&mut self, document: &str) {
-        let written = |bytes: &Option<Range<usize>>| bytes.clone().and_then(|bytes| document.get(bytes));
+        let written = |bytes: &Option<Range<usize>>| {
+            let written = document.get(bytes.clone()?)?.trim();
+            // with a tag a text in quotes is a number as well
+            let is_plain = !written.is_empty() && !written.contains(['"', '\'', '\n', '!', '&', '*']);
+            is_plain.then_some(written)
+        };
         match &mut self.value {
             Value::Bool(_, text) | Value::Number(_, text) => {
                 if let Some(written) = written(&self.bytes) {
-                    written.trim().clone_into(text);
+                    written.clone_into(text);
                 }
             }
             Value::List(list) => list.iter_mut().for_each(|item| item.as_written(document)),
             Value::Map(members) => {
                 for (key, value) in members {
                     if let Some(written) = written(&key.bytes) {
-                        written.trim().clone_into(&mut key.name);
+                        written.clone_into(&mut key.name);
                     }
                     value.as_written(document);
                 }
@@ -107,7 +112,7 @@ impl From<Spanned<Value>> for Node {
             line: spanned.referenced.line(),
             column: spanned.referenced.column(),
         };
-        let span = spanned.referenced.span();
+        let span = spanned.defined.span(); // of an alias where its anchor stands
         let bytes = span.byte_offset().zip(span.byte_len());
         Self {
             at,
@@ -246,6 +251,28 @@ mod tests {
         assert_eq!(
             (text(&members[2].1), text(&members[3].1)),
             ("3.0".into(), "3.0".into())
+        );
+    }
+
+    #[test]
+    fn aliases_are_written_as_what_they_stand_for() {
+        let document = "all: &c [01, &d 2.0]\neach: *c\none: *d\ntagged: !!int \"7\"\n";
+        let Value::Map(members) = Node::parse(document).expect("YAML").value else {
+            panic!("keys")
+        };
+        let text = |node: &Node| match &node.value {
+            Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        for (_, list) in &members[..2] {
+            let Value::List(list) = &list.value else {
+                panic!("a list")
+            };
+            assert_eq!(list.iter().map(text).collect::<Vec<_>>(), ["01", "2.0"]);
+        }
+        assert_eq!(
+            (text(&members[2].1), text(&members[3].1)),
+            ("2.0".into(), "7".into())
         );
     }
 

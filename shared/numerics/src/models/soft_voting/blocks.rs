@@ -12,6 +12,9 @@ use crate::models::svc::{Kernel, Svc};
 use crate::sharing::items_of_a_thread;
 use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp};
 
+/// About how often coupling goes through the pairs of classes for a row: enough to tell whether some rows are worth a thread.
+const COUPLING: usize = 50;
+
 /// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
 /// sums of them.
 #[derive(Debug)]
@@ -114,11 +117,16 @@ impl Panel {
         }
         let rows = rows.as_standard_layout();
         let features = rows.as_slice().unwrap_or_default();
-        let n_columns: usize = votes.iter().map(|vote| vote.x.nrows()).sum();
+        // of a row the products, and each seed's coupling of the pairs of classes
+        let of_vote = |vote: &&SoftVoting| {
+            let n_classes = vote.svc.classes().len();
+            n_features * vote.x.nrows() + COUPLING * n_classes * n_classes * vote.calibrations.len()
+        };
+        let multiplications: usize = BLOCK_ROWS * votes.iter().map(of_vote).sum::<usize>();
         features
             .par_chunks(BLOCK_ROWS * n_features)
             .zip(blocks)
-            .with_min_len(items_of_a_thread(BLOCK_ROWS * n_features * n_columns))
+            .with_min_len(items_of_a_thread(multiplications))
             .for_each_init(
                 || {
                     (

@@ -161,7 +161,13 @@ impl Svc {
         let pairs: Vec<(Pair, [usize; 2])> = training.pairs().collect();
 
         let longest = pairs.iter().map(|(pair, _)| pair.rows.len()).max().unwrap_or(0);
-        let of_a_thread = items_of_a_thread(STEPS_OF_A_ROW * longest * longest);
+        // other parameters may take any number of steps
+        let is_short = settings.c <= 1.0 && settings.tol >= SvcSettings::default().tol;
+        let of_a_thread = if is_short {
+            items_of_a_thread(STEPS_OF_A_ROW * longest * longest)
+        } else {
+            1
+        };
         let solutions = pairs.par_iter().with_min_len(of_a_thread).map(|(pair, _)| {
             let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
             solve(limits, gram.rounded(), &pair.rows, &first)
