@@ -15,7 +15,7 @@ const WAY: [(&str, &[&str]); 10] = [
     ("functions/speech-selection/src/main.rs", &["main"]),
     (
         "shared/dataperf-aws/src/function.rs",
-        &["run", "settle", "upload_of", "evaluate", "scoring"],
+        &["run", "settle", "upload_of", "evaluate", "evaluated", "scoring"],
     ),
     (
         "shared/dataperf-aws/src/serve.rs",

@@ -3,11 +3,11 @@
 use ndarray::ArrayView2;
 use serde::Serialize;
 
-/// The smallest class is called small below this share of the largest one.
+/// A class is called small if it has less than this share of the largest class's items.
 const IMBALANCED: f64 = 0.1;
-/// The square of a larger number nearly exceeds what 64 bits hold.
+/// The largest magnitude of a usable number: the square of a larger one nearly exceeds what 64 bits hold.
 const LARGEST: f64 = 1e150;
-/// Columns that are named.
+/// The most columns of each kind that are named.
 const MAX_NAMED: usize = 20;
 
 /// How many items a class has.

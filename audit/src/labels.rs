@@ -8,11 +8,11 @@ use serde::Serialize;
 use crate::audit::AuditError;
 use crate::learners::{LEARNERS, Learner};
 
-/// Folds of the cross-validation, fewer where no class has so many items.
+/// Folds of the cross-validation; fewer if even the largest class has fewer items.
 pub const FOLDS: usize = 5;
-/// What the folds are drawn from: the same data gives the same folds.
+/// The seed with which the folds are drawn: the same data gives the same folds.
 const SEED: u32 = 0;
-/// Classes of so many items or fewer are not flagged: cleanlab's default.
+/// Classes with this many items or fewer are not flagged: cleanlab's default.
 const MIN_OF_CLASS: usize = 1;
 
 /// A label that a learner or both contradict.
@@ -22,11 +22,11 @@ pub struct Doubt {
     pub row: usize,
     /// The class that it has.
     pub given: usize,
-    /// The class that those who doubt say.
+    /// The class that the doubting learners suggest.
     pub suggested: usize,
-    /// By how much its probability is larger than that of the given one: the mean over those who doubt.
+    /// How much more probable the suggested class is than the given one: the mean over the doubting learners.
     pub margin: f64,
-    /// Who doubts.
+    /// The learners that doubt the label.
     pub flagged_by: Vec<Learner>,
 }
 

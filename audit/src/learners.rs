@@ -11,9 +11,9 @@ use smartcore::metrics::distance::euclidian::Euclidian;
 use smartcore::neighbors::KNNWeightFunction;
 use smartcore::neighbors::knn_classifier::{KNNClassifier, KNNClassifierParameters};
 
-/// Neighbours that are asked.
+/// The number of nearest neighbours that decide on a row.
 const N_NEIGHBOURS: usize = 10;
-/// Rows that one task asks the neighbours of.
+/// Rows for which one task looks up the neighbours.
 const ROWS_AT_ONCE: usize = 64;
 /// Steps of the logistic regression's optimizer.
 const MAX_ITERATIONS: u64 = 100;
@@ -83,7 +83,7 @@ impl Learner {
         Ok(all)
     }
 
-    /// Learns from `x` with `labels`, and says what `rows` are; classes that no label has are never said.
+    /// Learns from `x` with `labels`, and gives the probabilities of `rows`, `(n_rows, n_classes)`; 0 for classes that no label has.
     fn probabilities(
         self,
         x: &Array2<f64>,

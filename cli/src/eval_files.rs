@@ -27,7 +27,7 @@ impl Action for Labelled<'_> {
     }
 }
 
-/// Those of a data set; none of what is no benchmark.
+/// The eval files of a data set; none if the data set is of no benchmark.
 ///
 /// # Errors
 /// When the manifest's parameters are not those of its benchmark.
@@ -38,7 +38,7 @@ pub(crate) async fn eval_files(descriptor: &Descriptor, manifest: &Manifest) -> 
     with_benchmark(descriptor.id, Labelled(manifest)).await
 }
 
-/// The eval sets whose items are those of one of another data set.
+/// The eval sets of one data set whose items are also those of an eval set of the other.
 pub(crate) fn shared<'a>(of_one: &'a EvalFiles, of_other: &EvalFiles) -> Vec<&'a str> {
     let is_shared = |file: &Option<Digest>| file.is_some() && of_other.values().any(|other| other == file);
     let sets = of_one.iter().filter(|(_, file)| is_shared(file));

@@ -39,7 +39,7 @@ pub(crate) trait Extension: Sync {
     /// nothing for participants.
     fn kit(&self, directory: &Path, opened: &Opened, out: &Path) -> Result<Vec<String>>;
 
-    /// Holds a file for a board, or of a kind, against the rules of a data set or of its kit, as far as they are known there.
+    /// Holds a file against the rules of a data set or its kit, as far as they are known there. `of` is a board, or a kind of file.
     fn verdict(&self, directory: &Path, opened: &Opened, of: &str, file: &[u8]) -> Result<Verdict>;
 
     /// What scores are made of, and why no data set and no kit has it: the end of a sentence.
@@ -62,7 +62,7 @@ pub(crate) trait Extension: Sync {
     #[cfg(feature = "local")]
     fn configure(&self, config: &mut Config, args: &FunctionArgs) -> Result<()>;
 
-    /// The service on this machine that plays one on the Internet, where it needs one; at any free port where `port` is 0.
+    /// The stand-in on this machine for a service on the Internet, if the extension needs one; `port` 0 takes any free port.
     #[cfg(feature = "local")]
     fn outside(&self, port: u16) -> Option<OutsideService>;
 

@@ -115,7 +115,7 @@ pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterN
     if let Some(other) = table.name_taken_by(benchmark, name).await? {
         return Err(looks_alike(name, &other, benchmark));
     }
-    // those of versions before this was noted
+    // names from before names were noted
     for other in submitters(cloud, benchmark).await? {
         let other: SubmitterName = other.parse()?;
         if name.looks_like(&other) && (is_granted(&other) || table.has_stood(benchmark, &other).await?) {
@@ -128,7 +128,7 @@ pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterN
 /// Notes a name that was [checked](check_name) as somebody's.
 ///
 /// # Errors
-/// With the name that was faster; when the table does not answer.
+/// With the other name, if a name that looks alike was noted first; when the table does not answer.
 pub(crate) async fn note_name(
     cloud: &Cloud,
     benchmark: &str,

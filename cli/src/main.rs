@@ -111,11 +111,11 @@ enum Command {
     },
 }
 
-/// Bytes of the stack that a command has, whatever `ulimit -s` says of the first thread's.
+/// Bytes of the stack of a command, whatever `ulimit -s` sets for the first thread.
 const STACK_BYTES: usize = 8 << 20;
 /// The code with which Rust ends a program that has panicked.
 const PANICKED: u8 = 101;
-/// Open files with which every command but `local` and `demo` runs.
+/// The number of open files that is enough for every command but `local` and `demo`.
 const N_FILES: u32 = 256;
 
 /// What a command that did its work says of the artifact.
@@ -127,7 +127,7 @@ pub(crate) enum Done {
     Rejected,
 }
 
-/// `println!` panics when nobody reads any more, or the disk is full. That is no defect.
+/// Makes a `println!` that fails end the program without a panic: that nobody reads any more, or the disk is full, is no defect.
 fn exit_on_broken_pipe() {
     let otherwise = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -160,7 +160,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where the machine lends too little to begin with.
+/// Says that the machine allows too little for a command to start.
 fn can_not_start(error: &std::io::Error) -> ExitCode {
     eprintln!(
         "error: the command can't start: {error}: raise the limits of open files (`ulimit -n`), processes (`ulimit -u`) and memory \

@@ -12,10 +12,10 @@ use dataperf::{Ending, LineOutcome, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Longer lists are not for a table; `--format json` has them.
+/// The longest list of numbers that is printed in a table; `--format json` has longer ones.
 const MAX_LISTED_NUMBERS: usize = 20;
 
-/// Refuses names for new files before any work is done: of files that are there, in folders that are not, and one name for two files.
+/// Refuses names for new files before any work is done: names of files that exist, in folders that don't, or given twice.
 pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
     check_names(paths, |path| {
         let is_there = path.symlink_metadata().is_ok();
@@ -28,8 +28,8 @@ pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
     })
 }
 
-/// Refuses names for files before any work is done that can't be written, or are given twice. Files that are there are replaced: of a command
-/// that makes the same again whenever it is asked.
+/// Refuses names of files that can't be written, or are given twice, before any work is done. Files that exist are replaced: for commands that make
+/// the same file again whenever they are asked.
 pub(crate) fn check_files(paths: &[Option<&Path>]) -> Result<()> {
     check_names(paths, |path| {
         let is_folder = path.is_dir();
@@ -77,15 +77,15 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Characters of a line that somebody else has chosen, such as a file's name.
+/// The most characters that are shown of a text that somebody else has chosen, such as a file's name.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// A number and what there are so many of.
+/// A number with the word for what is counted, in singular or plural.
 pub(crate) fn n_of(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Text that somebody else has chosen, as one line: what a terminal would obey, or show in another order, is a replacement character.
+/// Text that somebody else has chosen, as one line: characters that control a terminal or the direction of text are replaced.
 pub(crate) fn line_of(text: &str) -> String {
     let mut line: String = text.chars().take(MAX_SHOWN_CHARS).map(visible).collect();
     if text.chars().nth(MAX_SHOWN_CHARS).is_some() {
@@ -94,7 +94,7 @@ pub(crate) fn line_of(text: &str) -> String {
     line
 }
 
-/// The character, or a replacement of one that a terminal would obey.
+/// The character, or a replacement if it controls a terminal or the direction of text.
 pub(crate) fn visible(c: char) -> char {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || turns { '\u{fffd}' } else { c }

@@ -11,14 +11,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
 
-/// What the page may load, where it may send something, and where it may stand: its own files, to itself and to the bucket, and nowhere.
-/// infra/page.yaml says the same to `CloudFront`.
+/// The content security policy of the page: it loads only its own files, sends only to itself and to the bucket, and may be embedded nowhere.
+/// infra/page.yaml sets the same for `CloudFront`.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self' UPLOADS; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// The same for a board that stands in somebody else's page: it may stand anywhere, and sends nothing elsewhere.
+/// The policy of a board that is embedded in somebody else's page: any page may embed it, and it sends only to itself.
 const EMBEDDED_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *";
-/// The file of such a board, which is at `/embed` too.
+/// The file of an embedded board, which is at `/embed` too.
 const EMBEDDED: &str = "/embed.html";
 
 /// A file of the page.
@@ -137,7 +137,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     written.unwrap_or_default() // writing to memory can't fail
 }
 
-/// Compresses JSON and CSV for who takes it, as `CloudFront` does.
+/// Compresses JSON and CSV for clients that accept it, as `CloudFront` does.
 async fn compressing(request: Request, next: Next) -> Response {
     let accepts = accepts_gzip(request.headers());
     let (mut parts, body) = next.run(request).await.into_parts();
@@ -166,7 +166,7 @@ async fn compressing(request: Request, next: Next) -> Response {
 static COMPRESSED: LazyLock<Vec<Vec<u8>>> =
     LazyLock::new(|| FILES.iter().map(|file| gzip(file.bytes)).collect());
 
-/// The origin of S3 by the name that a request came by.
+/// The origin of S3, with the host name under which the request came.
 fn uploads_origin(headers: &HeaderMap, s3_port: Option<u16>) -> Option<String> {
     let host: Authority = headers.get(header::HOST)?.to_str().ok()?.parse().ok()?;
     Some(format!("http://{}:{}", host.host(), s3_port?))

@@ -11,13 +11,13 @@ use serde::Deserialize;
 
 /// The variable that names another file of profiles.
 const FILE_VARIABLE: &str = "DATAPERF_CLOUDS";
-/// The names that are no profile's.
+/// The names that no profile may have.
 const LOCAL: &str = "local";
 const AWS: &str = "aws";
 /// How long a local cloud may take to say where it is.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A cloud: what is not said is as without `--cloud`.
+/// How a cloud is reached; what is not set is as without `--cloud`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {

@@ -10,13 +10,13 @@ use wasmtime::{
 use crate::wasi::{self, Exit, Host, OutputTooLarge};
 use crate::{Code, Failure, Limits};
 
-/// Elements of all tables of a program together.
+/// The most elements of all tables of a program together.
 const MAX_TABLE_ELEMENTS: usize = 1 << 20;
-/// Fuel of growing a memory or a table, beside one an element of the table.
+/// Fuel for growing a memory or a table, beside one for each new element of a table.
 const GROW_FUEL: u8 = 100;
-/// Bytes of the stack that is not in the program's memory.
+/// Bytes of the stack that lies outside the program's memory.
 const STACK_BYTES: usize = 1 << 20;
-/// The code is for every processor of this kind, whatever this one offers beside it.
+/// The processors that code is made for: all of this kind, without what the one of this machine offers beyond that.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// How a program ended.
@@ -50,7 +50,7 @@ pub(crate) fn new(limits: Limits) -> Result<Engine, String> {
         .memory_reservation(limits.max_memory_bytes)
         .memory_reservation_for_growth(0)
         .memory_may_move(false)
-        // which would need a file
+        // copy-on-write would need a file
         .memory_init_cow(false);
     target
         .and_then(|()| Engine::new(&config))

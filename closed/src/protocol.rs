@@ -11,7 +11,7 @@ use crate::{Failure, Limits};
 pub(crate) const STARTED: u8 = b's';
 /// Written by the child as soon as the module is compiled.
 pub(crate) const COMPILED: u8 = b'c';
-/// Written by the child instead, where there is nothing to run.
+/// Written by the child instead of `COMPILED`, if there is nothing to run.
 pub(crate) const NOT_COMPILED: u8 = b'n';
 
 /// What holds a program that has escaped from the engine.
@@ -41,7 +41,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Whether the process is held by this: always, but in a drill.
+    /// Whether this layer holds the process: always, except in a drill that leaves it out.
     pub(crate) fn is_held_by(&self, layer: Layer) -> bool {
         #[cfg(feature = "drills")]
         return !self.without.contains(&layer);

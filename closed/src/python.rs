@@ -21,24 +21,24 @@ use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, python_sand
 use dataperf::Digest;
 use dataperf::archive::{Bounds, is_zip, unpack};
 
-/// What makes the namespaces.
+/// The program that makes the namespaces.
 const BWRAP: &str = "bwrap";
-/// Address space of the interpreter and its libraries, beside what the program may use.
+/// Bytes of address space for the interpreter and its libraries, beside what the program may use.
 const INTERPRETER_BYTES: u64 = 1 << 30;
 /// Where the program is in its namespace.
 const PROGRAM: &str = "/program/main.py";
-/// Its file, which an archive has to have.
+/// The file of an archive that is run; every archive has to have it.
 const MAIN: &str = "main.py";
-/// What an archive may be.
+/// The limits of an archive.
 const BOUNDS: Bounds = Bounds {
     max_entries: 100,
     max_unpacked_bytes: 16 << 20,
     max_ratio: 100,
 };
-/// Where bubblewrap finds the filter of system calls, and tells how the program ended.
+/// The files in which bubblewrap finds the filter of system calls, and says how the program ended.
 const FILTER: &str = "filter.bpf";
 const STATUS: &str = "status.json";
-/// The whole environment: one thread where libraries ask, and the same order of sets every time.
+/// All environment variables of a program: libraries use one thread, and sets have the same order every time.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("LANG", "C.UTF-8"),
     ("PYTHONHASHSEED", "0"),
@@ -49,7 +49,7 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 /// Asks an interpreter which it is, and where its libraries are.
 const ABOUT: &str = "import json, platform, sys; \
     print(json.dumps([sys.executable, platform.python_version(), sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))";
-/// How often it is looked whether the program has ended.
+/// How often to check whether the program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Runs programs in Python, each in namespaces of its own.
@@ -183,7 +183,7 @@ impl Python {
             .arg(scratch)
             .arg(serde_json::to_string(&limits)?)
             .args(self.words(scratch))
-            // what is known to this process is nobody's else, bubblewrap's neither; by the path it is found
+            // bubblewrap gets nothing from this process's environment but `PATH`, by which it is found
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .current_dir("/")
@@ -231,7 +231,7 @@ impl Python {
             say(&[s("--ro-bind-try"), s(file), s(file)]);
         }
         for library in &self.libraries {
-            // of a virtual environment in a folder with other files nothing else is shown
+            // a virtual environment may be in a folder with other files, which stay hidden
             for part in ["bin", "lib", "lib64", "include", "pyvenv.cfg"] {
                 let part = library.join(part);
                 say(&[s("--ro-bind-try"), part.as_os_str(), part.as_os_str()]);
@@ -292,8 +292,8 @@ fn write(scratch: &Path, job: Job<'_>) -> io::Result<Result<(), Failure>> {
     Ok(Ok(()))
 }
 
-/// The process that becomes bubblewrap: `dataperf` started anew with the scratch directory, the limits and bubblewrap's words. It ends only
-/// when that is not possible.
+/// Becomes bubblewrap, in a `dataperf` that was started anew with the scratch directory, the limits and bubblewrap's words. Returns only if that is
+/// not possible.
 pub(crate) fn child(mut words: impl Iterator<Item = OsString>) -> io::Error {
     let limited = || -> Result<Command, String> {
         let (Some(scratch), Some(limits)) = (words.next().map(PathBuf::from), words.next()) else {
@@ -326,7 +326,7 @@ pub(crate) fn child(mut words: impl Iterator<Item = OsString>) -> io::Error {
     }
 }
 
-/// Why a program that has ended has no artifact. An error where bubblewrap did not come to start it.
+/// Why a program that has ended has no artifact. An error if bubblewrap could not start the program.
 fn failure(
     scratch: &Path,
     status: ExitStatus,
@@ -352,7 +352,7 @@ fn failure(
     };
     let last = String::from_utf8_lossy(log);
     let last = last.trim_end().lines().next_back().unwrap_or_default().to_owned();
-    // what a shell makes of a signal
+    // like a shell, bubblewrap adds 128 to the number of a signal
     let signal = exit_code - 128;
     Ok(match exit_code {
         0 => None,
@@ -367,7 +367,7 @@ fn failure(
     })
 }
 
-/// At most so many bytes, and whether there were more. What is more is not read.
+/// The first `n_bytes` bytes, and whether there were more. Stops reading there.
 fn beginning(from: impl Read, n_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     from.take(n_bytes + 1).read_to_end(&mut bytes)?;
@@ -376,7 +376,7 @@ fn beginning(from: impl Read, n_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, is_cut))
 }
 
-/// As [`beginning`], of something that is read to its end.
+/// As [`beginning`], but reads everything to its end.
 fn all(mut from: impl Read, n_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     (&mut from).take(n_bytes).read_to_end(&mut bytes)?;
@@ -384,7 +384,7 @@ fn all(mut from: impl Read, n_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, n_more > 0))
 }
 
-/// Waits until the process ends, for at most so long, and not for one that has written too much.
+/// Waits until the process ends. `None` if it has not ended after `at_most`, or has written too much (`is_full`).
 fn wait(process: &mut Process, is_full: &AtomicBool, at_most: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     while began.elapsed() < at_most && !is_full.load(Ordering::Relaxed) {

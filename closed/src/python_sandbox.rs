@@ -13,15 +13,15 @@ use crate::sandbox;
 
 /// Files that may be open at once.
 const MAX_OPEN: u64 = 256;
-/// Bytes of a file: what bubblewrap writes about the program, which itself can make no file.
+/// Bytes of the largest file: one that bubblewrap writes about the program, which itself can make none.
 const MAX_FILE_BYTES: u64 = 4096;
 /// Bytes of the first thread's stack.
 const STACK_BYTES: u64 = 8 << 20;
 /// What is added to the number of a system call in the ABI of 32-bit pointers.
 const X32: i64 = 0x4000_0000;
 
-/// System calls that there are not: those that start processes, reach others, open sockets, change namespaces, and large parts of the
-/// kernel that no selector needs.
+/// System calls that fail as if they did not exist: those that start processes, reach other processes, open sockets or change namespaces, and large
+/// parts of the kernel that no selector needs.
 const REFUSED: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_socketpair,
@@ -82,7 +82,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_clock_adjtime,
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
-    // by these a run could tell another one of the same machine something: both see the files of `/usr`
+    // with these a run could signal to another run on the same machine: both see the files of `/usr`
     libc::SYS_flock,
     libc::SYS_inotify_init,
     libc::SYS_inotify_init1,
@@ -107,7 +107,8 @@ const FUTEX_WAKE: i64 = 454;
 const FUTEX_WAIT: i64 = 455;
 const FUTEX_REQUEUE: i64 = 456;
 
-/// What `futex` does with a word that other processes may have in a file that they share, but for waiting, which the end of a thread wants.
+/// The operations of `futex` that are refused on a word which other processes may share through a file: all but waiting, which the end of a thread
+/// needs.
 const SHARED_FUTEX: &[libc::c_int] = &[
     libc::FUTEX_WAKE,
     libc::FUTEX_REQUEUE,
@@ -124,7 +125,8 @@ const SHARED_FUTEX: &[libc::c_int] = &[
 /// The bits of a call of `futex` that say what it does and whether the word is the process's own.
 const FUTEX_WHAT: u64 = 0xff;
 
-/// What `fcntl` does. Locks, leases, notices and hints of how long data live, which files of `/usr` would carry to other runs, it does not.
+/// The operations of `fcntl` that are allowed. Locks, leases, notices and hints of how long data live are not: files of `/usr` would carry them to
+/// other runs.
 const ALLOWED_OF_FCNTL: &[libc::c_int] = &[
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
@@ -139,7 +141,7 @@ pub(crate) fn filter() -> Result<Vec<u8>, String> {
     let made = || -> Result<BpfProgram, seccompiler::BackendError> {
         let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
             REFUSED.iter().map(|&call| (call, Vec::new())).collect();
-        // a new process, and no thread
+        // refuses to make a new process that is no thread
         let no_thread = SeccompCondition::new(0, Qword, MaskedEq(libc::CLONE_THREAD as u64), 0)?;
         rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![no_thread])?]);
         let is_none_of_these = ALLOWED_OF_FCNTL

@@ -12,13 +12,13 @@ use crate::{CHILD, Code, Failure, Job, Limits, Run};
 use dataperf::Digest;
 use dataperf::closed::DataFile;
 
-/// Until the child has read what it is given: more than it takes anywhere, unless the platform is at fault.
+/// Seconds of processor time until the child has read what it is given: more than it takes anywhere, unless the platform is at fault.
 const START_SECONDS: u64 = 120;
-/// How often the processor time of a child is looked at.
+/// How often the processor time of a child is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// A child that gets less than this share of a processor is given up, and so is the machine.
+/// How many times its processor time a phase may take by the clock; then the child is given up, because the machine is too busy.
 const BUSY_FACTOR: u32 = 20;
-/// An answer without output and log.
+/// The most bytes of an answer, beside output and log.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 /// Why a program was not run, or not to its end: the platform's to mend.
@@ -186,7 +186,7 @@ impl Runner {
     }
 }
 
-/// Everything that the child says, of which it may be any: it has run what somebody uploaded.
+/// Reads everything that the child says. It may be any bytes: the child has run what somebody uploaded.
 fn receive(
     from: impl Read,
     limits: Limits,
@@ -233,7 +233,7 @@ enum Phase {
     Running,
 }
 
-/// Waits for the answer, and lets the process take no more processor time in a phase than the limits say: on a busy machine it has longer.
+/// Waits for the answer, and lets the process take no more processor time in a phase than the limits say; on a busy machine a phase lasts longer.
 fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) -> Result<Ended, RunError> {
     let mut phase = Phase::Starting;
     let (mut began, mut used_before) = (Instant::now(), Duration::ZERO);

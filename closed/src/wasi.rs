@@ -33,19 +33,19 @@ pub(crate) const MEMORY: &str = "memory";
 
 /// The program's first argument, which is its name.
 const NAME: &[u8] = b"program\0";
-/// The directory that is there.
+/// The only directory that a program sees.
 const DIRECTORY: &str = "/data";
-/// Its descriptor. Those below are the standard ones.
+/// The directory's descriptor; lower ones are the standard descriptors.
 const DIRECTORY_FD: usize = 3;
 /// Descriptors that may be open at once.
 const MAX_OPEN: usize = 256;
 /// The longest path that is looked at.
 const MAX_PATH_BYTES: usize = 4096;
-/// Buffers of one call.
+/// The most buffers of one call.
 const MAX_BUFFERS: usize = 1024;
-/// When programs begin, in nanoseconds: 2020-01-01.
+/// The time at which every program begins, in nanoseconds since 1970: 2020-01-01.
 const BEGIN: u64 = 1_577_836_800_000_000_000;
-/// Fuel of a call, beside one a byte.
+/// Fuel for a call, beside one for each byte.
 const CALL_FUEL: u64 = 100;
 /// Fuel of a random byte.
 const RANDOM_FUEL: u64 = 20;
@@ -74,7 +74,7 @@ const REGULAR_FILE: u8 = 4;
 const READ_RIGHTS: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 21 | 1 << 27;
 const WRITE_RIGHT: u64 = 1 << 6;
 
-/// The functions that do nothing: name, parameters (`i` of 32 bits, `I` of 64) and what they say.
+/// The functions that do nothing: name, parameters (`i` of 32 bits, `I` of 64) and the error that they return.
 const REFUSED: &[(&str, &str, Errno)] = &[
     ("fd_allocate", "iII", ROFS),
     ("fd_fdstat_set_rights", "iII", NOTSUP),
@@ -356,7 +356,7 @@ impl<'a> Bytes<'a> {
 
 type Program<'a> = Caller<'a, (Host, Limiter)>;
 
-/// Takes fuel away; what is not there ends the program.
+/// Takes fuel from the program, and ends the program if too little is left.
 fn burn(program: &mut Program<'_>, fuel: u64) -> wasmtime::Result<()> {
     let left = program.get_fuel()?;
     program.set_fuel(left.saturating_sub(fuel))?;
@@ -366,8 +366,8 @@ fn burn(program: &mut Program<'_>, fuel: u64) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// A call: its fuel, and what it does with memory and host. It says how many bytes it has moved; those of memory that it has looked at
-/// are paid at least, also where it fails.
+/// Makes a call: takes its fuel, and lets `does` work on memory and host. `does` gives the number of bytes that it has moved; bytes of memory that
+/// it has looked at are paid for at least, also if it fails.
 fn call(
     program: &mut Program<'_>,
     does: impl FnOnce(&mut Bytes<'_>, &mut Host) -> Result<u64, Errno>,

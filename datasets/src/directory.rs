@@ -53,7 +53,7 @@ fn open(path: &Path) -> Result<Option<File>, PortError> {
     }
 }
 
-/// Parts that are less than one in so many of a file's bytes are far from each other.
+/// Parts of a file are copied, and not mapped, if together they are less than this fraction (one in so many) of its bytes.
 const SPARSE: u64 = 16;
 
 /// Copies of parts of a file: where they are far from each other, mapping a page for each costs twice as much.

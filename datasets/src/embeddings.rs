@@ -290,7 +290,7 @@ impl<'a, R: ChunkReader + 'static> Table<'a, R> {
         usize::try_from(self.0.metadata().row_group(group_idx).num_rows()).unwrap_or(usize::MAX)
     }
 
-    /// The rows that are left of a row group after some were read: no row is lost silently.
+    /// The rows that are left of a row group after `n_read` were read; an error if rows are missing, so that none is lost silently.
     fn without(&self, n_left: usize, n_read: usize) -> Result<usize, Vec<String>> {
         let left = n_left.checked_sub(n_read).filter(|_| n_read > 0);
         left.ok_or_else(|| self.about("it has not as many rows as it says: fetch it again"))

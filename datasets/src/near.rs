@@ -1,4 +1,4 @@
-//! Rows that nearly are the same, by cosine similarity.
+//! Rows that are nearly the same, by cosine similarity.
 
 use ndarray::{Array1, Array2, Axis};
 use rayon::prelude::*;
@@ -58,7 +58,8 @@ impl Nearest {
         }
     }
 
-    /// Keeps the most similar ones of those that `number_of` numbers, given the row and the place in the block.
+    /// Keeps each row's most similar one of the block. `number_of`, given the row and the place in the block, gives its number, or `None` to leave
+    /// it out.
     fn search(&mut self, block: &Array2<f32>, number_of: impl Fn(usize, usize) -> Option<usize> + Sync) {
         let rows = self.rows.axis_chunks_iter(Axis(0), BLOCK_ROWS).into_par_iter();
         let chunks = rows.zip(self.best.par_chunks_mut(BLOCK_ROWS)).enumerate();

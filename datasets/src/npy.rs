@@ -12,7 +12,7 @@ use std::path::Path;
 use dataperf::frozen::Dtype;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// `NumPy` writes about a hundred bytes.
+/// The largest header that is read, in bytes; `NumPy` writes about a hundred.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Headers end at a multiple of this, so that numbers are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
@@ -223,7 +223,7 @@ impl Header {
         Ok(())
     }
 
-    /// The same of a file whose columns lie one after another: each block of rows is put together from all of them.
+    /// As `each_block`, for a file whose columns lie one after another: each block of rows is put together from all of them.
     fn each_block_of_columns(
         &self,
         path: &Path,

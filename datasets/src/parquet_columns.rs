@@ -13,11 +13,11 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 /// The definition levels of a column of lists.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListLevels {
-    /// A row with less is null.
+    /// A row with a lower level is null.
     list: i16,
-    /// A row with less has no numbers.
+    /// A row with a lower level has no numbers.
     slot: i16,
-    /// An element with less is null.
+    /// An element with a lower level is null.
     element: i16,
 }
 
@@ -167,7 +167,7 @@ impl<T: DataType> Singles<T> {
         })
     }
 
-    /// The values of the next `n` rows, fewer at the end, and how many nulls were among them, which have none.
+    /// The values of the next `n` rows, fewer at the end, and how many of these rows are null, which have no value.
     pub(crate) fn next(&mut self, n: usize) -> Result<(Vec<T::T>, usize)> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
         let n_rows = past_empty_pages(n, |n| {
@@ -179,11 +179,10 @@ impl<T: DataType> Singles<T> {
     }
 }
 
-/// Pages without a row, one after the other, that are passed over.
+/// The most pages without a row that are passed over one after the other.
 const MAX_EMPTY_PAGES: usize = 16;
 
-/// Reads until there are `n` rows or no more; how many there are. pyarrow writes a page without a row now and then, where the
-/// library stops.
+/// Reads until there are `n` rows or no more, and gives their number. pyarrow writes a page without a row now and then, at which the library stops.
 fn past_empty_pages(n: usize, mut read: impl FnMut(usize) -> Result<(usize, usize, usize)>) -> Result<usize> {
     let (mut n_rows, mut n_empty) = (0, 0);
     while n_rows < n && n_empty < MAX_EMPTY_PAGES {

@@ -21,9 +21,9 @@ use crate::labelled::RowsAt;
 use crate::npy::{header, header_of_records};
 use crate::writer::DatasetWriter;
 
-/// The numbers of a row group of Parquet: 16 MB of 32-bit floats.
+/// How many numbers a row group of Parquet has: 16 MB of 32-bit floats.
 const GROUP_NUMBERS: usize = 4 << 20;
-/// Texts of more characters are no fields of `NumPy`'s records, where each takes as much room as the longest.
+/// The longest text, in characters, that is a field of `NumPy`'s records: there each text takes as much room as the longest.
 const MOST_CHARS: usize = 64;
 /// An element of a list.
 const ELEMENT: &str = "element";

@@ -183,7 +183,7 @@ impl<'a> LineNumbers<'a> {
         }
     }
 
-    /// The line of the record that begins at a byte, or behind the line ends there. Records come in order.
+    /// The line on which a record begins. `byte` is where the record begins, or where the line ends before it do. Records come in order.
     fn at(&mut self, byte: u64) -> u64 {
         let byte = usize::try_from(byte).unwrap_or(self.text.len());
         let rest = self.text.get(byte..).unwrap_or_default();
@@ -221,7 +221,7 @@ fn header_problems(header: &csv::StringRecord, needs_set: bool) -> Vec<String> {
     problems
 }
 
-/// A line's set and row, if all that it says of them is so.
+/// A line's set and row, if everything that the line says of them is true.
 fn line<'a>(
     number: u64,
     field: &dyn Fn(&str) -> Option<&'a str>,
@@ -292,7 +292,7 @@ fn class_of(classes: &[String], name: &str) -> Option<usize> {
     })
 }
 
-/// Classes that would have no item any more: what is computed for each class would have another meaning.
+/// Problems with classes that would lose their last item: what is computed for each class would have another meaning.
 fn emptied(edits: &[Edit], sets: &[Labelled]) -> Vec<String> {
     let mut problems = Vec::new();
     for (number, set) in sets.iter().enumerate() {

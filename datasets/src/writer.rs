@@ -23,7 +23,7 @@ use crate::tables::WriteError;
 const ALIGNMENT: usize = 64;
 const COPY_BYTES: usize = 1 << 20;
 
-/// Where data sets are being written now. Whoever makes a file or a directory there holds it meanwhile, so that none appears while
+/// The directories in which data sets are being written. Locked while a file or a directory is made in one of them, so that none appears while
 /// [`remove_unfinished`] removes them.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -31,13 +31,13 @@ fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
     STAGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a directory that [`remove_unfinished`] removes as well: one with a data set that nobody is to have but this program.
+/// Notes another directory for [`remove_unfinished`] to remove: one with a data set that only this program may have.
 pub fn note_unfinished(directory: &Path) {
     staged().push(directory.to_owned());
 }
 
-/// Removes what is of data sets in the making, which have hidden labels. For a program that is about to be ended by a signal: whoever
-/// still writes one waits from then on.
+/// Removes the unfinished data sets, because they have hidden labels. For a program that a signal is about to end: whoever still writes a data set
+/// waits from then on.
 pub fn remove_unfinished() {
     let staged = staged();
     for path in staged.iter() {
@@ -444,7 +444,7 @@ pub(crate) fn digest_of(path: &Path) -> std::io::Result<Digest> {
     Ok(Digest::of_all(File::open(path)?)?.0)
 }
 
-/// What a directory is to permit: as much as the one that it replaces, or one that is made anew.
+/// The permissions for the directory: those of the directory that it replaces, or of one that is made anew.
 #[cfg(unix)]
 fn mode_for(out: &Path, scratch: &Path) -> Result<fs::Permissions, ImportError> {
     if let Ok(there) = out.metadata() {

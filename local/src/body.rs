@@ -7,13 +7,13 @@ use bytes::Bytes;
 use http_body::Body as _;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// So many bytes at most make a small body.
+/// The largest small body, in bytes.
 const SMALL: usize = 64 << 10;
-/// So much of the small bodies of one port is held at once, in KiB.
+/// KiB of memory that the small bodies of one port may take at once; further bodies wait.
 const MAX_SMALL_KIB: usize = 64 << 10;
-/// And so much of the others, which keep no small one waiting.
+/// KiB of memory that the larger bodies of one port may take at once, counted apart so that no small body waits.
 const MAX_LARGE_KIB: usize = 256 << 10;
-/// How long a body may take to come, its wait for others included.
+/// The time in which a body has to arrive, its wait for room included.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// Why a body was not read.
@@ -25,7 +25,7 @@ pub(crate) enum Unread {
     TooSlow,
 }
 
-/// A body, which has its part of what its port may hold until it is dropped.
+/// A body that was read. It keeps its share of the memory of its port's bodies until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
     pub(crate) bytes: Bytes,
@@ -36,13 +36,13 @@ pub(crate) struct Held<'a> {
 pub(crate) struct Bodies {
     small: Semaphore,
     large: Semaphore,
-    /// How many bytes one byte takes until the request is answered: what is made of it included.
+    /// Bytes of memory that one byte of a body takes until its request is answered, what is made of the body included.
     weight: usize,
     patience: Duration,
 }
 
 impl Bodies {
-    /// Where a byte takes so many until the request is answered.
+    /// Bodies of which each byte takes `weight` bytes of memory until the request is answered.
     pub(crate) const fn new(weight: usize) -> Self {
         Self {
             small: Semaphore::const_new(MAX_SMALL_KIB),
@@ -52,7 +52,7 @@ impl Bodies {
         }
     }
 
-    /// A body of at most `max_bytes`.
+    /// Reads a body of at most `max_bytes`, once there is room for it.
     pub(crate) async fn whole(&self, body: Body, max_bytes: usize) -> Result<Held<'_>, Unread> {
         let declared = body.size_hint().upper();
         let n_bytes = declared
@@ -69,7 +69,7 @@ impl Bodies {
             &self.large
         };
         let read = async {
-            // it is never closed
+            // the semaphore is never closed
             let room = room.acquire_many(kib).await.map_err(|_| Unread::TooSlow)?;
             let bytes = axum::body::to_bytes(body, max_bytes).await;
             let bytes = bytes.map_err(|_| Unread::TooLarge)?;

@@ -244,8 +244,8 @@ impl LocalCloud {
         true
     }
 
-    /// What a request is told as `/metrics.json`. How long functions work and how much they read tells of data that is hidden and of
-    /// others' submissions, and that one works at all tells when; so nothing of it is for everybody.
+    /// Answers a request for `/metrics.json`. How long functions work and how much they read reveals something of hidden data and of others'
+    /// submissions, and that one works reveals when; so only the organizer gets the metrics.
     async fn metrics(&self, headers: &HeaderMap) -> Response {
         let Some(sent) = headers.get(AUTHORIZATION) else {
             return axum::Json(json!({ "version": env!("CARGO_PKG_VERSION") })).into_response();
@@ -362,7 +362,7 @@ fn is_bearer(sent: &HeaderValue, secret: &str) -> bool {
         .is_some_and(|(_, sent)| Sha256::digest(sent.trim()) == Sha256::digest(secret))
 }
 
-/// Serves services of others; their addresses by their names. No storm of the cloud's reaches them: they are others'.
+/// Serves services of others, and gives their addresses by their names. Storms don't reach them, because they are not part of the cloud.
 fn spawn_outside(
     others: impl Iterator<Item = ((&'static str, Port), OutsideService)>,
     servers: &mut Vec<JoinHandle<()>>,
@@ -377,7 +377,7 @@ fn spawn_outside(
     endpoints
 }
 
-/// Serves what is a router to programs; `service` names it to the faults that may be injected there.
+/// Serves a router to programs. `service` is the name under which faults may be injected into it; `None` lets no fault in.
 fn spawn(
     port: Port,
     service: Option<Service>,
@@ -399,7 +399,7 @@ fn spawn(
     }
 }
 
-/// Says of which invocations nobody will ever run.
+/// Warns of queued invocations that nobody runs, because their function is not configured.
 async fn warn_of_strangers(queue: &Queue, data_dir: &Path) -> Result<(), StartError> {
     let left = queue.n_by_function().await;
     let left = left.map_err(|source| StartError::Index {

@@ -139,8 +139,8 @@ impl Database {
         &self.path
     }
 
-    /// Runs `work` in one transaction that is committed if it returns `Ok`, and is on the disk then; writers wait for each
-    /// other, and share the disk's flushes.
+    /// Runs `work` in one transaction. If `work` returns `Ok`, the transaction is committed and on the disk when this returns. Writers wait for
+    /// each other, and share the disk's flushes.
     pub(crate) fn write_now<T, E: From<DatabaseError>>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
@@ -150,8 +150,7 @@ impl Database {
         Ok(done)
     }
 
-    /// [`Self::write_now`] for what may be forgotten when the machine loses its power: it is on the disk with the next write that
-    /// may not.
+    /// [`Self::write_now`] without a flush, for what may be lost when the machine loses its power: it is on the disk after the next flushed write.
     fn write_unflushed<T, E: From<DatabaseError>>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
@@ -166,13 +165,12 @@ impl Database {
         Ok(done)
     }
 
-    /// How often something was written. What was read after this was asked for holds until it changes.
+    /// The number of commits. What was read after this number was asked for holds as long as the number stays the same.
     pub(crate) fn n_commits(&self) -> u64 {
         self.n_commits.load(Ordering::Acquire)
     }
 
-    /// Runs `work`, which reads a few rows by their keys, on the last committed state. It is called on whatever thread needs the rows: waking another
-    /// one takes longer than reading them.
+    /// Runs `work` on the last committed state, on the calling thread. For reads of a few rows by their keys: waking another thread takes longer.
     pub(crate) fn read_now<T, E>(&self, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         work(&locked(&self.lookups))
     }

@@ -48,13 +48,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Of an open database at `path`.
+    /// The engine on the open database at `path`.
     ///
     /// # Errors
     /// When its `-wal` file can't be opened, or the engine refuses to commit without a flush.
     pub(crate) fn open(database: Database, path: &Path) -> io::Result<Self> {
-        // The only way to `synchronous = NORMAL` that the engine has: its end of bulk loading sets that, and nothing else that
-        // is not as it was. What is written is on the disk before the client hears of it all the same: `flush` waits for it.
+        // The only way to `synchronous = NORMAL` that the engine has: the end of its bulk loading sets it, and leaves everything else as it was.
+        // What is written is still on the disk before the client hears of it: `flush` waits for it.
         let settings = database
             .enable_bulk_loading()
             .and_then(|()| database.disable_bulk_loading());
@@ -67,7 +67,7 @@ impl Engine {
         })
     }
 
-    /// Does `operation` on a thread that may block, for writes wait for the disk and for each other.
+    /// Does `operation` on a thread that may block, because writes wait for the disk and for each other.
     pub(crate) async fn answer(&self, operation: &str, body: Bytes) -> Answer {
         let (engine, operation) = (self.clone(), operation.to_owned());
         let done = tokio::task::spawn_blocking(move || engine.run(&operation, &body)).await;

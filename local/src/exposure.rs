@@ -13,13 +13,13 @@ pub(crate) enum Service {
 /// What becomes of the event of a new object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EventFate {
-    /// When each delivery is due, from now; none if it is dropped.
+    /// The delay of each delivery from now; empty if the event is dropped.
     pub(crate) deliveries: Vec<Duration>,
-    /// How much the event's time is wrong.
+    /// How much the event's time is wrong, in milliseconds.
     pub(crate) skew_ms: i64,
 }
 
-/// What a function's new processes run out of; `None` leaves it as plenty as the machine has.
+/// Limits on what a function's new processes may use; `None` leaves them what the machine has.
 #[cfg_attr(
     not(feature = "faults"),
     expect(unreachable_pub, reason = "of the feature's interface")

@@ -24,8 +24,8 @@ use crate::storm::{Injection, Storm, Storms};
 const TOKEN_HEADER: &str = "x-amz-security-token";
 const TOKEN_PARAMETER: &str = "X-Amz-Security-Token";
 
-/// A moment in the runs of a function, counted in the requests that it makes of S3, `DynamoDB` and Lambda; the first is 1. What is stored is the same
-/// before and after a request that only reads, so that the moments of the writes are all that a kill can leave behind.
+/// A moment in the runs of a function, counted in the requests that the function makes to S3, `DynamoDB` and Lambda, from 1. A request that only
+/// reads leaves what is stored as it is, so that the moments of the writes cover every state that a kill can leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// The request is made and has no effect.
@@ -39,7 +39,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Every moment of a run in which what is stored may be other than in the one before.
+    /// The moments before and after each write, without end: what is stored may differ from each to the next.
     pub fn of_writes() -> impl Iterator<Item = Self> {
         (1..).flat_map(|n| [Self::BeforeWrite(n), Self::AfterWrite(n)])
     }
@@ -125,7 +125,7 @@ impl Faults {
         self.kill(Kill::Function(function.to_owned()));
     }
 
-    /// Kills a process of `function` once, at `moment` of its requests from now on, those of all its processes counted.
+    /// Kills a process of `function` once, at `moment`, for which the requests of all its processes from now on are counted.
     pub fn kill_at(&self, function: &str, moment: Moment) {
         self.plan(function, moment, false);
     }
@@ -135,7 +135,7 @@ impl Faults {
         self.plan(function, Moment::Before(n), true);
     }
 
-    /// Takes the plan of kills for `function` back; whether there was one that had not come to its end.
+    /// Cancels the planned kills of `function`; whether there was a plan with kills still to come.
     pub fn kill_no_more(&self, function: &str) -> bool {
         locked(&self.kill_plans).remove(function).is_some()
     }
@@ -210,7 +210,7 @@ impl Faults {
     }
 
     fn kill(&self, kill: Kill) {
-        // an error says that nothing runs
+        // sending fails only when no process runs
         let _ = self.kills.send(kill);
     }
 

@@ -1,8 +1,8 @@
 //! Commits that wait for the disk at the same time share one flush.
 //!
-//! A flush takes longer than the work before it, and one makes everything durable that is in the file by then. So `SQLite` commits
-//! to its `-wal` file without a flush (`synchronous = NORMAL`: the file stays whole whatever happens), and a caller that has to know that
-//! a commit is on the disk waits here.
+//! A flush takes longer than the work before it, and it makes everything durable that is in the file by then. So `SQLite` commits to its `-wal`
+//! file without a flush (`synchronous = NORMAL`: the file stays whole whatever happens), and a caller that has to know that its commit is on the
+//! disk waits here.
 
 use std::fs::File;
 use std::io;
@@ -15,15 +15,15 @@ use crate::database::locked;
 /// The `-wal` file of a database that commits without a flush.
 pub(crate) struct Flush {
     wal: File,
-    /// Commits that had to be on the disk.
+    /// The number of commits that have asked to be on the disk.
     n_commits: AtomicU64,
-    /// How many of them are. Held while the disk works: who comes meanwhile finds its own commit flushed, or flushes all.
+    /// How many of these commits are on the disk. Locked during a flush: whoever locks it next finds its own commit flushed, or flushes all.
     n_flushed: Mutex<u64>,
     n_flushes: AtomicU64,
 }
 
 impl Flush {
-    /// Of an open database in WAL mode.
+    /// Opens the `-wal` file of `database`, an open database in WAL mode.
     ///
     /// # Errors
     /// When its `-wal` file can't be opened.
@@ -41,7 +41,7 @@ impl Flush {
     /// Returns when all that was committed before this call is on the disk. Blocks.
     ///
     /// # Errors
-    /// When the disk does not take it: then nobody may be told of the commit.
+    /// When the flush fails: then nobody may be told that the commit succeeded.
     pub(crate) fn wait(&self) -> io::Result<()> {
         let mine = self.n_commits.fetch_add(1, Ordering::SeqCst) + 1;
         let mut n_flushed = locked(&self.n_flushed);

@@ -18,7 +18,7 @@ use crate::body::{Bodies, Unread};
 use crate::database::now_ms;
 use crate::host::Synchronous;
 
-/// A byte may take six in JSON, and the event is there twice.
+/// A byte of a request counts as 14: it may take six in JSON, and the event is in memory twice.
 static BODIES: Bodies = Bodies::new(14);
 /// The largest request that API Gateway hands on, in the base64 that a function receives.
 const MAX_REQUEST_BYTES: usize = 6 << 20;

@@ -88,7 +88,7 @@ impl Queue {
         }
     }
 
-    /// Queues the event of a new version for each function that waits for it; the functions, which the caller tells after its commit.
+    /// Queues the event of a new version for each function whose trigger matches. Gives these functions, which the caller tells after its commit.
     pub(crate) fn enqueue(
         &self,
         transaction: &Transaction<'_>,
@@ -127,8 +127,8 @@ impl Queue {
         self.changed.send_replace(());
     }
 
-    /// Tells a function of work for it, after its commit, and wakes everybody who waits for any change. The others are not woken, since each
-    /// would read the queue.
+    /// Tells a function, after the commit, that there is work for it, and wakes everybody who waits for any change. The other functions are not
+    /// woken, since each would read the queue.
     pub(crate) fn announce_work(&self, function: &str) {
         if let Some(work) = self.work.get(function) {
             work.send_replace(());
@@ -136,12 +136,12 @@ impl Queue {
         self.announce();
     }
 
-    /// Hears of new work for a function from now on.
+    /// Subscribes to news of work for a function.
     pub(crate) fn work_of(&self, function: &str) -> watch::Receiver<()> {
         self.work.get(function).unwrap_or(&self.changed).subscribe()
     }
 
-    /// Hears of every change from now on.
+    /// Subscribes to news of every change.
     pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }

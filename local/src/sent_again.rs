@@ -1,4 +1,4 @@
-//! Transactions that are sent again under their token are not done again, as `DynamoDB` has it.
+//! A transaction that is sent again with the same token is not done again, as in `DynamoDB`.
 //!
 //! The engine could do that as well, but looks at the tokens of the last ten minutes in each transaction: after a hundred thousand of
 //! them, a transaction takes milliseconds.
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use dynoxide::DynoxideError;
 use serde_json::{Map, Value};
 
-/// How long `DynamoDB` knows a token.
+/// How long a transaction is known by its token, as in `DynamoDB`.
 const WINDOW: Duration = Duration::from_mins(10);
 const TOKEN: &str = "ClientRequestToken";
-/// The longest token.
+/// The longest token, in bytes.
 const MAX_BYTES: usize = 36;
 
 /// The answers to the transactions of the last ten minutes, by their tokens.
@@ -26,15 +26,15 @@ pub(crate) struct SentAgain {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// A hash of what was to be written, and the answer.
+    /// For each token, a hash of the transaction and its answer.
     answers: HashMap<String, (u64, String)>,
     /// The tokens in the order of their times.
     order: VecDeque<(Instant, String)>,
 }
 
 impl SentAgain {
-    /// Does a transaction, or gives the answer of the one that has been done under its token. Transactions with tokens wait for each
-    /// other, so that two with the same one are not both done; what fails is not kept.
+    /// Does a transaction, or gives the answer of the transaction that was done under the same token. Transactions with tokens wait for each other,
+    /// so that two with the same token are not both done. A transaction that fails is not remembered.
     pub(crate) fn or_do(
         &self,
         body: &[u8],
@@ -83,8 +83,8 @@ impl Known {
     }
 }
 
-/// A request's token, a hash of the rest, and the rest. `None` where it is the engine's: without a usable token, and with capacities
-/// asked for, which are others when it is sent again.
+/// A request's token, a hash of the rest, and the rest. `None` for requests that the engine handles alone: those without a usable token, and those
+/// that ask for capacities, which differ when the request is sent again.
 fn parts(body: &[u8]) -> Option<(String, u64, Vec<u8>)> {
     let mut request: Map<String, Value> = serde_json::from_slice(body).ok()?;
     let asks_for_more = ["ReturnConsumedCapacity", "ReturnItemCollectionMetrics"]

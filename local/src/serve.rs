@@ -22,24 +22,24 @@ use crate::error::StartError;
 /// How long open requests may take to end once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a port takes of those who connect to it.
+/// The limits of a port on its connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// The most connections that are open at once; those above wait to be accepted.
+    /// The most connections that are open at once; further ones wait to be accepted.
     pub(crate) n_connections: usize,
-    /// How long the head of a request may take to come, from the moment that the connection can take it: so long may a connection be
-    /// idle too.
+    /// The time in which the head of a request has to arrive, from the moment that the connection can take it; a connection may be idle for as
+    /// long. `None` sets no limit.
     pub(crate) head: Option<Duration>,
 }
 
 impl Bounds {
-    /// Of ports that anybody on the machine can find. Clients keep idle connections for up to 90 s and end them themselves, so that no
-    /// request meets a connection that is being closed.
+    /// The limits of ports that anybody on the machine can find. Clients keep idle connections for up to 90 s and end them themselves; `head` is
+    /// longer, so that no request meets a connection that is being closed.
     pub(crate) const OPEN: Self = Self {
         n_connections: 1000,
         head: Some(Duration::from_secs(100)),
     };
-    /// Of a port that one process asks for its work: its connection is idle for as long as it works.
+    /// The limits of a port that one process asks for its work: its connection is idle while the process works.
     pub(crate) const OF_A_PROCESS: Self = Self {
         n_connections: 1000,
         head: None,
@@ -82,13 +82,13 @@ pub(crate) struct Ports {
     pub(crate) s3: Port,
     pub(crate) dynamodb: Port,
     pub(crate) lambda: Port,
-    /// By the name of the service of others.
+    /// The ports of services of others, each with the service's name.
     pub(crate) outside: Vec<(&'static str, Port)>,
     pub(crate) http: Option<Port>,
 }
 
 impl Ports {
-    /// Opens them as `config` says, or names the option that changes the one that can't be opened.
+    /// Opens the ports as `config` says. An error names the option that changes the port that can't be opened.
     pub(crate) async fn open(config: &Config) -> Result<Self, StartError> {
         let (host, names) = (config.host, &*config.allowed_hosts);
         if !host.is_loopback() && config.organizer.secret == SECRET_ACCESS_KEY {
@@ -160,8 +160,8 @@ fn endpoint(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-/// Serves what `admission` lets in on every connection within `bounds` until `stop`; then lets open requests end, for a while, and
-/// closes the rest.
+/// Serves the requests that `admission` lets in, on connections within `bounds`, until `stop`. Then lets open requests end, for `GRACE` at most,
+/// and closes the rest.
 pub(crate) async fn serve<S, B>(
     listener: TcpListener,
     bounds: Bounds,
@@ -182,7 +182,7 @@ pub(crate) async fn serve<S, B>(
             accepted = listener.accept(), if connections.len() < bounds.n_connections => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // out of file descriptors, for one: wait until some are closed
+                    // such as too many open files: wait until some are closed
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use crate::database::locked;
 use crate::exposure::{EventFate, Service, Shortage};
 
-/// How many of a thousand requests, events or processes meet which fault; all 0 injects nothing.
+/// For each fault, how many of a thousand requests, events or processes meet it; all 0 injects nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Storm {
-    /// Where the draws begin.
+    /// The seed of the draws.
     pub seed: u64,
     /// Requests before which the function that makes them is killed.
     pub kills_before: u32,
@@ -50,7 +50,7 @@ pub struct Storm {
     pub largest_skew: Duration,
     /// Processes of functions that are short of memory.
     pub memory_short: u32,
-    /// The bytes that those have.
+    /// Bytes of memory that such a process has.
     pub short_memory_bytes: u64,
     /// Processes of functions that can write nothing to a file, as on a full disk.
     pub disk_full: u32,
@@ -180,7 +180,7 @@ impl Storms {
         Some(EventFate { deliveries, skew_ms })
     }
 
-    /// Counts a delivery that comes before one of an earlier event. That follows from the delays, and from time.
+    /// Counts a delivery that is due before one of an earlier event. Other than the draws, this depends on time.
     fn note_order(&self, delay: Duration) {
         let due = Instant::now() + delay;
         let mut last = locked(&self.last_due);

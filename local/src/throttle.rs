@@ -1,8 +1,8 @@
-//! A table that throttles as `DynamoDB` does: each partition takes so many units of writes a second.
+//! A table that throttles as `DynamoDB` does: each partition takes a limited number of write units a second.
 //!
-//! A unit is a kilobyte of an item that is written, and twice that in a transaction. A change of an index's keys is another
-//! write, in the index's partition. Of an update only the new values count, because the item is not read for it; and what a
-//! partition did not use is kept for one second only, while `DynamoDB` may be kinder.
+//! A unit is a kilobyte of an item that is written; in a transaction a kilobyte takes two units. A change of an index's keys is another write, in
+//! the index's partition. For an update only the new values count, because the item is not read for it. A partition keeps what it did not use for
+//! one second only, while `DynamoDB` may be kinder.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ pub(crate) struct Throttling {
 }
 
 impl Throttling {
-    /// Off at first.
+    /// Throttling of `table`, which is off at first.
     pub(crate) fn new(table: Option<&TableSpec>) -> Self {
         Self {
             partition_keys: table.map(TableSpec::partition_keys).unwrap_or_default(),
@@ -38,7 +38,7 @@ impl Throttling {
         }
     }
 
-    /// Lets each partition take so many units of writes a second; `None` ends it.
+    /// Limits each partition to `units_per_second` write units; `None` ends the limit.
     pub(crate) fn set(&self, units_per_second: Option<u32>) {
         *locked(&self.throttle) = units_per_second.map(Throttle::new);
     }
@@ -48,7 +48,7 @@ impl Throttling {
         self.n_throttled.load(Ordering::SeqCst)
     }
 
-    /// Which operations of a request to the table are above what their partitions take; `None` when it may pass.
+    /// For each operation of a request, whether it is above what its partitions take; `None` when the request may pass.
     pub(crate) fn refused(&self, operation: &str, body: &[u8]) -> Option<Vec<bool>> {
         let mut throttle = locked(&self.throttle);
         let throttle = throttle.as_mut()?;
@@ -59,7 +59,7 @@ impl Throttling {
     }
 }
 
-/// How much each partition has left.
+/// The units that each partition has left.
 #[derive(Debug)]
 struct Throttle {
     units_per_second: f64,
@@ -73,7 +73,7 @@ struct Bucket {
 }
 
 impl Throttle {
-    /// A table whose partitions take so many units a second.
+    /// A table whose partitions take `units_per_second` write units each.
     fn new(units_per_second: u32) -> Self {
         Self {
             units_per_second: f64::from(units_per_second),
@@ -81,8 +81,8 @@ impl Throttle {
         }
     }
 
-    /// Takes what the operations of a request need, or nothing where one of their partitions has too little: then which
-    /// operations those are.
+    /// Takes the units that the operations of a request need. If a partition has too few, takes nothing and says for each operation whether it is
+    /// refused.
     fn take(&mut self, operations: &[Writes], at: Instant) -> Result<(), Vec<bool>> {
         let mut left: BTreeMap<&str, f64> = BTreeMap::new();
         let mut refused = Vec::with_capacity(operations.len());
@@ -90,7 +90,7 @@ impl Throttle {
             let mut fits = true;
             for (partition, units) in writes {
                 let left = left.entry(partition).or_insert_with(|| self.left(partition, at));
-                // more than a partition ever has would wait for ever: it takes all there is
+                // an operation that needs more than a full partition would wait for ever: a full one is enough for it
                 fits &= *left >= units.min(self.units_per_second);
                 *left -= units;
             }
@@ -118,8 +118,8 @@ impl Throttle {
     }
 }
 
-/// What a request writes, operation by operation; nothing where it reads. `names` are the attributes whose values name a
-/// partition, of the table and then of its indexes.
+/// What each operation of a request writes; nothing if the request only reads. `names` are the attributes whose values name a partition, of the
+/// table and then of its indexes.
 fn writes(operation: &str, body: &[u8], names: &[String]) -> Vec<Writes> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     match operation {

@@ -172,7 +172,7 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
     accepted(&challenges, warnings, &dates, format, "nothing is wrong with it")
 }
 
-/// What the document's YAML can't mean.
+/// Why the document's YAML can't be read.
 fn unreadable(error: &serde_saphyr::Error) -> Reason {
     let innermost = std::error::Error::source(error).map(ToString::to_string); // without a drawing of the place
     // the library's advice is for programmers, not for organizers
@@ -191,7 +191,7 @@ struct Read {
     warnings: Vec<Reason>,
 }
 
-/// The challenges of a document, or everything that is wrong with it. Keys that are there twice and numbers that are none hide nothing else.
+/// The challenges of a document, or everything that is wrong with it. Repeated keys and numbers that are not finite don't hide other problems.
 fn read(path: &Path) -> Result<Result<Read, Rejection>> {
     let bytes = fs::read(path).with_context(|| format!("can't read `{}`", path.display()))?;
     let text = match String::from_utf8(bytes) {
@@ -360,7 +360,7 @@ async fn put_beside(
 ) -> Result<BTreeMap<String, Option<String>>> {
     let (datasets, mut tags) = (cloud.datasets(), BTreeMap::new());
     for (benchmark, challenge) in challenges {
-        // the tag first: what is published after it does not have it
+        // read first: a challenge that is published after this has another tag
         let found = datasets
             .get_tagged(&Challenge::key(benchmark), MAX_CHALLENGE_BYTES)
             .await?;
@@ -440,7 +440,7 @@ fn yaml(benchmark: &str, challenge: &Challenge) -> Result<String> {
     Ok(if text.ends_with('\n') { text } else { text + "\n" })
 }
 
-/// The mark goes first: should this be cut short, the challenge is still in force.
+/// Removes the mark before the challenge: if this breaks off in between, the challenge is still in force.
 async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, &args.benchmark);
     let datasets = cloud.datasets();

@@ -29,7 +29,7 @@ use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
-/// What does not depend on the benchmark.
+/// The default limits, as far as they don't depend on the benchmark.
 const DEFAULTS: Limits = Limits::for_artifacts_of(0);
 
 /// Which board a program is for.
@@ -323,11 +323,11 @@ fn is_python(program: &Path) -> bool {
     program.to_str().is_some_and(Programs::is_python)
 }
 
-/// A program's bytes, or how many it has where they are more than it may have. No more than that is read.
+/// A program's bytes, or the size of a program that has more than `max_bytes`. At most one byte more than that is read.
 pub(super) fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64>> {
     let name = program.display();
     let about = || format!("can't use the program `{name}`");
-    // before it is opened: a pipe may never be
+    // checked before opening, because opening a pipe may never end
     let about_file = fs::metadata(program).with_context(about)?;
     ensure!(
         about_file.is_file(),

@@ -19,18 +19,18 @@ use crate::output::print_verdict;
 use crate::progress;
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
-/// Somebody's consent to be shown what may be disturbing: once for each person and folder.
+/// A person's consent to be shown what may be disturbing. It is asked for once per person and folder.
 pub(crate) struct Consent<'a> {
     /// The file in which it is noted.
     pub(crate) path: &'a Path,
-    /// To what, such as `be shown images that may be disturbing`.
+    /// What the person agrees to, such as `be shown images that may be disturbing`.
     pub(crate) to: &'a str,
     /// Where help is.
     pub(crate) well_being: &'a str,
 }
 
 impl Consent<'_> {
-    /// Holds that a person has agreed, or agrees now: `is_given` by an option, or at a terminal.
+    /// Makes sure that a person has agreed before or agrees now, by an option (`is_given`) or at a terminal.
     pub(crate) fn ask(&self, who: &SubmitterName, is_given: bool) -> Result<()> {
         let noted = std::fs::read_to_string(self.path).unwrap_or_default();
         if noted
@@ -77,7 +77,7 @@ pub(crate) fn add_line(path: &Path, line: &str) -> Result<()> {
     file.write_all(format!("{line}\n").as_bytes()).with_context(about)
 }
 
-/// The round that is meant where none is named: the one that has begun last by the challenge in force, or the one outside of any.
+/// The round `named`, or else the round that began last by the challenge in force; without a challenge the round `open`.
 pub(crate) fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
     if let Some(round) = named {
         return Ok(round.to_owned());
@@ -94,7 +94,7 @@ pub(crate) fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>
     Ok(round.id.clone())
 }
 
-/// Why a file can't be held against the rules for `of`: what there is instead.
+/// Why a file can't be held against the rules for `of`, with the names that there are instead.
 pub(crate) fn no_such_board<T: AsRef<str>>(of: &str, names: &[T]) -> String {
     let names = names.iter().map(AsRef::as_ref);
     format!(
@@ -121,7 +121,7 @@ pub(crate) async fn send<T: Serialize>(
     send_file(cloud, benchmark, kind, who, &path).await
 }
 
-/// The same with a file that is there.
+/// Uploads the file at `path`, and waits for its receipt.
 pub(crate) async fn send_file(
     cloud: &Cloud,
     benchmark: &str,

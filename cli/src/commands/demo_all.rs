@@ -28,7 +28,7 @@ use crate::registry::EXTENSIONS;
 use crate::rows::RowFormat;
 use crate::stop::stopped;
 
-/// What is typed.
+/// The name of the demo on the command line.
 pub(super) const NAME: &str = "all";
 
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {

@@ -33,12 +33,12 @@ use crate::registry::{Action, with_benchmark};
 use crate::rows::RowFormat;
 use crate::stop::stopped;
 
-/// What is typed.
+/// The name of the demo on the command line.
 pub(super) const NAME: &str = "closed";
 const ROUND: &str = "closed";
-/// So many artifacts by chance are scored beside the programs.
+/// The number of artifacts by chance that are scored beside the programs.
 const N_CHANCE: u32 = 20;
-/// What each run has: some ten times what the good programs use, so that the endless one ends at once.
+/// Fuel of each run: some ten times what the good programs use, and so little that the endless one ends at once.
 const MAX_FUEL: u64 = 200_000_000;
 /// The usual interpreter for programs in Python, of which the examples need `numpy`.
 const PYTHON: &str = "python3";

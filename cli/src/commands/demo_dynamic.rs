@@ -14,17 +14,17 @@ use crate::output::table;
 use crate::progress;
 use crate::rows::{RowFormat, print_tabled};
 
-/// What is typed.
+/// The name of the demo on the command line.
 pub(super) const NAME: &str = "dynamic";
 const TASKS: [Task; 2] = [Task::Sentiment, Task::Nli];
-/// Wrong verdicts of validators with which the campaign is played again.
+/// The shares of validators' verdicts that are wrong; the campaign is played with each of them.
 const VALIDATOR_ERRORS: [f64; 3] = [0.0, 0.1, 0.2];
 
 /// What is shown of a task.
 struct Played {
-    /// With the errors of [`VALIDATOR_ERRORS`].
+    /// One campaign for each share in [`VALIDATOR_ERRORS`].
     by_error: Vec<Outcome>,
-    /// Where the first model stays the target.
+    /// The campaign in which the first model stays the target.
     unchanged: Outcome,
 }
 

@@ -29,14 +29,14 @@ use crate::registry::with_benchmark;
 use crate::rows::RowFormat;
 use crate::stop::stopped;
 
-/// What is typed.
+/// The name of the demo on the command line.
 pub(super) const NAME: &str = "integrity";
 const LEADERBOARD: &str = "digits-50";
 /// The share of the eval set's labels that are made wrong.
 const SHARE: f64 = 0.05;
-/// What the wrong labels are drawn from.
+/// The seed with which the wrong labels are drawn.
 const SEED: u32 = 2024;
-/// Submitters that choose fifty digits by chance, each from a seed of its own; so near to each other are many entries of a board.
+/// Submitters that choose fifty digits by chance, each with a seed of its own. On many boards entries are as near to each other as these.
 const SUBMITTERS: [&str; 10] = [
     "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jo", "kim", "lou",
 ];

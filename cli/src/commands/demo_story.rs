@@ -38,9 +38,9 @@ struct Scene {
     submitters: &'static [&'static str],
     /// What the board shows.
     says: &'static str,
-    /// What that claims: each submitter of a group has a better score than each of the next group.
+    /// The order that `says` claims: each submitter of a group has a better score than each of the next group.
     order: &'static [&'static [&'static str]],
-    /// What that claims of how many submissions may be the best, where scores can be compared.
+    /// How many submissions may be the best as `says` claims, where scores can be compared.
     n_best: Option<usize>,
 }
 
@@ -117,13 +117,13 @@ const SCENES: &[Scene] = &[
     },
 ];
 
-/// Who draws by chance, who is as good as the first, and who uploads a broken file.
+/// The submitters who draw by chance, who is as good as the first, and who uploads a broken file.
 pub(super) const CHANCE: &str = "coin-flip";
 const CLEO: &str = "cleo";
 const HASTY: &str = "hasty";
-/// What their files are made with.
+/// The seed with which their files are made.
 const SEED: u32 = 1;
-/// As many reasons are printed.
+/// The most reasons of a rejection that are printed.
 const MAX_REASONS: usize = 3;
 
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {

@@ -150,7 +150,7 @@ struct Exported {
 }
 
 impl Exported {
-    /// With steps of scores among the submissions only if `with_steps`; the numbers of those that stand on a board are there anyway.
+    /// Reads the tables. Submissions include steps of scores only if `with_steps`; the metrics of steps that stand on a board are there anyway.
     async fn read(
         cloud: &Cloud,
         hosted: &'static Descriptor,
@@ -205,7 +205,7 @@ impl Exported {
     }
 }
 
-/// Whether it may stand on a board, and so is everybody's to see.
+/// Whether a submission may stand on a board, so that everybody may see it.
 fn stands(submission: &Submission) -> bool {
     let ending = submission.receipt.as_ref().map(|receipt| receipt.verdict.status);
     submission.withdrawn_at.is_none() && matches!(ending, Some(Ending::Scored | Ending::Accepted))

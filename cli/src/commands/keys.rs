@@ -14,7 +14,7 @@ use crate::output::table;
 use crate::rows::{RowFormat, print_tabled};
 
 const MAX_KEYS_BYTES: u64 = 1 << 20;
-/// For so long the key before may still sign: KMS says that an alias takes minutes to be known everywhere.
+/// How long a replaced key stays valid, in milliseconds: it may still sign, since a changed alias takes minutes to be known everywhere (KMS).
 const OVERLAP_MILLIS: i64 = 3_600_000;
 
 #[derive(Debug, Subcommand)]
@@ -71,8 +71,8 @@ pub(crate) async fn publish(cloud: &Cloud) -> Result<Keys> {
     Ok(keys)
 }
 
-/// Published first and signed with afterwards, so that no receipt has a key that nobody knows. Broken off, `publish` or another
-/// `rotate` completes it.
+/// Makes a new key and signs with it from now on. The key is published before it signs, so that no receipt has a key that nobody knows. If this
+/// breaks off, `publish` or another `rotate` completes it.
 async fn rotate(cloud: &Cloud) -> Result<Keys> {
     let signer = cloud.signer();
     if !cloud.names.signing_key.starts_with("alias/") {

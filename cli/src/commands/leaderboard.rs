@@ -307,7 +307,7 @@ impl Shown {
         self.numbers.get(&ranked.entry.id)
     }
 
-    /// What is said of a row; of one of another data set, with which the others are not compared, nothing.
+    /// What the comparison says of a row; `None` for a row of another data set, with which the others are not compared.
     fn line(&self, ranked: &Ranked) -> Option<&Line> {
         if ranked.is_of_other_dataset {
             return None;

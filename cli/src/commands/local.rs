@@ -28,23 +28,23 @@ use crate::registry::EXTENSIONS;
 use crate::secret_file;
 use crate::stop::stopped;
 
-/// The ports of the page and of the service that makes images.
+/// The default ports of the page and of the service that makes images.
 const HTTP_PORT: u16 = 8080;
 const IMAGES_PORT: u16 = 9002;
 /// What the service that makes images is called.
 pub(crate) const IMAGES: &str = "image service";
-/// The largest time limit that Lambda knows.
+/// The longest time limit that Lambda allows, in seconds.
 const LONGEST_SECONDS: u64 = 900;
-/// Longer than an evaluation may take: a submitted program runs for as long as Lambda lets a function run.
+/// The default of `--sweep-after`, in seconds: longer than an evaluation, which for a program may take as long as Lambda lets a function run.
 const SWEEP_AFTER: u32 = 1000;
-/// The MiB that a run of a program may have beside the program's own: what compiles it, the data, the answers.
+/// MiB of memory that running a program takes beside the program's own: for the compiler, the data and the answers.
 const BESIDE_A_PROGRAM_MIB: u64 = 2048;
-/// The wait before rounds are finished for the first time: a laptop may be off before [`FINISH`] is due, day after day.
+/// The time from the start to the first finishing of rounds: a laptop may be off before [`FINISH`] is due, day after day.
 const FIRST_FINISH: Duration = Duration::from_secs(10);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
 const TOKEN_FILE: &str = "organizer-token";
 const KEY_FILE: &str = "organizer-key";
-/// The name of the key that is made where the one that everybody knows won't do.
+/// The id of the key that is made where the key that everybody knows may not be used.
 const OWN_KEY_ID: &str = "organizer";
 /// The rights that functions have when they are deployed, and here.
 const POLICIES: &str = include_str!("../../../infra/policies.json");
@@ -378,7 +378,7 @@ fn outside(port: u16) -> Vec<OutsideService> {
         .collect()
 }
 
-/// A function that each upload to it starts.
+/// The function of a benchmark, which each upload to the benchmark starts.
 pub(crate) fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(benchmark, args)?;
     spec.trigger = Trigger {
@@ -401,7 +401,7 @@ fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(spec)
 }
 
-/// The function that runs submitted programs, here in Python too where a round says so.
+/// The function that runs submitted programs; on this machine also programs in Python, in rounds that take them.
 fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(PROGRAMS, args)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -421,8 +421,8 @@ fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(spec)
 }
 
-/// How many programs with the most memory that a round may give fit into half of this machine's; without end where the system does not
-/// say how much it has.
+/// How many programs, each with the most memory that a round may give, fit into half of this machine's memory; no limit if the system does not say
+/// how much it has.
 fn programs_that_fit() -> usize {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
@@ -443,7 +443,7 @@ fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(spec)
 }
 
-/// What a function may do; nothing, if the templates give it no role.
+/// The rights of a function; an error if `infra/policies.json` has none for it.
 fn rights(function: &str) -> Result<Policy> {
     let mut policies: BTreeMap<String, Policy> = serde_json::from_str(POLICIES)?;
     let policy = policies.remove(function);

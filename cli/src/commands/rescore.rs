@@ -108,7 +108,7 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// A retirement's report would lack what is scored again before it.
+/// Refuses a board whose retirement has not ended: its report would lack what is scored again before.
 async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     let table = cloud.leaderboards();
     let challenge = Challenge::current(&cloud.datasets(), &table, &board.benchmark).await?;
@@ -143,8 +143,8 @@ async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     Ok(())
 }
 
-/// What the run has not come to: the scored submissions that were there at its beginning, and those that a run before
-/// has found against the rules, which may be wrong of that run's data set.
+/// What the run still has to do: the scored submissions from before its beginning, and those that an earlier run found against the rules, perhaps
+/// only because of that run's data set.
 async fn todo(cloud: &Cloud, board: &Board, run: &Run, bar: &ProgressBar) -> Result<Vec<SubmissionId>> {
     let table = cloud.leaderboards();
     let series = table.series(board).await?;
@@ -206,8 +206,8 @@ async fn pass(
         .await
 }
 
-/// Writes the receipts that functions did not come to write: one that was cut short after the table's item finds no request any
-/// more when it is tried again, since all were answered.
+/// Writes the receipts that functions did not write: if a function is cut short after it has changed the table, its next try finds no request any
+/// more, since all were answered.
 async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &Run) -> Result<()> {
     let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let challenge = Challenge::published(&cloud.datasets(), &board.benchmark).await?;

@@ -25,8 +25,8 @@ use crate::progress::waiting;
 use crate::registry::{Action, extension, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
-/// A participants' kit of up to so many bytes is held against its digests each time: it has come over a network, and that takes a part of a
-/// second.
+/// The largest participants' kit, in bytes, whose digests are compared each time. A kit has come over a network, and comparing this much takes a
+/// part of a second.
 const MAX_HASHED_BYTES: u64 = 256 << 20;
 
 /// Which artifact, held against what.
@@ -315,7 +315,8 @@ pub(super) enum Artifact {
     TooLarge { n_bytes: u64 },
 }
 
-/// Reads the artifact that a file stands for: the file, or what functions read instead of its form; or what is wrong with the file.
+/// Reads the artifact that a file stands for: the file's bytes, or what functions read instead of the file's form. The rejection says what is wrong
+/// with the file.
 pub(super) fn read_for<B: Import>(path: &Path) -> Result<Result<Vec<u8>, Rejection>> {
     let file = match read(path, B::MAX_ARTIFACT_BYTES)? {
         Artifact::Bytes(file) => file,
@@ -358,7 +359,7 @@ impl Action for Convert<'_> {
     }
 }
 
-/// Reads a file of at most `max_bytes`; of a larger one nothing but its size.
+/// Reads a file of at most `max_bytes`; of a larger file only the size.
 pub(super) fn read(path: &Path, max_bytes: u64) -> Result<Artifact> {
     let about = || format!("can't read the artifact `{}`", path.display());
     let file = File::open(path).with_context(about)?;

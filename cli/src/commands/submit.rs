@@ -26,7 +26,7 @@ use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 const POLL: Duration = Duration::from_millis(250);
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
-/// As much as any benchmark takes.
+/// The most bytes of a file that are read: as many as any benchmark takes.
 const MAX_READ_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Args)]
@@ -206,8 +206,8 @@ pub(crate) async fn upload(
     Ok(Submitted { id, key, receipt_key })
 }
 
-/// What is uploaded, and under which name. It is read first, because a pipe for one has no size; a file that is too large is the
-/// cloud's to refuse. What functions don't read becomes what they do, with that ending.
+/// The name and the bytes to upload. The file is read first, because a pipe has no size; a file that is too large is left to the cloud to refuse. A
+/// form that functions don't read is converted to CSV, and the name's ending with it.
 async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStream)> {
     let name = artifact.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;

@@ -13,7 +13,7 @@ use crate::known::{check_name, note_name};
 use crate::output::{Format, print_json, table};
 use crate::rows::{RowFormat, print_rows};
 
-/// A token is a secret that lies in files and mails: no challenge is longer than this without a new one.
+/// The most days that a token is valid: a token lies in files and mails, and no challenge is longer than this without a new one.
 const MAX_TOKEN_DAYS: i64 = 366;
 /// Digits of a token's digest that people see.
 const ID_DIGITS: usize = 12;
@@ -126,7 +126,7 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Notes a name as somebody's in these benchmarks, or in everything that is hosted; nothing is noted where people may take it for that of
+/// Notes a name as somebody's in these benchmarks, or in everything that is hosted. Fails and notes nothing if people may take the name for that of
 /// another token or submitter.
 async fn note(cloud: &Cloud, name: &SubmitterName, benchmarks: &[String]) -> Result<()> {
     for issued in cloud.leaderboards().tokens().await? {

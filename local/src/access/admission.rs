@@ -1,5 +1,5 @@
-//! What may come in at a port at all, before anything is read: requests under one of the cloud's own names, and of
-//! browsers' requests only the page's.
+//! Decides which requests a port lets in, before any body is read: requests under one of the cloud's own names and, of those that browsers send,
+//! only the page's.
 //!
 //! The organizer's key is known to everybody as long as only this machine can reach the ports. So whatever a browser lets a
 //! page of another origin send has to be refused, signed or not: a form, an image's address, a request by a name that its
@@ -15,13 +15,13 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::json;
 
-/// What stored objects and errors may do when a browser shows them: nothing, in an origin of their own.
+/// The content security policy of stored objects and errors: in a browser they may do nothing, and have an origin of their own.
 const INERT: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'; frame-ancestors 'none'");
-/// What a page may read of an answer beside its body.
+/// The headers of an answer that a page may read beside the body.
 const EXPOSED: HeaderValue = HeaderValue::from_static("etag, x-amz-request-id, x-amz-version-id");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, PUT, POST, DELETE");
 
-/// What of the page may stand in another page: boards without navigation, which send no token.
+/// The paths of the page that other pages may embed: boards without navigation, which send no token.
 const EMBEDDED: [&str; 2] = ["/embed", "/embed.html"];
 
 /// The names that a port is reached by.
@@ -29,13 +29,13 @@ const EMBEDDED: [&str; 2] = ["/embed", "/embed.html"];
 pub(crate) struct Hosts {
     /// `HOST:PORT` in small letters, and `HOST` alone for port 80.
     names: Arc<BTreeSet<String>>,
-    /// The port, where every address of the machine is listened on. A name can be made to point here, a number cannot.
+    /// The port, if the cloud listens on every address of the machine: any IP address with this port is then a host, because only a name can be
+    /// made to point here.
     any_address: Option<u16>,
 }
 
 impl Hosts {
-    /// The machine's own names for itself, the address that is listened on, and what `named` adds: names with or without a
-    /// port.
+    /// The machine's own names for itself, the address that is listened on, and the names in `named`, each with or without a port.
     pub(crate) fn new(listens: SocketAddr, named: &[String]) -> Self {
         let port = listens.port();
         let mut hosts: Vec<String> = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).into();
@@ -83,7 +83,7 @@ fn written(address: IpAddr) -> String {
     }
 }
 
-/// The port at the end of `HOST:PORT`; an IPv6 address in brackets has colons that begin none.
+/// The port at the end of `HOST:PORT`; the colons within an IPv6 address in brackets don't begin one.
 fn port_of(host: &str) -> Option<u16> {
     let (name, port) = host.rsplit_once(':')?;
     let is_whole = !name.contains(':') || name.ends_with(']');
@@ -95,9 +95,9 @@ fn port_of(host: &str) -> Option<u16> {
 enum Browsers {
     /// None.
     Nobody,
-    /// S3: the page's, if there is one, its links to addresses that carry their signature, and addresses that somebody types in.
+    /// For S3: requests of the page if there is one, its links to signed addresses, and reads of addresses that somebody types in.
     Page(Option<Hosts>),
-    /// The page itself: its own, links to it, and boards that other pages embed.
+    /// For the page's own port: requests of the page itself, links to it, and boards that other pages embed.
     Own,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Admission {
 /// How a request that was let in is answered.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    /// The page that asks from another port.
+    /// The origin of the page, if the page sent the request from its own port.
     page: Option<HeaderValue>,
     is_inert: bool,
 }
@@ -172,7 +172,7 @@ impl Admission {
         Ok(admitted)
     }
 
-    /// The page that asks from another port, if one does; or why the request is refused.
+    /// Gives the origin of the page if the page sent the request from another port. An error says why the request is refused.
     fn check<B>(&self, request: &Request<B>) -> Result<Option<HeaderValue>, String> {
         let headers = request.headers();
         let host = one(headers, &header::HOST)?.ok_or("the request names no host")?;
@@ -294,7 +294,7 @@ impl Admitted {
     }
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that may occur once at most; an error if it occurs twice or is no text.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     let (first, second) = (values.next(), values.next());

@@ -72,7 +72,7 @@ impl Access {
     }
 }
 
-/// The action that an operation is allowed by; `None` for those that are looked at when their input is known.
+/// The action that a caller needs for an operation; `None` for operations that are checked once their input is known.
 fn action(operation: &str, has_version: bool) -> Option<String> {
     let action = match operation {
         "PostObject" | "DeleteObjects" => return None,

@@ -1,4 +1,4 @@
-//! AWS Signature Version 4 of requests with an `Authorization` header, as everybody but S3 gets them.
+//! AWS Signature Version 4 of requests with an `Authorization` header, for every service but S3.
 //!
 //! # Source
 //! AWS IAM User Guide, "Create a signed AWS API request".
@@ -60,7 +60,7 @@ impl<'a> Claim<'a> {
             .duration_since(signed_at)
             .or_else(|_| signed_at.duration_since(now))
             .ok()?;
-        // the host at least: otherwise a signature would hold elsewhere too
+        // the host has to be signed: otherwise the signature would hold for other hosts too
         let is_whole = self.signed_headers.split(';').any(|name| name == "host");
         if skew > LARGEST_SKEW || !moment.starts_with(day) || scope_service != service || !is_whole {
             return None;

@@ -28,10 +28,10 @@ impl AccessNeeded {
     }
 }
 
-/// The members that say what of the table an operation is about.
+/// The members that say which items or which index an operation is about.
 const PLACES: [&str; 4] = ["Item", "Key", "KeyConditionExpression", "IndexName"];
 
-/// The ones of [`PLACES`] that an operation has. The engine leaves the others unread, so that they could say anything.
+/// The members of [`PLACES`] that an operation has. The engine ignores the others, so that they could say anything.
 fn places(operation: &str) -> &'static [&'static str] {
     match operation {
         "PutItem" => &["Item"],
@@ -46,8 +46,7 @@ fn places(operation: &str) -> &'static [&'static str] {
 /// then of its indexes.
 ///
 /// # Errors
-/// Why it can't be told. What is skipped here could be something that the engine understands, such as a list in the place of an
-/// object.
+/// When this can't be determined. A member that is skipped here could be one that the engine understands, such as a list in the place of an object.
 pub(crate) fn wanted(parts: &Parts, body: &[u8], names: &[String]) -> Result<Vec<AccessNeeded>, String> {
     let target = parts
         .headers
@@ -142,7 +141,7 @@ fn one(operation: &str, body: &Value, names: &[String]) -> Result<AccessNeeded, 
     })
 }
 
-/// Refuses members that the operation lacks.
+/// Refuses a body that has a member of `PLACES` which the operation lacks.
 fn must_have_places(operation: &str, body: &Value) -> Result<(), String> {
     let has = places(operation);
     let foreign = PLACES

@@ -30,7 +30,7 @@ fn remove_working_directories(functions_dir: &Path) {
     }
 }
 
-/// The directories in `dir`; links to some are none.
+/// The directories in `dir`, without symbolic links to directories.
 fn directories_in(dir: &Path) -> impl Iterator<Item = DirEntry> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
@@ -64,8 +64,8 @@ fn end_processes(functions_dir: &Path, id: &str) {
     }
 }
 
-/// Whether the process in `proc_dir` works in `functions_dir` and carries `id`. Of a process of another user nothing can
-/// be read, and it is none.
+/// Whether the process in `proc_dir` works in `functions_dir` and carries `id`. A process of another user can't be read, and counts as not started
+/// for it.
 #[cfg(target_os = "linux")]
 fn was_started_for(proc_dir: &Path, functions_dir: &Path, id: &str) -> bool {
     let works_there = std::fs::read_link(proc_dir.join("cwd"))

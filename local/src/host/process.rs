@@ -23,12 +23,12 @@ use crate::ids;
 use crate::on_failure::FunctionError;
 use crate::queue::Queued;
 
-/// How long a process may take until it asks for work, as in AWS.
+/// How long a process may take until it first asks for work, as in AWS.
 const INIT_LIMIT: Duration = Duration::from_secs(10);
-/// How long an answer may be on its way after its process ended.
+/// How long to wait for an answer that was sent before its process ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// The variable of a function with the address of X-Ray's daemon; its invocations are all sampled then.
+/// The variable of a function with the address of X-Ray's daemon. If a function has it, all its invocations are sampled.
 const XRAY_DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
 
 /// How an attempt ended.
@@ -203,7 +203,7 @@ impl Process {
         self.handed_out_at
     }
 
-    /// From the start to the first request for work, once.
+    /// The time from the process's start to its first request for work; only the first call gets it.
     pub(crate) fn take_init_time(&mut self) -> Option<Duration> {
         self.init_time.take()
     }
@@ -236,7 +236,7 @@ impl Drop for Process {
     }
 }
 
-/// The access key of one process, which ends with it.
+/// The access key of one process, which is removed when the process ends.
 fn access_key(function: &str, id: &str) -> String {
     format!("{function}.{id}")
 }

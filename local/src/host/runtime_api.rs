@@ -1,7 +1,7 @@
 //! The Lambda Runtime API, as one process of a function sees it.
 //!
-//! Every process has an address of its own, so the API always knows who asks. The address ends with a secret, because all users of the machine
-//! reach its ports, and who asks for work is given requests with the tokens in them.
+//! Every process has an address of its own, so the API always knows which process asks. The address ends with a secret, because all users of the
+//! machine reach its ports, and whoever asks for work is given requests that contain tokens.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};

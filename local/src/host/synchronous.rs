@@ -48,7 +48,7 @@ impl Synchronous {
         self.invoke_holding(payload, ()).await
     }
 
-    /// The same, and what is `held` is dropped once the function has ended.
+    /// Invokes the function as `invoke` does, and drops `held` once it has ended.
     pub(crate) async fn invoke_holding(
         &self,
         payload: String,

@@ -21,7 +21,7 @@ const SPEC: &str = "ECC_NIST_P256";
 /// The longest message that KMS hashes itself.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
-/// A key's ARN, or that of whatever else KMS names so.
+/// The ARN of a key, or of another resource of KMS.
 fn arn(what: &str) -> String {
     format!("arn:aws:kms:{REGION}:{ACCOUNT_ID}:{what}")
 }
@@ -109,7 +109,7 @@ fn sign(keys: &SigningKeys, id: &str, asked: &Value) -> Response {
     }
 }
 
-/// The answer about what had to be kept.
+/// The answer to a request that stores something; an error if that failed.
 fn kept<T>(kept: std::io::Result<T>, answer: impl FnOnce(T) -> Response) -> Response {
     kept.map_or_else(|error| internal(&error.to_string()), answer)
 }

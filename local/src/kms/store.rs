@@ -48,7 +48,7 @@ pub(crate) struct SigningKeys {
 }
 
 impl SigningKeys {
-    /// The keys in `dir`; `alias` stands for a key from now on, a new one unless it does already.
+    /// Opens the keys in `dir`. If `alias` stands for no key yet, it stands for a new one from now on.
     pub(crate) fn open(dir: &Path, alias: Option<&str>) -> Result<Self, StartError> {
         let path = dir.join(FILE);
         let failed = |source: io::Error| StartError::DataDir {

@@ -124,7 +124,7 @@ impl Bodies {
             .or_else(|error| or(error, self.path(name)))
     }
 
-    /// Gives a body that a row names its last name.
+    /// Renames the file of a body that a row names to its final name.
     pub(crate) fn finish(&self, name: &str) -> io::Result<()> {
         std::fs::rename(self.unfinished_path(name), self.path(name))
     }

@@ -19,7 +19,7 @@ pub(crate) struct NewVersion<'a> {
     pub(crate) etag: &'a str,
     pub(crate) headers: &'a str,
     pub(crate) is_delete_marker: bool,
-    /// When the upload began, of an object that came in parts: that is the time it has then.
+    /// When the upload of an object that came in parts began: this is the object's time. `None` for all other objects.
     pub(crate) begun_ms: Option<i64>,
 }
 

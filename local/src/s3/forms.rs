@@ -1,5 +1,5 @@
-//! Browsers' forms. `s3s` holds a form in memory before it looks at who sends it, signed or not, so that what a form may have and how
-//! many are read at once is bounded in front of it.
+//! Browsers' forms. `s3s` holds a form in memory before it checks who sends it, signed or not. So this module limits what a form may have and how
+//! many forms are read at once.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,13 +17,13 @@ use tokio::sync::Semaphore;
 
 /// The largest file, in bytes, that a browser's form may send.
 pub const MAX_FORM_FILE_BYTES: u64 = 32 << 20;
-/// A form's fields beside its file, together with what lies between them, have no more bytes.
+/// The most bytes that a form may have beside its file: its fields, and what lies between them.
 const MAX_FIELDS_BYTES: usize = 1 << 20;
-/// A form has no more parts; those that are signed here have fewer than ten.
+/// The most parts that a form may have; those that are signed here have fewer than ten.
 const MAX_PARTS: usize = 32;
-/// So many forms are read at once; others wait, and nothing is read of them.
+/// The most forms that are read at once; of the others nothing is read until there is room.
 const MAX_AT_ONCE: usize = 8;
-/// A form that has not come in this time makes room for the next, as long as forms of the page are good for.
+/// The time in which a form has to arrive before it is refused to make room for the next: as long as forms of the page are valid.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Bounds what `s3s` takes of a form.
@@ -88,7 +88,7 @@ fn is_form<B>(request: &Request<B>) -> bool {
     request.method() == Method::POST && types.any(is_multipart)
 }
 
-/// The answer to a form without a length, whose bytes could come one by one and each take tens in memory, or with one above all bounds.
+/// Refuses a form without a length, whose bytes could come one by one and take tens of bytes in memory each, or with too large a length.
 fn refusal(n_bytes: Option<u64>) -> Option<HttpResponse> {
     let most = MAX_FORM_FILE_BYTES + MAX_FIELDS_BYTES as u64;
     let Some(n_bytes) = n_bytes else {

@@ -72,13 +72,13 @@ pub(crate) struct ObjectHeaders {
     pub(crate) expires: Option<Timestamp>,
     pub(crate) metadata: BTreeMap<String, String>,
     pub(crate) checksums: Checksums,
-    /// Where it is not `STANDARD`.
+    /// The storage class, if it is not `STANDARD`.
     pub(crate) storage_class: Option<String>,
-    /// The digest of the key that the client alone has. The body is kept as it is: what matters is who can read it.
+    /// The digest of the key that the client alone has. The body is stored unencrypted: the key only decides who can read it.
     pub(crate) sse_customer_key_md5: Option<String>,
 }
 
-/// From these an object would have to be restored before it can be read.
+/// Storage classes from which an object would have to be restored before it can be read.
 const ARCHIVES: [&str; 2] = [StorageClass::GLACIER, StorageClass::DEEP_ARCHIVE];
 
 impl ObjectHeaders {
@@ -97,7 +97,7 @@ impl ObjectHeaders {
         self.check_key(sse_customer_key_md5)
     }
 
-    /// Refuses without the key that the object was stored with.
+    /// Refuses a request without the key that the object was stored with.
     pub(crate) fn check_key(&self, sse_customer_key_md5: Option<&str>) -> Result<(), S3Error> {
         match (self.sse_customer_key_md5.as_deref(), sse_customer_key_md5) {
             (Some(_), None) => Err(s3_error!(

@@ -146,7 +146,7 @@ fn marked(mut error: S3Error, version: &Version) -> S3Error {
     error
 }
 
-/// Keeps a body that is in no file.
+/// Stores a small body in the index.
 pub(crate) fn insert_small_body(
     transaction: &Transaction<'_>,
     name: &str,
@@ -157,7 +157,7 @@ pub(crate) fn insert_small_body(
     Ok(())
 }
 
-/// The body of a version, unless it is in a file.
+/// The body of a version if it is in the index; `None` if it is in a file.
 pub(crate) fn small_body(connection: &Connection, version: &Version) -> rusqlite::Result<Option<Vec<u8>>> {
     if version.n_bytes > SMALL_BYTES as u64 {
         return Ok(None);

@@ -11,16 +11,16 @@ use crate::database::Database;
 use crate::error::{DatabaseError, StartError};
 use crate::ids;
 
-/// How many of the files that the index does not know a message names.
+/// How many of the files that the index does not know an error names.
 const N_NAMED: usize = 10;
 
 /// What the index says about bodies.
 struct Index {
-    /// A row names them.
+    /// Bodies that a row names.
     named: BTreeSet<String>,
-    /// The rows that named them were removed, so that they are to go.
+    /// Bodies whose rows were removed, so that they are to be removed too.
     removed: BTreeSet<String>,
-    /// Bodies that are named and in no file.
+    /// The number of bodies that are named and in no file.
     n_small: usize,
 }
 

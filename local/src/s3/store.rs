@@ -31,11 +31,11 @@ pub(crate) struct Store {
     pub(crate) database: Arc<Database>,
     pub(crate) bodies: Bodies,
     pub(crate) queue: Arc<Queue>,
-    /// The object that was read last: who reads a few bytes of one mostly comes back for more.
+    /// The object that was read last: a client that reads a few bytes of an object mostly comes back for more.
     pub(crate) recent: Arc<Mutex<Option<Recent>>>,
 }
 
-/// What holds of an object while nothing is written. It keeps the file open, deleted or not, until another is read.
+/// What was found of an object, which holds until something is written. Its file stays open, deleted or not, until another object is read.
 pub(crate) struct Recent {
     n_commits: u64,
     asked: Asked,
@@ -130,7 +130,7 @@ impl Store {
                 let old: ObjectHeaders = serde_json::from_str(&version.headers)?;
                 old.check_readable(source.sse_customer_key_md5.as_deref())?;
                 let new = object.headers.clone();
-                // how the copy is stored is for its own request to say
+                // the request for the copy decides how the copy is stored
                 let headers = serde_json::to_string(&if replace_headers {
                     ObjectHeaders {
                         checksums: old.checksums,
@@ -185,7 +185,7 @@ impl Store {
         Ok((written, with_work))
     }
 
-    /// What follows a commit: files that no row names go, the functions that have work are told. Blocks.
+    /// Does what follows a commit: tells the functions that have work, and removes files that no row names. Blocks.
     pub(crate) fn settle(&self, with_work: &[String]) {
         for function in with_work {
             self.queue.announce_work(function);
@@ -295,7 +295,7 @@ fn find(connection: &Connection, asked: &Asked) -> Result<(Version, ObjectHeader
 pub(crate) struct Opened<T> {
     pub(crate) found: Arc<Found>,
     pub(crate) range: Range<u64>,
-    /// What the choice of the range has to say besides.
+    /// What the function that chose the range gave beside it.
     pub(crate) chosen: T,
 }
 
@@ -324,7 +324,7 @@ impl<T> Opened<T> {
 }
 
 impl Found {
-    /// Reads bytes of the body without a place in the file that readers could move for each other.
+    /// Reads a range of the body without a position in the file, which readers could change for each other.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let file = match &self.content {
             Content::Index(bytes) => return Ok(bytes.slice(range.start as usize..range.end as usize)),

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::headers::{Checksums, ObjectHeaders};
 use super::index;
 
-/// The smallest part that is not the last.
+/// The smallest part, in bytes; the last part may be smaller.
 const MIN_PART_BYTES: u64 = 5 << 20;
 /// The name of an upload that is under way.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A board page by page: the rows that have ranks first, best first, and behind them those of another data set.
 //!
-//! The index orders rows by their scores alone, whatever data set they are of: while a data set is being replaced, both stand among each other.
-//! So a mixed board is read twice, once for each kind; a board of one data set, which is nearly every one, is read once as before.
+//! The index orders rows by their scores alone: while a data set is being replaced, rows of the old and of the new one are mixed. A mixed board is
+//! therefore read twice, once for each kind; a board of one data set, as nearly every one is, is read once.
 
 use dataperf::Digest;
 use dataperf::ports::PortError;
@@ -14,22 +14,22 @@ use crate::query::Partition;
 use crate::row_spread::{BoardRow, row};
 use crate::table::Table;
 
-/// Rows that are read at once where those that are not wanted have to be passed over.
+/// How many rows are read at once, at least, while rows of the other kind have to be passed over.
 const PASSED_OVER: usize = 1_000;
-/// The attributes of a row that are the place of it in the index.
+/// The attributes that make up a row's place in the index: the keys of the index and of the table.
 const PLACE: [&str; 4] = ["board", "pk", "rank", "sk"];
 
 /// Where in a board a page begins; the default is the board's beginning.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoardPlace {
-    /// The data set by which rows have ranks; `None` where all are compared.
+    /// The data set whose rows have ranks; `None` where all rows are compared.
     pub dataset: Option<Digest>,
     /// The last row that was read; empty at the beginning.
     pub at: Cursor,
     /// Whether rows of other data sets were passed over.
     pub has_others: bool,
-    /// Whether these are read now.
+    /// Whether the rows of other data sets are read now.
     pub are_others: bool,
 }
 

@@ -24,7 +24,7 @@ use crate::retry::Retry;
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
 const PART_BYTES: u64 = 8 << 20;
 const PARTS_AT_ONCE: usize = 8;
-/// Of many small ranges, each of which waits some 25 ms for its first byte.
+/// How many small ranges are read at once: each waits some 25 ms for its first byte.
 const RANGES_AT_ONCE: usize = 64;
 
 /// One bucket of S3.
@@ -74,7 +74,7 @@ impl S3Bucket {
         format!("{verb} `s3://{}/{key}`", self.name)
     }
 
-    /// `None` when there is no such object or version.
+    /// Asks for an object or a range of it; `None` when there is no such object or version.
     async fn request(
         &self,
         key: &str,
@@ -100,7 +100,7 @@ impl S3Bucket {
         }
     }
 
-    /// One range of an object, whole, and of no other than the one with the entity tag.
+    /// The whole of one range of an object. It fails if the object has been replaced and has another entity tag.
     async fn range(
         &self,
         key: &str,
@@ -211,8 +211,8 @@ impl S3Bucket {
         Ok(Some(Tagged { bytes, tag }))
     }
 
-    /// An address by which anybody who has it gets one object, for so long and with nothing else: the browser saves it as `name`, which has
-    /// letters, digits, `-`, `_` and `.` only. With `endpoint` it is at this address of the service instead of the client's.
+    /// A signed address with which anybody can read this one object during `valid`, and do nothing else. The browser saves the object as `name`,
+    /// which has letters, digits, `-`, `_` and `.` only. With `endpoint` the address is there instead of at the client's endpoint.
     ///
     /// # Errors
     /// [`PortError`] when there are no credentials to sign with.
@@ -231,7 +231,7 @@ impl S3Bucket {
         let client = match endpoint {
             Some(url) => {
                 let config = self.client.config().to_builder();
-                // a name such as `localhost` has no name for each bucket before it
+                // a host such as `localhost` has no subdomain for each bucket
                 let config = config.endpoint_url(url).force_path_style(true);
                 Client::from_conf(config.build())
             }
@@ -246,8 +246,8 @@ impl S3Bucket {
         Ok(signed.uri().to_owned())
     }
 
-    /// Stores an object if the stored one has the entity tag `tag`, or, without a `tag`, if there is none. Of
-    /// several at once that have read the same, one stores. Says whether this call did.
+    /// Stores an object if the stored one has the entity tag `tag` or, without a `tag`, if there is none. If several calls have read the same object,
+    /// one of them stores. Says whether this call did.
     ///
     /// # Errors
     /// [`PortError`].

@@ -23,7 +23,7 @@ use crate::resources::Resources;
 use crate::runtime::{guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep, Swept};
 
-/// So much of a sweep's time is left for what it has begun.
+/// How much of a sweep's time is left free, so that what the sweep has begun can end.
 const RESERVE: Duration = Duration::from_secs(20);
 
 /// The task of the event by which boards are compared.
@@ -91,7 +91,7 @@ async fn handle(caretaker: &Caretaker, event: LambdaEvent<Value>) -> Result<Valu
 enum Task {
     /// To compare every board whose rows have changed and that nobody has compared since.
     Compare,
-    /// To finish the rounds that have closed, which only functions know of.
+    /// To finish the rounds that have closed: only the benchmarks' functions know which these are.
     Finish,
 }
 
@@ -152,7 +152,7 @@ async fn compare_boards(
     Ok(boards.len())
 }
 
-/// Ends the uploads of every record. Those that did not work go back to the queue, in the form that SQS triggers read.
+/// Ends the uploads of every record. The records for which that failed go back to the queue, in the form that SQS triggers read.
 async fn end_all(caretaker: &Caretaker, records: &[Value], context: &Context) -> Value {
     let mut again = Vec::new();
     for record in records {
@@ -205,7 +205,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
         let upload = match Output::of(benchmark, upload) {
             None => upload,
             Some(submission) => {
-                // the event of what a program has written: what is given up is the program's upload
+                // the event is of what a program has written: the upload of the program is given up
                 let known = match submission {
                     Some(id) => table.submission(benchmark, &id).await?,
                     None => None,
@@ -218,8 +218,8 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
         let ended = give_up(hosted, upload, reason, &table, &results, &signer).await?;
         let receipt = &ended.receipt;
-        // Only what has kinds of uploads counts what it gives. What another delivery has got meanwhile stays counted, and a
-        // caretaker that is ended here is handed the record again.
+        // Only extensions whose uploads are of kinds count what they give. What another delivery has got meanwhile stays counted, and if this
+        // caretaker is ended here, the record is handed over again.
         if !hosted.kinds.is_empty() && receipt.verdict.status == Ending::Failed {
             (caretaker.release)(&table, benchmark, upload).await?;
         }
@@ -244,7 +244,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
     Ok(())
 }
 
-/// The end of the share of one of `n` that have the time from `now` up to `end`; what one leaves the others have.
+/// The end of the first of `n` equal shares of the time from `now` to `end`. Asked anew for each share, so that the others get what one leaves.
 fn share_of(now: SystemTime, end: SystemTime, n: usize) -> SystemTime {
     let left = end.duration_since(now).unwrap_or_default();
     now + left / u32::try_from(n.max(1)).unwrap_or(u32::MAX)
@@ -277,7 +277,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
     for error in misplaced.faults {
         fault.get_or_insert(Fault::from(error));
     }
-    // Not always the same first, so that none is always the last.
+    // The first benchmark is chosen at random, so that none is always the last.
     let (before, first) = caretaker
         .hosted
         .split_at(fastrand::usize(..caretaker.hosted.len().max(1)));
@@ -304,7 +304,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
             fault.get_or_insert(Fault::from(error));
         }
     }
-    // One line a sweep, and of the whole: a metric that is written in every hour of the year is paid for in every month.
+    // One line for the whole of a sweep: a metric that is written in every hour of the year is paid for in every month.
     let metrics = [
         ("Unfinished", Unit::Count, n_unfinished as f64),
         ("OldestUnfinishedSeconds", Unit::Seconds, oldest_seconds),

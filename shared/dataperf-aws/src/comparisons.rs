@@ -37,24 +37,24 @@ use crate::{S3Bucket, Table};
 
 /// Objects that are read at once.
 const READS_AT_ONCE: usize = 32;
-/// No object with replicates is larger: evidence has a limit of its own.
+/// The largest object with replicates, in bytes; the evidence in it has a limit of its own.
 const MAX_OBJECT_BYTES: u64 = 80 << 20;
-/// Others that write the same board's comparison are waited for so often.
+/// How often one call compares a board at most while others write the same board's comparison.
 const TRIES: usize = 3;
-/// Replicates kept in memory at most.
+/// Above this many bytes only the replicates of the last board stay in memory.
 const MAX_KEPT_BYTES: usize = 128 << 20;
-/// A comparison takes seconds: whoever has not written it after so long was killed.
+/// In milliseconds: whoever has not written a comparison, which takes seconds, after this time was killed.
 const LONGEST_MILLIS: i64 = 5 * 60 * 1000;
 /// The attribute that says until when somebody is comparing a board.
 const UNTIL: &str = "until";
 /// The index that lists a board's rows is this long behind the table at most, normally.
 const INDEX_LAG: Duration = Duration::from_millis(100);
 
-/// The header and the deviations.
+/// The bytes with the header and the deviations of an object with replicates.
 const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
 
-/// How long a board is not compared again: comparing many rows takes seconds. Of a small board what is left of a second after a score is
-/// for the index, which may be waited for twice, and for comparing.
+/// How long after a comparison a board is not compared again, since comparing many rows takes seconds. On a small board the rest of the second after
+/// a score is for waiting for the index, up to twice, and for comparing.
 fn interval(n_rows: usize) -> Duration {
     if n_rows <= MAX_COUNTED_ROWS {
         Duration::from_millis(700)
@@ -72,7 +72,7 @@ pub struct CompareRequest {
     pub round: String,
 }
 
-/// Where boards are, and what is written beside them.
+/// The table and the buckets that a comparison is read from and written to.
 pub(crate) struct Stores<'a> {
     pub(crate) table: &'a Table,
     pub(crate) results: &'a S3Bucket,
@@ -87,7 +87,7 @@ struct Found {
     direction: Direction,
     dataset: Option<Digest>,
     shows_every_score: bool,
-    /// Whether the index does not list yet what stands.
+    /// Whether the index does not list the submission yet, although it stands on the board.
     is_behind: bool,
 }
 
@@ -124,7 +124,7 @@ fn due_key(board: &Board) -> Key {
     Key::new(due_partition(benchmark), format!("{leaderboard}#{round}"))
 }
 
-/// Where it says that somebody is comparing a board.
+/// The key of the note that somebody is comparing a board.
 fn taken_key(board: &Board) -> Key {
     let Board {
         leaderboard, round, ..
@@ -158,7 +158,7 @@ impl Table {
         self.put_new(comparison_mark(board)).await
     }
 
-    /// Whether a submission stands on its board by now, whether the index lists it or not.
+    /// Whether a submission stands on its board by now, according to the rows themselves: the index may not list it yet.
     async fn stands(&self, board: &Board, id: &SubmissionId) -> Result<bool, PortError> {
         let Some(submission) = self.submission(&board.benchmark, id).await? else {
             return Ok(false);
@@ -170,7 +170,7 @@ impl Table {
         Ok(row.iter().chain(&own).any(is_its))
     }
 
-    /// Takes the mark of a board away to compare it. Until then others leave it to the caller, which says when it has
+    /// Takes the mark of a board away to compare it. Others leave the board to the caller `until` this time, or until the caller says that it has
     /// compared it.
     ///
     /// # Errors
@@ -178,14 +178,15 @@ impl Table {
     pub async fn take_to_compare(&self, board: &Board, until: Timestamp) -> Result<(), PortError> {
         let mut taken = marked(taken_key(board), board);
         taken.insert(UNTIL.into(), text(until.to_string()));
-        // first, so that there is one of both at any time, and not together, since every upload writes the mark; and once more, since another
-        // call may have compared the board between the two, and a mark that was left after that is taken away here
+        // first, so that one of the two items exists at any time, and not in one transaction, since every upload writes the mark; and once more,
+        // since another call may have compared the board and deleted its note between the two, and a mark that was left after that is taken away here
         self.put_item(taken.clone()).await?;
         self.delete_item(due_key(board)).await?;
         self.put_item(taken).await
     }
 
-    /// Notes that whoever took a board `until` then has compared it, unless somebody else has taken it since, who sees all that was seen.
+    /// Notes that the caller, who took a board `until` this time, has compared it, unless somebody else has taken it since: their comparison sees all
+    /// that this one saw.
     ///
     /// # Errors
     /// [`PortError`].
@@ -242,7 +243,8 @@ impl Comparer {
         direction: Direction,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        // on a busy board most find a mark, whose writer compares their rows as well; what has changed many rows may have left the mark itself
+        // on a busy board most calls find a mark, whose writer compares their rows as well; a run that has changed many rows may have left the mark
+        // itself
         if !stores.table.mark_to_compare(board).await? && submission.is_some() {
             return Ok(());
         }
@@ -358,7 +360,7 @@ impl Comparer {
         if board.round == OPEN_ROUND || board.is_post_round() {
             return Ok(()); // no close shows them
         }
-        // where it can't be read nothing is written: whoever finishes rounds leaves a mark once it is mended
+        // where the challenge can't be read nothing is written: whoever finishes rounds leaves a mark once it is mended
         let challenge = challenge(board, stores).await?;
         let from = Pairs::shown_from(challenge.as_ref(), board, found.dataset);
         if from.is_none_or(|from| from > at) {
@@ -377,7 +379,7 @@ impl Comparer {
         results.put(&Pairs::key(board), bytes).await
     }
 
-    /// What is kept of each row: of a small board whole, of a large one without the evidence.
+    /// The replicates of each row: on a small board from whole objects, on a large one from their heads alone.
     async fn replicates(
         &self,
         board: &Board,
@@ -420,7 +422,7 @@ impl Comparer {
     }
 }
 
-/// How a board's round releases scores, as far as the challenge that is published can be read.
+/// How a board's round releases scores; `None` also where the published challenge can't be read.
 async fn ladder(board: &Board, stores: &Stores<'_>) -> Result<Option<Ladder>, PortError> {
     let challenge = challenge(board, stores).await?;
     let round = challenge
@@ -429,7 +431,7 @@ async fn ladder(board: &Board, stores: &Stores<'_>) -> Result<Option<Ladder>, Po
     Ok(round.and_then(|round| round.ladder))
 }
 
-/// The challenge of a board's benchmark; none where it can't be read, which whoever finishes rounds fails by as well.
+/// The challenge of a board's benchmark; `None` also where it can't be read, which makes finishing rounds fail as well.
 async fn challenge(board: &Board, stores: &Stores<'_>) -> Result<Option<Challenge>, PortError> {
     match Challenge::current(stores.datasets, stores.table, &board.benchmark).await {
         Err(ChallengeError::Port(error)) => Err(error),
@@ -445,7 +447,7 @@ fn is_whole(kept: &Replicates) -> bool {
     kept.correctness.len() == kept.header.n_items
 }
 
-/// The replicates of a submission; `None` where there are none, or other bytes.
+/// The replicates of a submission; `None` where there are none, or the object has another form.
 async fn read(
     board: &Board,
     id: &SubmissionId,
@@ -476,7 +478,7 @@ async fn read(
     )
 }
 
-/// Marks a board of a round that has closed where its paired differences may be shown and are missing, or are older than its comparison.
+/// Marks a board of a closed round to be compared where its paired differences may be shown and are missing or older than its comparison.
 ///
 /// # Errors
 /// [`PortError`].
@@ -502,7 +504,7 @@ pub(crate) async fn mark_without_pairs(
     Ok(())
 }
 
-/// How long a board is not to be compared yet; `None` when it may be.
+/// How long to wait until a board may be compared again; `None` when it may be compared now.
 async fn rest_of_interval(board: &Board, results: &S3Bucket) -> Result<Option<Duration>, PortError> {
     let Some(before) = summary(board, results).await? else {
         return Ok(None);
@@ -516,7 +518,7 @@ async fn rest_of_interval(board: &Board, results: &S3Bucket) -> Result<Option<Du
         .filter(|rest| !rest.is_zero()))
 }
 
-/// What the comparison says of a board; `None` where it has not been compared, or in another form.
+/// The summary of a board's comparison; `None` where the board has not been compared or the object has another form.
 async fn summary(board: &Board, results: &S3Bucket) -> Result<Option<Summary>, PortError> {
     let before = results
         .get_beginning(&Comparison::key(board), FIRST_BYTES as u64)

@@ -1,6 +1,5 @@
-//! What counts against a submitter's limits. A submission that obeys the rules is counted before it is evaluated, so that a rush is
-//! not computed only to be refused, and no longer when no score comes of it; a program that has failed
-//! is counted on, until it is tried again.
+//! What counts against a submitter's limits. A submission that obeys the rules is counted before it is evaluated, so that no rush of uploads is
+//! computed only to be refused. It is no longer counted when no score comes of it; a program that has failed stays counted until it is tried again.
 
 use dataperf::challenge::{Limits, OverLimit, Reserved, Terms};
 use dataperf::ports::PortError;
@@ -21,7 +20,7 @@ const COUNTED: &str = "counted";
 pub(crate) struct Counted {
     leaderboard: String,
     round: String,
-    /// Whether a program was to be run on hidden data: however it fails, it may have told something of them.
+    /// Whether the submission is a program to be run on hidden data: however the run fails, it may have told something of the data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_of_program: bool,
 }
@@ -36,7 +35,7 @@ impl Counted {
         }
     }
 
-    /// Where a program is counted that has failed on public data, which it is in no days and rounds of scores.
+    /// Where a program that has failed on public data is counted: apart from the days and rounds of scores.
     fn by_failures(terms: &Terms, board: &Board) -> Self {
         let Board {
             leaderboard, round, ..
@@ -69,13 +68,13 @@ impl Counted {
     }
 }
 
-/// Where a submission is counted that is about to be recorded, as far as its receipt tells.
+/// Where a submission that is about to be recorded should be counted by now, as far as its receipt tells.
 pub(crate) fn expected(receipt: &Receipt, entry: &Entry, terms: &Terms) -> Option<Counted> {
     let is_reserved = receipt.verdict.status == Ending::Scored && terms.reserved().is_some();
     is_reserved.then(|| Counted::by(terms, &entry.board))
 }
 
-/// The condition that a submission is unfinished and counted there, or nowhere.
+/// The condition that a submission is unfinished and is counted where `counted` says, or nowhere without it.
 pub(crate) fn unended(counted: Option<&Counted>) -> Result<Condition, PortError> {
     let mut condition = Condition {
         text: "#status = :received AND attribute_not_exists(#counted)",
@@ -97,7 +96,7 @@ struct Whose<'a> {
 }
 
 impl Table {
-    /// Counts one more, unless that is one too many, or one less.
+    /// Adds `n`, 1 or -1, to the counts of a round and of a day, if none of their limits is reached.
     fn counting(&self, whose: &Whose<'_>, counted: &Counted, n: i64, limits: Limits) -> [Operation; 2] {
         let board = &counted.board(whose.benchmark);
         let one = |key, limit: Option<u64>| {
@@ -122,7 +121,7 @@ impl Table {
         ]
     }
 
-    /// From the board where a submission is counted to the board where it has to be counted.
+    /// The operations that move a submission's count from where it is to where it has to be.
     fn recounting(
         &self,
         whose: &Whose<'_>,
@@ -215,7 +214,7 @@ impl Table {
         })
     }
 
-    /// The operations on counts when a submission ends that is `counted` so far, and the attribute that goes with them.
+    /// The operations on counts when a submission ends that is `counted` so far, and the attribute to remove from it if it is counted no longer.
     pub(crate) fn ending_count(
         &self,
         receipt: &Receipt,

@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::port_error::port_error;
 use crate::service::{Post, Service};
 
-/// Where an event has the request to run a program.
+/// The member of an event that has the request to run a program.
 const PROGRAM: &str = "program";
 
 /// All but the characters that RFC 3986 leaves unreserved, which the SDK's clients leave as they are too.
@@ -32,7 +32,7 @@ pub struct Evaluators {
 }
 
 impl Evaluators {
-    /// Functions are called `prefix` and what [`Descriptor::function_of`] says.
+    /// The functions whose names are `prefix` followed by what [`Descriptor::function_of`] says.
     pub fn new(lambda: Service, prefix: impl Into<String>) -> Self {
         Self {
             lambda,
@@ -63,7 +63,7 @@ impl Evaluators {
         invoke(&self.lambda, &function, event).await
     }
 
-    /// Has the rounds of a benchmark finished that have closed, by its function.
+    /// Has a benchmark's function finish the rounds that have closed.
     ///
     /// # Errors
     /// [`PortError`] when Lambda does not take it.

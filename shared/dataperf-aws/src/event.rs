@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 
-/// What keys in events are not written as it is.
+/// The characters that are percent-encoded in the keys of events.
 const UNUSUAL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

@@ -22,13 +22,13 @@ use crate::resources::Resources;
 use crate::runtime::now;
 use crate::{S3Bucket, Table};
 
-/// Nothing is begun later than so long after the beginning: an evaluation takes a part of a run, and the next request goes on.
+/// How long after its beginning a run begins nothing more: an evaluation takes a part of the run, and the next request goes on.
 const LONGEST: Duration = Duration::from_mins(4);
 
-/// So long before it applies it is noted that a data set was asked often enough.
+/// How many milliseconds ahead it is noted that a data set is retired because it was asked often enough.
 const AHEAD_MILLIS: i64 = 5_000;
 
-/// What was done of each board, and what went wrong first: a board that can't be finished keeps no other from it.
+/// What was done on each board, and the first error: a board that can't be finished keeps no other from being finished.
 #[derive(Default)]
 pub(crate) struct Done {
     pub(crate) boards: Vec<(Board, Finished)>,
@@ -94,7 +94,7 @@ pub(crate) async fn finish<E: Evaluator>(
     Ok(done)
 }
 
-/// Marks a board, and that of its final data set, whose rows may have changed before something failed.
+/// Marks a board, and that of its final data set, to be compared: their rows may have changed before something failed.
 async fn mark_both(board: &Board, round: &Round, table: &Table) -> Result<(), PortError> {
     table.mark_to_compare(board).await?;
     let last = board.of_final();
@@ -119,7 +119,7 @@ struct Finishing<'a> {
 }
 
 impl Finishing<'_> {
-    /// Does what is due of one board.
+    /// Does what is due on one board.
     async fn one<E: Evaluator>(
         &self,
         board: &Board,
@@ -189,7 +189,7 @@ impl Finishing<'_> {
                 goes_on,
             };
             let released = release.run().await;
-            // what has failed may have lifted something before
+            // a release that failed may have lifted something before
             let marked = match released.as_ref().map(|released| released.n_lifted) {
                 Ok(0) => Ok(false),
                 Ok(_) | Err(_) => table.mark_to_compare(board).await,
@@ -208,7 +208,8 @@ impl Finishing<'_> {
     }
 }
 
-/// Marks the boards of a round that is finished where their paired differences are missing. What has changed just now is compared anyway.
+/// Marks the boards of a finished round to be compared where their paired differences are missing. A board that has changed just now is compared
+/// anyway.
 async fn mark_to_pair(
     board: &Board,
     round: &Round,
@@ -229,7 +230,7 @@ async fn mark_to_pair(
     Ok(())
 }
 
-/// Notes that the data set of an open round is retired from now on, where it has been asked as often as the policy says.
+/// Notes the moment, a little ahead, at which the data set of an open round is retired, once it has been asked as often as the policy says.
 async fn mark_where_asked_enough(benchmark: &str, round: &Round, table: &Table) -> Result<(), WorkflowError> {
     let now = now();
     let Some(retire) = round.retire.filter(|retire| retire.at.is_none()) else {

@@ -32,15 +32,15 @@ use crate::rescore::{go_on, rescore};
 use crate::resources::Resources;
 use crate::serve::{Function, serve};
 
-/// An upload is evaluated so often at most while others keep changing its board's data set.
+/// How often an upload is evaluated at most while others keep changing its board's data set.
 const EVALUATIONS: usize = 3;
 
-/// Evaluations that take longer are worth a look at what is in force before them.
+/// Before evaluations that take longer, the function reads which data set is in force.
 const QUICK: Duration = Duration::from_secs(1);
 
 /// The variable with the budget of data sets in memory, in MiB.
 const WARM: &str = "DATAPERF_WARM_MIB";
-/// The budget unless the variable says otherwise: more than all boards of the largest public data set take.
+/// The budget in MiB unless the variable says otherwise: more than all boards of the largest public data set take.
 const WARM_MIB: u64 = 512;
 
 /// The budget in bytes.
@@ -58,30 +58,10 @@ fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
 struct BenchmarkFunction<B: Benchmark> {
     resources: Resources,
     warm: Warm<B>,
-    scored_with: ScoredWith,
+    /// By leaderboard, the data set of the last score. The next submission is evaluated with it before the function reads which one is in force; if that is
+    /// another one, the submission is evaluated again. So only data sets are kept with which an evaluation takes no longer than [`QUICK`].
+    scored_with: Mutex<BTreeMap<String, Digest>>,
     comparer: Comparer,
-}
-
-/// By leaderboard, the data set of the last score. It is taken for the one in force, which is read after the evaluation anyway: where another one is in force, the
-/// submission is evaluated again. So only data sets are kept with which an evaluation takes no longer than [`QUICK`].
-#[derive(Default)]
-struct ScoredWith(Mutex<BTreeMap<String, Digest>>);
-
-impl ScoredWith {
-    fn of(&self, leaderboard: &str) -> Option<Digest> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(leaderboard).copied()
-    }
-
-    /// Keeps the data set of a score that took so long, if that is short.
-    fn remember(&self, leaderboard: &str, dataset: Digest, took: Duration) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if took <= QUICK {
-            known.insert(leaderboard.to_owned(), dataset);
-        } else {
-            known.remove(leaderboard);
-        }
-    }
 }
 
 /// Runs a benchmark's function until the host ends it: for each upload an event announces, one verdict.
@@ -95,7 +75,7 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     serve(BenchmarkFunction::<B> {
         resources,
         warm,
-        scored_with: ScoredWith::default(),
+        scored_with: Mutex::default(),
         comparer: Comparer::default(),
     })
     .await
@@ -195,10 +175,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
         // `None` where it has to be read before
-        let mut known = self
-            .scored_with
-            .of(leaderboard)
-            .filter(|_| terms.dataset.is_none());
+        let mut known = self.last_dataset(leaderboard).filter(|_| terms.dataset.is_none());
         let n_evaluations = EVALUATIONS + usize::from(known.is_some());
         for _ in 0..n_evaluations {
             let (scoring, is_read) = match known.take() {
@@ -230,7 +207,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             if let Some(kept) = kept {
                 let key = Replicates::key_on(&submission.board, &submission.id);
                 self.resources.results().await.put(&key, kept.into()).await?;
-                self.scored_with.remember(leaderboard, digest, took);
+                self.remember(leaderboard, digest, took);
             }
             return Ok(verdict);
         }
@@ -261,7 +238,22 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
-    /// The verdict by one data set, and what is kept of a score.
+    fn last_dataset(&self, leaderboard: &str) -> Option<Digest> {
+        let known = self.scored_with.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(leaderboard).copied()
+    }
+
+    /// Keeps the data set of a score, if the evaluation took no longer than [`QUICK`].
+    fn remember(&self, leaderboard: &str, dataset: Digest, took: Duration) {
+        let mut known = self.scored_with.lock().unwrap_or_else(PoisonError::into_inner);
+        if took <= QUICK {
+            known.insert(leaderboard.to_owned(), dataset);
+        } else {
+            known.remove(leaderboard);
+        }
+    }
+
+    /// The verdict with one data set and, for a score, what is kept so that it can be compared with others.
     async fn evaluated(
         &self,
         dataset: Digest,
@@ -276,7 +268,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         Ok(evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await?)
     }
 
-    /// The upload itself or, where it is what a program has written, that of the program; `None` when it is of no submission.
+    /// The upload itself or, if it is a program's output, the upload of that program; `None` for an output of no submission.
     async fn upload_of<'a>(&self, upload: &'a Upload) -> Result<Option<Cow<'a, Upload>>, Fault> {
         let Some(submission) = Output::of(B::ID, upload) else {
             return Ok(Some(Cow::Borrowed(upload)));

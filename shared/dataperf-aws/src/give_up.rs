@@ -9,8 +9,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::runtime::now;
 use crate::{KmsKey, S3Bucket, Table};
 
-/// What is done when an upload to a benchmark is given up: what it has taken and not got is given back. A retry is
-/// idempotent.
+/// What is done when an upload to a benchmark is given up: it gives back what was taken for the upload and brought nothing. A retry is idempotent.
 pub type Release = for<'a> fn(
     table: &'a Table,
     benchmark: &'a str,

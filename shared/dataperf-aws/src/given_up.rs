@@ -70,7 +70,7 @@ fn of_a_board(event: &Value) -> bool {
     ["compare", "finish"].iter().any(|name| event.get(name).is_some())
 }
 
-/// Whether an event is one of the caretaker's schedules: what the caretaker itself has failed at comes here when it is handed over again.
+/// Whether an event is one of the caretaker's schedules. One at which the caretaker itself has failed comes here when it is handed over again.
 fn is_scheduled(event: &Value) -> bool {
     let source = event.get("source").and_then(Value::as_str);
     matches!(source, Some("aws.events" | "aws.scheduler"))
@@ -79,7 +79,7 @@ fn is_scheduled(event: &Value) -> bool {
 /// What Lambda itself calls an invocation that took too long.
 const TIMED_OUT: &str = "Sandbox.Timedout";
 
-/// Lambda's own errors are told by their type, older ones by their words only.
+/// Why an upload was given up. Lambda's own errors are known by their type, its older ones by their message only.
 fn cause(condition: &str, error_type: &str, message: &str) -> Cause {
     if condition == "EventAgeExceeded" {
         return Cause::Overloaded;

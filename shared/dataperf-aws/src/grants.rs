@@ -1,4 +1,4 @@
-//! Who was given access to submit, and to which leaderboards: rights name each of them, so that new ones are missing in old rights.
+//! Who was given access to submit, and to which leaderboards: rights name each leaderboard, so that rights given earlier lack new ones.
 
 use dataperf::ports::PortError;
 use dataperf::{SubmitterName, Timestamp};
@@ -32,20 +32,20 @@ impl Access {
 /// Access that was given to one submitter of a benchmark, the latest of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Whose.
+    /// Who may submit.
     pub submitter: SubmitterName,
-    /// How.
+    /// How the submitter may submit.
     pub access: Access,
-    /// To which leaderboards.
+    /// The leaderboards that the access is for.
     pub leaderboards: Vec<String>,
-    /// Whether these were chosen; otherwise they are all that were in force then.
+    /// Whether the leaderboards were chosen; otherwise they are all that were in force at the time.
     pub is_chosen: bool,
-    /// When.
+    /// When access was given.
     pub at: Timestamp,
 }
 
 impl Grant {
-    /// Of the leaderboards in force those that it lacks; none where they were chosen.
+    /// The leaderboards in force that this access lacks; none where its leaderboards were chosen.
     pub fn lacks<'a>(&self, in_force: impl IntoIterator<Item = &'a String>) -> Vec<String> {
         if self.is_chosen {
             return Vec::new();

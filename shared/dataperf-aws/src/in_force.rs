@@ -8,12 +8,12 @@ use crate::S3Bucket;
 use crate::bucket::Tagged;
 use crate::retry::Retry;
 
-/// The object is no larger.
+/// The largest object that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads what is in force for a benchmark, lets `change` change it, and writes it on condition that nobody else has written
-/// meanwhile; otherwise all again. `change` gets an error where the object can't be used, and gives `None` to leave everything as it
-/// is. Returns what is in force then, as `change` gave it.
+/// Reads what is in force for a benchmark, lets `change` change it, and writes it on condition that nobody else has written meanwhile; if somebody
+/// has, it begins again. `change` gets an error where the object can't be used, and gives `None` to leave everything as it is. Returns what `change`
+/// gave.
 ///
 /// # Errors
 /// Those of `change`, and a [`PortError`] when the bucket does not answer or others are faster many times in a row.

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use dataperf::{SubmissionId, Timestamp, Upload};
 use serde::{Deserialize, Serialize};
 
-/// So many fit well into the item of the sweep's state; more wait until one of these is known.
+/// How many objects are remembered at most: as many as fit well into the item of the sweep's state. More wait until one of these is known.
 const MAX_SEEN: usize = 4_000;
-/// After so long an object is deleted or long known: what was seen of it is forgotten.
+/// After this many milliseconds an object is deleted or long known: what was seen of it is forgotten.
 const FORGOTTEN_MILLIS: i64 = 30 * 86_400_000;
 
 /// Objects in parts that no event has announced, with the time at which a sweep first saw each.
@@ -24,8 +24,8 @@ pub(crate) fn is_in_parts(upload: &Upload) -> bool {
 }
 
 impl InParts {
-    /// The upload, if it has to be announced: one that the table does not know; in parts, once it was first seen at
-    /// `newest` or before, so that its event had time to come, and then with that time.
+    /// The upload, if it has to be announced because the table does not know it. One in parts is due once it was first seen at `newest` or before, so
+    /// that its event had time to come; the upload then has the time of that.
     pub(crate) fn due(
         &mut self,
         upload: Upload,
@@ -51,7 +51,7 @@ impl InParts {
         })
     }
 
-    /// Forgets what was deleted before it was known.
+    /// Forgets objects that were first seen long ago: they were deleted before the table knew them.
     pub(crate) fn forget(&mut self, now: Timestamp) {
         self.0
             .retain(|_, seen| now.unix_millis() - seen.unix_millis() < FORGOTTEN_MILLIS);

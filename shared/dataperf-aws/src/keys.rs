@@ -26,7 +26,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of these two.
+    /// The key of a partition and a place in it.
     pub fn new(pk: impl Into<String>, sk: impl Into<String>) -> Self {
         Self {
             pk: pk.into(),
@@ -34,12 +34,12 @@ impl Key {
         }
     }
 
-    /// As the attributes of an item.
+    /// The key as attributes of an item.
     pub fn item(self) -> Item {
         Item::from([("pk".into(), text(self.pk)), ("sk".into(), text(self.sk))])
     }
 
-    /// One submission, whole.
+    /// The item of a whole submission.
     pub(crate) fn submission(benchmark: &str, id: &SubmissionId) -> Self {
         Self {
             pk: format!("{benchmark}#submission#{id}"),
@@ -47,7 +47,7 @@ impl Key {
         }
     }
 
-    /// A line of its submitter's history.
+    /// A submission's line of its submitter's history.
     pub(crate) fn history(entry: &Entry) -> Self {
         Self {
             pk: history_partition(&entry.board.benchmark, &entry.submitter),
@@ -55,7 +55,7 @@ impl Key {
         }
     }
 
-    /// Its mark as unfinished.
+    /// A submission's mark as unfinished.
     pub(crate) fn unfinished(entry: &Entry) -> Self {
         Self {
             pk: unfinished_shard(&entry.board.benchmark, &entry.id),
@@ -63,7 +63,7 @@ impl Key {
         }
     }
 
-    /// Its mark as failed.
+    /// A submission's mark as failed.
     pub(crate) fn failed(entry: &Entry) -> Self {
         Self {
             pk: failed_partition(&entry.board.benchmark),
@@ -71,7 +71,7 @@ impl Key {
         }
     }
 
-    /// Its point in its board's series.
+    /// A submission's point in its board's series.
     pub(crate) fn series(entry: &Entry) -> Self {
         Self {
             pk: series_partition(&entry.board),
@@ -79,7 +79,7 @@ impl Key {
         }
     }
 
-    /// What is kept of it on its board while it is withdrawn.
+    /// What is kept of a submission on its board while it is withdrawn.
     pub(crate) fn withdrawn(entry: &Entry) -> Self {
         Self {
             pk: withdrawn_partition(&entry.board),
@@ -87,7 +87,7 @@ impl Key {
         }
     }
 
-    /// Its submitter's one row on a board that ranks the best or the latest.
+    /// A submitter's one row on a board that ranks the best or the latest.
     pub(crate) fn row(entry: &Entry) -> Self {
         Self {
             pk: rows_partition(&entry.board),
@@ -95,7 +95,7 @@ impl Key {
         }
     }
 
-    /// Its own row on a board that ranks all.
+    /// A submission's own row on a board that ranks all.
     pub(crate) fn own_row(entry: &Entry) -> Self {
         Self {
             pk: rows_partition(&entry.board),
@@ -103,7 +103,7 @@ impl Key {
         }
     }
 
-    /// Its board in the list of boards.
+    /// A board in the list of boards.
     pub(crate) fn board(board: &Board) -> Self {
         Self {
             pk: boards_partition(&board.benchmark),
@@ -111,7 +111,7 @@ impl Key {
         }
     }
 
-    /// Whose name it is of those that look like `name`.
+    /// The name that is noted among all that look like `name`.
     pub(crate) fn name(benchmark: &str, name: &SubmitterName) -> Self {
         Self {
             pk: names_partition(benchmark),
@@ -127,7 +127,7 @@ impl Key {
         }
     }
 
-    /// The same in the whole round.
+    /// How many of a submitter's submissions were scored in the whole round.
     pub(crate) fn total_count(board: &Board, submitter: &str) -> Self {
         Self {
             pk: counts_partition(board, submitter),

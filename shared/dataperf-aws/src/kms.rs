@@ -41,7 +41,7 @@ impl KmsKey {
         Ok(PublicKey::new(self.key_id(&answer)?, &der, valid_from))
     }
 
-    /// Makes a key for signing receipts; its id. Nothing uses it yet.
+    /// Makes a key for signing receipts and returns its id. Nothing uses the key yet.
     ///
     /// # Errors
     /// [`PortError`] when KMS makes none.

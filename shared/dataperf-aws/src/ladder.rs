@@ -11,7 +11,7 @@ use crate::query::Partition;
 use crate::reader::{self, Reader};
 use crate::table::{Condition, Operation, Step, Table};
 
-/// The attribute that counts the changes.
+/// The attribute that counts how often a rung has changed.
 const N_CHANGES: &str = "n_changes";
 
 fn rung(item: &Item) -> Result<Rung, PortError> {
@@ -45,7 +45,7 @@ fn item(board: &Board, submitter: &str, rung: &Rung) -> Item {
     item
 }
 
-/// That a submitter's rung has changed so often.
+/// The condition that a submitter's rung has changed `n_changes` times, and not since.
 fn unchanged(n_changes: u64) -> Condition {
     if n_changes == 0 {
         return Condition::new_item();

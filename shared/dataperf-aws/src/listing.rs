@@ -76,7 +76,7 @@ pub async fn versions(
     })
 }
 
-/// A key, or the beginning of one, as it is.
+/// A listed key, or the beginning of one, without its encoding.
 fn key_of(listed: &str, encoding: Option<&EncodingType>) -> Option<String> {
     if encoding == Some(&EncodingType::Url) {
         decoded(listed)

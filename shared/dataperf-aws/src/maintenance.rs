@@ -19,7 +19,7 @@ use crate::row_spread::RowSpread;
 use crate::rows;
 use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
-/// That a submission is still as it was read: its revision, and not withdrawn.
+/// The condition that a submission has the verdict that was read and is not withdrawn.
 fn as_read(old: &Receipt) -> Condition {
     Condition {
         text: "#finished_at = :finished_at AND attribute_not_exists(#withdrawn_at)",
@@ -28,7 +28,7 @@ fn as_read(old: &Receipt) -> Condition {
     }
 }
 
-/// That a submission is still withdrawn, as it was read.
+/// The condition that a submission has the verdict that was read and is still withdrawn.
 fn as_withdrawn(old: &Receipt, at: Timestamp) -> Condition {
     Condition {
         text: "#finished_at = :finished_at AND #withdrawn_at = :withdrawn_at",
@@ -41,7 +41,7 @@ fn as_withdrawn(old: &Receipt, at: Timestamp) -> Condition {
 }
 
 impl Table {
-    /// Everything of a submission that says how it ended, in its new state.
+    /// The operations that bring everything that says how a submission ended into its new state.
     async fn changed(
         &self,
         as_read: Condition,
@@ -123,8 +123,8 @@ impl Table {
 }
 
 impl Table {
-    /// The operation that has a round's finishing go on, whether it has ended without a submission that is back or is about to: what it has
-    /// done stays done.
+    /// The operation that lets a round's finishing go on for a submission that is back, whether the finishing has ended without the submission or is
+    /// about to. What it has done stays done.
     async fn finishing_anew(&self, entry: &Entry) -> Result<Option<Operation>, PortError> {
         let last = entry.board.of_final();
         let Some(run) = self.run(&last).await? else {
@@ -289,7 +289,7 @@ impl Maintenance for Table {
             operations.extend(marks.map(|mark| (Step::Other, self.put(mark, None))));
             match self.transact(operations).await {
                 Ok(()) => return Ok(true),
-                // another run has begun since, so that this one had ended, or a submission is back, to which the next call comes
+                // another run has begun since, so that this one had ended; or a submission is back, and the next call scores it
                 Err(Cancelled::Condition(_)) => return Ok(false),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
@@ -446,7 +446,7 @@ impl Maintenance for Table {
     }
 }
 
-/// Begins a pass over a board, unless there is one that `is_followed` by no other.
+/// Begins a pass over a board. If the newest pass can't be followed by another, as `is_followed` says, that pass is returned instead.
 async fn begin(
     table: &Table,
     board: &Board,

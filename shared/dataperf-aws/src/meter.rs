@@ -19,7 +19,7 @@ struct Sums {
 /// What a meter showed at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Reading {
-    /// Time in calls; those at once count each.
+    /// The time spent in calls; calls at the same time are added up.
     pub(crate) waited: Duration,
     /// Bytes that were read.
     pub(crate) n_bytes: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Call {
 }
 
 impl Meter {
-    /// A call begins.
+    /// Begins a call, which ends when the result is dropped.
     pub(crate) fn call(&self) -> Call {
         Call {
             meter: self.clone(),
@@ -40,7 +40,7 @@ impl Meter {
         }
     }
 
-    /// So many bytes were read.
+    /// Adds bytes that were read.
     pub(crate) fn read(&self, n_bytes: usize) {
         self.sums.n_bytes.fetch_add(n_bytes as u64, Ordering::Relaxed);
     }

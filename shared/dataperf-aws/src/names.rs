@@ -1,5 +1,5 @@
-//! Whose a submitter's name is: in each benchmark it is noted once by what it looks like, so that of names that people take for each other
-//! the first one stands. And who submits.
+//! Who submits, and whose a submitter's name is: each benchmark notes a name once by what it looks like, so that of names that people take for each
+//! other the first one stands.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,20 @@ use crate::query::Partition;
 use crate::reader::{self, Reader};
 use crate::{S3Bucket, Table};
 
-/// Lines of a history, the oldest, among which one is looked for that obeyed the rules.
+/// How many lines of a history, the oldest, are searched for a submission that obeyed the rules.
 const FIRST_LINES: usize = 100;
 
-/// Unfinished submissions, the oldest, whose submitters are among those of a benchmark.
+/// How many unfinished submissions, the oldest, are read for the names of a benchmark's submitters.
 const MAX_UNFINISHED: usize = 1_000;
 
-/// Whose a name is.
+/// The submitter that an item of names notes.
 fn noted(item: &Item) -> Result<SubmitterName, PortError> {
     let reader = Reader { item };
     reader.schema()?;
     reader.parsed("submitter")
 }
 
-/// Notes that a name is somebody's, unless one is noted that it looks like: then that one.
+/// Notes that a name is somebody's. If the name of somebody else that looks like it keeps them from using it, returns that name.
 pub(crate) async fn note(
     table: &Table,
     benchmark: &str,
@@ -55,7 +55,7 @@ pub(crate) async fn note(
 
 /// Names in the table.
 impl Table {
-    /// Whose name keeps somebody from submitting to a benchmark under `name`, because the two look alike; `None` where nobody's does.
+    /// The name, noted before, that keeps somebody from submitting to a benchmark under `name` because the two look alike; `None` where none does.
     ///
     /// # Errors
     /// [`PortError`].
@@ -88,7 +88,8 @@ impl Table {
         Ok(false)
     }
 
-    /// Takes back that a name is noted as somebody's in a benchmark, and that access was given under it. Says whether one of the two was so.
+    /// Frees a name in a benchmark: it is no longer noted as somebody's, and the access that was given under it is forgotten. Says whether there was
+    /// either.
     ///
     /// # Errors
     /// [`PortError`].
@@ -102,7 +103,7 @@ impl Table {
     }
 }
 
-/// The submitters of a benchmark: those that have a receipt, one of the first thousand that are unfinished, or access that was given to them.
+/// The submitters of a benchmark: those with a receipt, with one of the first thousand unfinished submissions, or with access that was given to them.
 ///
 /// # Errors
 /// [`PortError`].

@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use crate::S3Bucket;
 use crate::in_parts::is_in_parts;
 
-/// A note is no larger: a key is in it three times at most.
+/// The largest note that is read, in bytes: a key is in it three times at most.
 const MAX_NOTE_BYTES: u64 = 64 << 10;
 /// Notes that are written at once.
 const WRITTEN_AT_ONCE: usize = 16;
@@ -52,7 +52,7 @@ impl<'a> Notes<'a> {
         self.hosted.iter().map(|hosted| hosted.id)
     }
 
-    /// Whether no function is told of an upload, or nobody of its receipt.
+    /// Whether an upload is misplaced: no function is told of it, or nobody is told of its receipt.
     fn is_misplaced(&self, key: &str) -> bool {
         let of_no_kind = |hosted: &Descriptor| {
             let below = key
@@ -73,7 +73,7 @@ impl<'a> Notes<'a> {
                     Some(fixed) => fixed.leaderboards.iter().map(ToString::to_string).collect(),
                     None => match InForce::read(&self.datasets, hosted.id).await {
                         Ok(in_force) => in_force.boards().keys().cloned().collect(),
-                        // what is wrong with it others say
+                        // other functions say what is wrong with the object
                         Err(DatasetError::Frozen(_)) => Vec::new(),
                         Err(DatasetError::Port(error)) => return Err(error),
                     },
@@ -102,8 +102,8 @@ impl<'a> Notes<'a> {
         Ok(true)
     }
 
-    /// Writes what notes are missing of those uploads that were stored `since` a time; of a key that was stored several times the
-    /// newest is answered.
+    /// Writes the missing notes on misplaced uploads that were stored `since` a time or came in parts. Of a key that was stored several times, the
+    /// newest upload gets the note.
     pub(crate) async fn answer(&self, uploads: &[Upload], since: Timestamp) -> Answered {
         let mut newest: BTreeMap<&str, &Upload> = BTreeMap::new();
         for upload in uploads {

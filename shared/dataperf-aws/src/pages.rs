@@ -89,9 +89,9 @@ impl Table {
         self.entries_page(&partition, after, n).await
     }
 
-    /// The data set that a board is scored with: what round and data sets in force say, or else that of the newest upload which has a
-    /// score on it. `None` where it has none, and where scores of several data sets are compared: where the boards are fixed, the data
-    /// set is a configuration.
+    /// The data set that a board is scored with: the one that the round or the data sets in force say, or else that of the newest upload with a
+    /// score. `None` where there is no score, and for benchmarks whose boards are fixed: their data set is a configuration, and scores of several are
+    /// compared.
     ///
     /// # Errors
     /// [`PortError`].
@@ -179,7 +179,7 @@ impl Table {
         })
     }
 
-    /// Lines of a partition, each as `read` makes it of an item.
+    /// A page of a partition's lines, which `read` makes of its items.
     pub(crate) async fn lines<T>(
         &self,
         partition: &Partition,
@@ -195,8 +195,8 @@ impl Table {
         })
     }
 
-    /// The same lines, each scored one with the data set it was scored with: items from before that was noted have it in their
-    /// submission's receipt only.
+    /// Adds to each scored line the data set that it was scored with, where the line lacks it: for items of earlier versions only the submission's
+    /// receipt says it.
     pub(crate) async fn with_datasets(&self, mut lines: Vec<Entry>) -> Result<Vec<Entry>, PortError> {
         let without = |line: &&mut Entry| line.dataset.is_none() && line.score.is_some();
         let mut ids: BTreeMap<String, Vec<SubmissionId>> = BTreeMap::new();

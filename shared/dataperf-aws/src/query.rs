@@ -20,7 +20,7 @@ pub struct Partition {
     pub(crate) value: String,
     /// Whether the last items come first.
     newest_first: bool,
-    /// The sort key behind which it is read, where it is not read from its beginning.
+    /// The sort key after which reading begins; `None` for the partition's beginning.
     after: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Partition {
         }
     }
 
-    /// The same partition behind a sort key of the table.
+    /// The same partition, read from after a sort key of the table.
     #[must_use]
     pub fn after(self, sort_key: impl Into<String>) -> Self {
         Self {

@@ -19,13 +19,13 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-/// For fewer ranges the SDK is as good.
+/// From this many ranges on a signature is worth making; for fewer the SDK is as good.
 const MANY: usize = 8;
 /// How long the signature holds: much longer than reading takes.
 const VALID: Duration = Duration::from_mins(5);
-/// One that takes longer, beside the time for its bytes, is better asked again.
+/// How long a range is waited for, beside the time for its bytes. One that takes longer is better asked for again.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Many ranges share what the network gives: a byte of one may take so long.
+/// How much longer a range is waited for with each of its bytes: many ranges share what the network gives.
 const PATIENCE_A_BYTE: Duration = Duration::from_micros(2);
 
 type HttpClient = legacy::Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
@@ -70,7 +70,7 @@ pub(crate) struct Signed<'a> {
 }
 
 impl Signed<'_> {
-    /// A range's bytes, or `None` for whatever is not exactly that.
+    /// The bytes of a range; `None` for any answer that is not exactly these bytes.
     pub(crate) async fn get(&self, range: &Range<u64>) -> Option<Bytes> {
         let n_bytes = u32::try_from(range.end - range.start).ok()?;
         let patience = PATIENCE + PATIENCE_A_BYTE * n_bytes;

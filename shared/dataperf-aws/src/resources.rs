@@ -17,7 +17,7 @@ use crate::runtime::{now, variable};
 use crate::table::Seen;
 use crate::{Clients, KmsKey, S3Bucket, Table};
 
-/// What the function that runs programs is called, after what the names of all functions of a deployment begin with.
+/// The name of the function that runs programs, without the prefix that the names of all functions of a deployment share.
 const PROGRAMS: &str = "closed";
 
 /// The names of a function's buckets and its table, and what is kept between events: clients, with a meter for each.
@@ -37,7 +37,7 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Of the environment's table and buckets.
+    /// The resources that the environment names: the table, the buckets and the signing key.
     ///
     /// # Errors
     /// When a variable is not set.
@@ -100,7 +100,7 @@ impl Resources {
         Ok(announce(&lambda, &context.env_config.function_name, upload).await?)
     }
 
-    /// Has the program run that an upload is, by the function beside this one.
+    /// Asks the function that runs programs to run the program that was uploaded.
     ///
     /// # Errors
     /// [`WorkflowError`] when Lambda does not take the event.
@@ -141,7 +141,7 @@ impl Resources {
     }
 }
 
-/// The name of the function that runs programs, in the deployment of this function, which is called `own` there.
+/// The name of the function that runs programs, in the deployment of this function, whose own name is `own` without the deployment's prefix.
 ///
 /// # Errors
 /// When the environment does not say what this function is called.

@@ -6,11 +6,11 @@ use dataperf::ports::PortError;
 
 use crate::table::Cancelled;
 
-/// An operation is tried so often before its error is returned.
+/// How often an operation is tried before its error is returned.
 const TRIES: u32 = 12;
-/// The longest pause after the first try; it doubles with every try.
+/// The longest pause after the first try; this limit doubles with every try.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// No pause is longer.
+/// The longest pause after any try.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The tries of one operation, which its caller makes in a loop until one returns an error.
@@ -64,7 +64,7 @@ impl Retry {
         if self.n_tries >= TRIES {
             return Err(error);
         }
-        // Full jitter: those who met once wait for different times.
+        // Full jitter: callers that met once wait for different times.
         let pause = self.longest_pause().mul_f64(fastrand::f64());
         tokio::time::sleep(pause).await;
         Ok(())

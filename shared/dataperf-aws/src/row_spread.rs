@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::items::{Item, text};
 use crate::reader;
 
-/// The attribute of a row.
+/// The attribute of a row that keeps its spread.
 pub(crate) const SPREAD: &str = "spread";
 
 /// How the score of a row spreads.
@@ -51,7 +51,7 @@ pub struct BoardRow {
 }
 
 impl RowSpread {
-    /// Of a verdict, whole; `hosted` describes its benchmark.
+    /// The spread that a whole verdict has, with the lowest level that shows it; `hosted` describes the verdict's benchmark.
     pub fn of(verdict: &Verdict, hosted: &Descriptor) -> Self {
         let levels = [Feedback::Score, Feedback::Metrics, Feedback::Full];
         let at = |level| {

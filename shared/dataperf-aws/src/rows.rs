@@ -17,15 +17,15 @@ use crate::reader;
 use crate::row_spread::{RowSpread, SPREAD, without_key};
 use crate::table::{Change, Condition, Operation, Step, Table};
 
-/// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
-/// which one stands can tell whether anything has changed meanwhile.
+/// The attribute that counts the changes of a submitter's row, also those that leave another submission standing. Whoever works out anew which one
+/// stands can tell by it whether anything has changed meanwhile.
 const EDITION: &str = "edition";
-/// How many of a submitter's submissions to the board were scored, also those that do not stand on it. Rows of earlier versions
-/// don't have it.
+/// The attribute that counts a submitter's scored submissions to the board, also those that do not stand on it. Rows of earlier versions don't have
+/// it.
 const N_SCORED: &str = "n_scored";
 
-/// The operations on the board when a submission is scored for the first time; its row keeps `spread`. One that may be `late`, from before the
-/// retirement of its round's data set, does not take the place of a later upload with the next one.
+/// The operations on the board when a submission is scored for the first time; its row keeps `spread`. If it `may_be_late`, from before the
+/// retirement of its round's data set, it does not take the place of a later upload that was scored with the next one.
 pub(crate) async fn scored(
     table: &Table,
     entry: &Entry,
@@ -128,7 +128,7 @@ fn string<'a>(item: &'a Item, name: &str) -> &'a str {
         .map_or("", String::as_str)
 }
 
-/// The condition that what was found of the row still holds.
+/// The condition that the row still compares with the new one as it did when it was read.
 fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
     let value = |name| text(string(row, name));
     if ranking == Ranking::Latest {
@@ -184,7 +184,7 @@ pub(crate) fn of_final(
     Ok(Some((Step::Row, table.put(row, None))))
 }
 
-/// The operations on the final board when a submission is withdrawn that stands on it.
+/// The operations on the final board when a submission that stands on it is withdrawn.
 pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Vec<Operation>, PortError> {
     let entry = Entry {
         board: withdrawn.board.of_final(),
@@ -202,7 +202,7 @@ pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Ve
     Ok(operations)
 }
 
-/// Attributes of a row, and what they are called while its submission is withdrawn: there it is on no board.
+/// Attributes of a row, and what they are called while its submission is withdrawn, so that the row is on no board.
 const PUT_AWAY: [(&str, &str); 3] = [("pk", "row_pk"), ("sk", "row_sk"), ("board", "row_board")];
 
 /// Where the row of a final board is kept while its submission is withdrawn.
@@ -220,7 +220,7 @@ fn put_away(mut row: Item, entry: &Entry) -> Item {
     row
 }
 
-/// The operations on the final board when a submission is no longer withdrawn that stood on it.
+/// The operations on the final board when a submission that stood on it is no longer withdrawn.
 pub(crate) async fn back_on_final(table: &Table, reinstated: &Entry) -> Result<Vec<Operation>, PortError> {
     let key = put_away_key(reinstated);
     let Some(mut row) = table.item(key.clone()).await? else {
@@ -241,8 +241,8 @@ pub(crate) async fn back_on_final(table: &Table, reinstated: &Entry) -> Result<V
     ])
 }
 
-/// The operations on the board when a submission that was scored before is `changed`: of its submitter's others one may
-/// stand now. Its row keeps `spread`.
+/// The operations on the board when a submission that was scored before is `changed`, so that another one of its submitter may stand now. The row of
+/// the changed one keeps `spread`.
 pub(crate) async fn changed(
     table: &Table,
     changed: &Entry,
@@ -281,7 +281,7 @@ pub(crate) async fn changed(
     }
     lines.retain(|line| line.board == changed.board);
     let lines = table.with_datasets(lines).await?;
-    // of the line, since rows from before it was noted don't have it
+    // taken from the line, since rows of earlier versions have no data set
     let stood = found.as_ref().map(|found| string(found, "id"));
     let stood = lines.iter().find(|line| Some(line.id.as_str()) == stood);
     let stood = stood.and_then(|line| line.dataset);

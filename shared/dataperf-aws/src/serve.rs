@@ -79,7 +79,7 @@ pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error>
     serve_any(&function).await
 }
 
-/// The same for all, so that the runtime around it is compiled once and not with each program.
+/// Runs any function. It has no type parameter, so that the runtime around it is compiled once and not with each program.
 async fn serve_any(function: &dyn Function) -> Result<(), lambda_runtime::Error> {
     // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out. The next event
     // after a panic finds what is kept whole: it is replaced as a unit or not at all.

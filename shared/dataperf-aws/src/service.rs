@@ -94,8 +94,8 @@ impl fmt::Debug for Post {
 pub type ServiceError = SdkError<ErrorMetadata, HttpResponse>;
 
 impl Service {
-    /// With the region, credentials, retries and HTTP client of `shared`; at `endpoint`, where the environment or the
-    /// profile says, or where AWS has it.
+    /// A client with the region, credentials, retries and HTTP client of `shared`. It calls `endpoint`, or the address that the environment or the
+    /// profile says, or the one that AWS has.
     pub(crate) fn new(name: ServiceName, shared: &SdkConfig, endpoint: Option<&str>) -> Self {
         Self {
             name,
@@ -176,7 +176,7 @@ impl Service {
     }
 }
 
-/// `AWS_ENDPOINT_URL_LAMBDA`, `AWS_ENDPOINT_URL`, or what the profile has for them.
+/// The address that is configured: `AWS_ENDPOINT_URL_LAMBDA` and the like, `AWS_ENDPOINT_URL`, or what the profile has for them.
 fn configured_endpoint(name: ServiceName, shared: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id(name.id())
@@ -190,7 +190,7 @@ fn configured_endpoint(name: ServiceName, shared: &SdkConfig) -> Option<String> 
     own.or_else(|| shared.endpoint_url().map(str::to_owned))
 }
 
-/// DynamoDB's address in the region with another name in it: partitions, dual stack and FIPS are alike.
+/// The service's usual address, made of DynamoDB's in the region with another name in it: partitions, dual stack and FIPS are alike.
 async fn usual_endpoint(name: ServiceName, shared: &SdkConfig) -> Result<String, BoxError> {
     let params = Params::builder()
         .set_region(shared.region().map(ToString::to_string))

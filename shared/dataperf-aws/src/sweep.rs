@@ -23,20 +23,20 @@ use crate::runtime::now;
 use crate::sweep_state::{State, load, save};
 use crate::{Evaluators, KmsKey, S3Bucket, Table};
 
-/// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
-/// parts, whose time is that of its beginning, is looked at in every sweep.
+/// How far before the beginning of an earlier listing objects are looked at again, in milliseconds: an object may be listed later than the time that
+/// it has. One that came in parts, whose time is that of its beginning, is looked at in every sweep.
 pub(crate) const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
 /// Submissions that are looked up, evaluated again or given up at once.
 pub(crate) const AT_ONCE: usize = 16;
-/// So many faults of a benchmark are kept to be logged; the others are counted.
+/// How many faults of a benchmark are kept to be logged; further ones are only counted.
 const MAX_FAULTS: usize = 20;
 
 /// When a sweep acts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// An upload without an outcome is evaluated again after so long.
+    /// After how long an upload without an outcome is evaluated again.
     pub(crate) quiet_seconds: i64,
-    /// One that is unfinished after so long is given up.
+    /// After how long an unfinished submission is given up.
     pub(crate) patience_seconds: i64,
 }
 
@@ -54,10 +54,10 @@ pub(crate) struct Sweep<'a> {
     pub(crate) request_id: &'a str,
 }
 
-/// What came of it.
+/// What came of a sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
-    /// Marks that it came to.
+    /// Marks that the sweep came to.
     pub(crate) n_unfinished: usize,
     pub(crate) oldest_seconds: f64,
     pub(crate) n_listed: usize,
@@ -67,9 +67,9 @@ pub(crate) struct Swept {
     pub(crate) n_misplaced: usize,
     /// Whether marks and listing came to their end.
     pub(crate) is_complete: bool,
-    /// How much did not work; the rest was done all the same.
+    /// How many things did not work; the rest was done all the same.
     pub(crate) n_faults: usize,
-    /// The first of it.
+    /// The first things that did not work.
     pub(crate) faults: Vec<PortError>,
 }
 
@@ -84,8 +84,8 @@ impl Swept {
 }
 
 impl Sweep<'_> {
-    /// Sweeps one benchmark, until a time: half of it for what is unfinished, and what that leaves for the listing. Where it
-    /// stops the next sweep goes on.
+    /// Sweeps one benchmark, until a time: half of it is for unfinished submissions, and what they leave is for the listing. The next sweep goes on
+    /// where this one stops.
     pub(crate) async fn run(&self, hosted: &'static Descriptor, until: SystemTime) -> Swept {
         let mut swept = Swept::default();
         let loaded = load(&self.table, hosted.id).await;
@@ -113,7 +113,7 @@ impl Sweep<'_> {
         swept
     }
 
-    /// Objects that the table does not know; whether the listing came to its end.
+    /// Looks for objects that the table does not know. Says whether the listing came to its end.
     async fn unannounced(
         &self,
         hosted: &'static Descriptor,
@@ -129,7 +129,7 @@ impl Sweep<'_> {
                 Ok(page) => page,
                 Err(error) => {
                     if !error.is_transient() && state.place.take().is_some() {
-                        // it would not be better the next time: that one begins at the beginning
+                        // it would fail again the next time: the next listing begins at the beginning
                         save(&self.table, benchmark, state).await?;
                     }
                     return Err(error);
@@ -152,7 +152,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Has those of a page of objects evaluated that the table does not know and no event is going to announce any more.
+    /// Has those objects of a page evaluated that the table does not know and that no event is going to announce any more.
     async fn look_after(
         &self,
         hosted: &'static Descriptor,
@@ -162,7 +162,7 @@ impl Sweep<'_> {
         swept: &mut Swept,
     ) {
         let benchmark = hosted.id;
-        // they have a receipt, but filed where their submitter does not look for it
+        // misplaced uploads have a receipt, but filed where their submitter does not look for it
         let answered = self.notes.answer(&uploads, state.checked_until).await;
         swept.n_misplaced += answered.n_written;
         for (stored_at, error) in answered.failed {
@@ -205,7 +205,7 @@ impl Sweep<'_> {
             }
         }
         for (stored_at, error) in failed {
-            // as if this listing had begun before it: then the next one looks at it again, as it does at those in parts
+            // the listing counts as begun before this object was stored: then the next one looks at it again, as it does at those in parts
             state.began = stored_at.map_or(state.began, |stored_at| state.began.min(stored_at));
             swept.note(error);
         }

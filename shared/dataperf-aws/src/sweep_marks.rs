@@ -32,7 +32,7 @@ enum Became {
     Evaluated,
     /// Its submission has failed.
     GivenUp,
-    /// Its submission had ended, and it is gone.
+    /// Its submission had ended, and the mark was taken away.
     Cleared,
 }
 
@@ -80,7 +80,7 @@ impl Sweep<'_> {
         is_read && state.marks.is_none()
     }
 
-    /// Goes through a stretch, part by part; where it has stopped when the time was over.
+    /// Goes through a stretch, part by part. Returns where it stopped, if the time was over before the end.
     async fn stretch(
         &self,
         hosted: &'static Descriptor,
@@ -149,7 +149,7 @@ impl Sweep<'_> {
         Ok(Became::Evaluated)
     }
 
-    /// Takes the mark of a submission that has ended away, one of an earlier version's, unless it has been reopened meanwhile.
+    /// Takes away the mark of a submission that has ended, left by an earlier version, unless the submission has been reopened meanwhile.
     async fn clear(&self, benchmark: &str, entry: &Entry, mark: Key) -> Result<(), PortError> {
         let ended = Condition {
             text: "#status <> :received",
@@ -189,7 +189,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Notes how long something has been waited for, whatever this sweep comes to.
+    /// Notes how long the oldest unfinished submission has been waited for, however far this sweep comes.
     async fn note_oldest(&self, benchmark: &str, swept: &mut Swept) {
         match self.table.waits_since(benchmark).await {
             Ok(since) => swept.oldest_seconds = since.map_or(0, age_millis) as f64 / 1e3,
@@ -198,7 +198,7 @@ impl Sweep<'_> {
     }
 }
 
-/// All marks once, from a place on and round to it.
+/// The stretches that cover all marks once, beginning and ending at a place.
 fn round_trip(shards: &[String], begin: &Key) -> Vec<Stretch> {
     let first = shards.iter().position(|shard| *shard == begin.pk).unwrap_or(0);
     let stretch = |shard: &String, after: Option<&str>, to: Option<&str>| Stretch {

@@ -14,7 +14,7 @@ use crate::runtime::now;
 use crate::sweep::{LONGEST_UPLOAD_MILLIS, Sweep, Swept, is_over};
 use crate::sweep_state::{State, load, save};
 
-/// No character of a key comes after it.
+/// The last of all characters: none that a key has comes after it.
 const LAST_CHARACTER: char = char::MAX;
 
 impl Sweep<'_> {
@@ -38,7 +38,7 @@ impl Sweep<'_> {
                 Ok(page) => page,
                 Err(error) => {
                     if !error.is_transient() && state.place.take().is_some() {
-                        // it would not be better the next time: that one begins at the beginning
+                        // it would fail again the next time: the next listing begins at the beginning
                         save(&self.table, UNNAMED, &state).await?;
                     }
                     return Err(error);
@@ -54,7 +54,7 @@ impl Sweep<'_> {
             let answered = self.notes.answer(&below_none, state.checked_until).await;
             swept.n_misplaced += answered.n_written;
             for (stored_at, error) in answered.failed {
-                // as if this listing had begun before it: then the next one looks at it again
+                // the listing counts as begun before this object was stored: then the next one looks at it again
                 state.began = state.began.min(stored_at);
                 swept.note(error);
             }
@@ -78,7 +78,7 @@ impl Sweep<'_> {
         self.notes.ids().find(|id| *id == first)
     }
 
-    /// Where a listing goes on that has come to a benchmark, which has a sweep of its own: behind it.
+    /// Where a listing goes on. If it has come to a benchmark, which has a sweep of its own, it goes on behind the benchmark's keys.
     fn past_benchmark(&self, next: Place, last: Option<&str>) -> Place {
         match last.and_then(|key| self.below(key)) {
             Some(id) if self.below(&next.key) == Some(id) => {

@@ -17,7 +17,7 @@ pub(crate) struct State {
     pub(crate) place: Option<Place>,
     /// When this listing began.
     pub(crate) began: Timestamp,
-    /// Objects stored before were looked at by an earlier listing.
+    /// Objects that were stored before this time were looked at by an earlier listing.
     pub(crate) checked_until: Timestamp,
     /// Objects in parts that no event has announced yet.
     #[serde(default)]

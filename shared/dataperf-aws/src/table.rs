@@ -29,22 +29,22 @@ pub struct Table {
     pub(crate) seen: Seen,
 }
 
-/// What the table was seen to have, so that it is not asked for each time.
+/// What was read from the table before, so that the table is not asked for it each time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<SeenItems>>);
 
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
-    /// The boards that it lists, for good.
+    /// The boards that the table lists: a listed board stays listed.
     boards: BTreeSet<Board>,
-    /// Who is noted as a benchmark's submitter, the benchmark and the name, and until when that is believed: a name can be freed. Of so
-    /// many it is kept as fit into some megabytes.
+    /// The submitters whose names are noted, by benchmark and name, each with the time until which this is believed, since a name can be freed. Their
+    /// number is limited.
     submitters: BTreeMap<(String, SubmitterName), Instant>,
 }
 
-/// Submitters that are kept as seen.
+/// How many submitters are remembered before all are forgotten: as many as fit into some megabytes.
 const MAX_SEEN_SUBMITTERS: usize = 20_000;
-/// How long they are.
+/// How long a submitter is remembered before the table is asked again.
 const SUBMITTERS_SEEN_FOR: Duration = Duration::from_mins(1);
 
 impl Seen {
@@ -81,7 +81,7 @@ pub enum Step {
     Rung,
     /// A row of a board.
     Row,
-    /// What has no condition.
+    /// An operation that has no condition.
     Other,
     /// An operation of another crate's, by its name.
     Named(&'static str),
@@ -91,7 +91,7 @@ pub enum Step {
 pub enum Cancelled {
     /// The condition of this operation did not hold.
     Condition(Step),
-    /// It met another transaction, or was throttled: the same may succeed at once.
+    /// It met another transaction, or was throttled: the same transaction may succeed at once.
     Conflict(PortError),
     /// Anything else.
     Other(PortError),
@@ -112,7 +112,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// There is no such item.
+    /// The condition that the table has no item with this key.
     pub fn new_item() -> Self {
         Self {
             text: "attribute_not_exists(pk)",
@@ -144,11 +144,11 @@ impl Condition {
 pub struct Change {
     /// Attributes with their new values.
     pub set: Vec<(String, AttributeValue)>,
-    /// Attributes that go.
+    /// Attributes to remove.
     pub remove: Vec<&'static str>,
-    /// Adds to these counts.
+    /// What is added to these counts.
     pub add: Vec<(&'static str, i64)>,
-    /// What must hold for it.
+    /// The condition of the change.
     pub condition: Option<Condition>,
 }
 
@@ -187,7 +187,7 @@ impl Table {
         self
     }
 
-    /// An operation on it, for errors.
+    /// What an operation on this table is called in errors.
     pub fn what(&self, verb: &str) -> String {
         format!("{verb} table `{}`", self.name)
     }

@@ -16,9 +16,9 @@ use crate::table::Table;
 const PARTITION: &str = "token";
 const PREFIX: &str = "dpk_";
 const N_HEX: usize = 64;
-/// In seconds since 1970, as DynamoDB wants it: the table drops items once this time is over, sooner or later.
+/// The attribute with the end of a token, in seconds since 1970 as DynamoDB wants it: the table drops the item some time after that.
 const EXPIRES: &str = "expires_seconds";
-/// How long a token is valid unless told, and one from before tokens expired.
+/// How many days a token is valid if nothing else is said, or if it is from before tokens expired.
 pub const TOKEN_DAYS: u32 = 90;
 const DAY_MILLIS: i64 = 86_400_000;
 const ORGANIZER: &str = "organizer";
@@ -68,7 +68,7 @@ impl Issued {
     }
 }
 
-/// The time so many days after another.
+/// The time that is `days` days after another.
 ///
 /// ```
 /// let time: dataperf::Timestamp = "2026-03-01T12:00:00.250Z".parse()?;

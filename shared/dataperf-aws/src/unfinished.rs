@@ -18,22 +18,22 @@ use crate::table::Table;
 
 /// Partitions that are read at once.
 const READ_AT_ONCE: usize = 8;
-/// Marks of a partition, those of the earliest uploads, among which the one is looked for that is waited for longest: of what is taken up
-/// again the upload may be older.
+/// How many marks of each partition, those of the earliest uploads, are searched for the one that has waited longest. The first mark need not be that
+/// one: a submission that was taken up again waits only since then, though its upload may be older.
 const N_EARLIEST: usize = 100;
 
 /// The attribute of a mark that says when it was made.
 const MARKED_AT: &str = "marked_at";
 
-/// What is unfinished.
+/// The mark of an unfinished submission.
 #[derive(Debug)]
 pub(crate) struct Mark {
     /// Where the mark is.
     pub(crate) key: Key,
     /// The submission.
     pub(crate) entry: Entry,
-    /// When it was received by the table or, after it had failed, taken up again: from then on it is waited for. Marks of earlier versions
-    /// say when it was uploaded.
+    /// When the submission was received by the table or, after it had failed, taken up again: its waiting begins then. Marks of earlier versions have
+    /// the time of the upload.
     pub(crate) marked_at: Timestamp,
 }
 
@@ -103,7 +103,7 @@ impl Table {
         })
     }
 
-    /// Since when one waits for what is waited for longest, among the earliest uploads of each partition; `None` where nothing is
+    /// Since when the longest wait for an unfinished submission goes on, among the earliest uploads of each partition; `None` where nothing is
     /// unfinished.
     pub(crate) async fn waits_since(&self, benchmark: &str) -> Result<Option<Timestamp>, PortError> {
         let shards = unfinished_shards(benchmark).into_iter();
@@ -149,7 +149,7 @@ impl Table {
     }
 }
 
-/// By sort key. A submission that was received by an earlier version and again by this one has two marks, and is there once.
+/// The entries by sort key, each once: a submission that was received by an earlier version and again by this one has two marks.
 fn in_order(entries: impl Iterator<Item = Entry>) -> Vec<(String, Entry)> {
     let by_key: BTreeMap<String, Entry> = entries.map(|entry| (Key::unfinished(&entry).sk, entry)).collect();
     by_key.into_iter().collect()

@@ -36,7 +36,7 @@ pub(crate) struct XRay {
 }
 
 impl XRay {
-    /// To the daemon that Lambda names; `None` where there is none, or its address can't be used.
+    /// Sends to the daemon that Lambda names; `None` where there is none, or its address can't be used.
     pub(crate) fn from_environment() -> Option<Self> {
         Self::to(&std::env::var(DAEMON_ADDRESS).ok()?)
     }
@@ -61,7 +61,7 @@ impl XRay {
     }
 }
 
-/// What the spans within one belong to.
+/// The trace, and the parent in it, of the spans within one.
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     trace_id: String,
@@ -69,7 +69,7 @@ struct Place {
 }
 
 impl Place {
-    /// Of the tracing header of a sampled invocation.
+    /// The trace and parent that the tracing header of an invocation names; `None` if the invocation is not sampled.
     fn of_header(header: &str) -> Option<Self> {
         let part = |name: &str| {
             let mut parts = header.split(';').filter_map(|part| part.trim().split_once('='));

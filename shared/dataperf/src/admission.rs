@@ -15,19 +15,19 @@ pub struct Admission<'a> {
 }
 
 impl<'a> Admission<'a> {
-    /// It is: offline, and where it is scored again.
+    /// Admits every submission: offline, and where a board is scored again.
     pub fn free() -> Self {
         Self { limited: None }
     }
 
-    /// As the limits of its terms say, against which the table counts it from now on, and where its submitter's name is nobody else's.
+    /// Admits a submission if the table can count it within the limits of its terms, and if its submitter's name looks like nobody else's.
     pub fn limited(leaderboards: &'a dyn Leaderboards, submission: &'a Submission, terms: &'a Terms) -> Self {
         Self {
             limited: Some((leaderboards, submission, terms)),
         }
     }
 
-    /// Why it is not scored.
+    /// Why the submission is not scored; `None` if it is. From then on it is counted, if it has limits.
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
@@ -35,8 +35,8 @@ impl<'a> Admission<'a> {
         Ok(self.place().await?.err())
     }
 
-    /// Why its program is not run: for the same reasons, or because too many of its submitter's have failed on public data that day. What had
-    /// a place before is being run, or may have been.
+    /// Why the submission's program is not run: for the same reasons, or because too many programs of its submitter have failed on public data that
+    /// day. A program that was counted before is run all the same: it is being run, or may have been.
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
@@ -50,7 +50,7 @@ impl<'a> Admission<'a> {
         Ok(terms.failures_reason(programs, failed, leaderboard, at))
     }
 
-    /// Its place among what counts, or why it gets none.
+    /// How the submission is counted, or the reason why it is not admitted.
     async fn place(&self) -> Result<Result<Reserved, Reason>, PortError> {
         let Some((leaderboards, submission, terms)) = self.limited else {
             return Ok(Ok(Reserved::Unlimited));
@@ -81,7 +81,7 @@ async fn failures(
     Ok(leaderboards.usage(&counted_with, submitter, at).await?.day)
 }
 
-/// Notes the submitter's name; why not, where it looks like another one. Whose that is, is not said: a board may be hidden.
+/// Notes the submitter's name. The reason against it, where it looks like another name, does not say whose that is: a board may be hidden.
 async fn name_refusal(
     leaderboards: &dyn Leaderboards,
     submission: &Submission,

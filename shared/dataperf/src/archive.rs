@@ -13,9 +13,9 @@ const HEADER_BYTES: usize = 46;
 const HEADER_SIGNATURE: &[u8] = b"PK\x01\x02";
 /// The general purpose bits that say an entry is encrypted, weakly or strongly.
 const ENCRYPTED_BITS: u16 = 0x0041;
-/// What file systems allow. Places in a rejection begin with the name.
+/// The longest name in bytes, as file systems allow it. Places in a rejection begin with the name.
 const MAX_NAME_BYTES: usize = 255;
-/// A size that stands in the entry's zip64 field, which some programs always write.
+/// The size that says that the real one stands in the entry's zip64 field, which some programs always write.
 const ELSEWHERE: u64 = 0xffff_ffff;
 const ZIP64_FIELD: [u8; 2] = [1, 0];
 /// Entries smaller than this may be compressed as well as they can be: a file of equal lines is no bomb.
@@ -28,7 +28,7 @@ pub struct Bounds {
     pub max_entries: usize,
     /// Bytes of all its files unpacked, at most.
     pub max_unpacked_bytes: u64,
-    /// How many times its packed size a file may have unpacked.
+    /// The greatest ratio of a file's unpacked size to its packed size.
     pub max_ratio: u64,
 }
 
@@ -96,7 +96,7 @@ fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec
         .iter()
         .filter(|entry| !entry.is_clutter() && !is_folder(entry))
         .collect();
-    // what is left out is bounded as well, or it could be without end
+    // entries that are left out are limited as well, or there could be any number of them
     let most_listed = bounds.max_entries.saturating_mul(3).saturating_add(100);
     let (limit, actual) = if files.len() > bounds.max_entries {
         (bounds.max_entries, files.len())
@@ -146,7 +146,7 @@ fn damaged(at: &str, error: &ZipError) -> Reason {
     )
 }
 
-/// What the archive's directory says of an entry. The library forgets entries whose name comes again; this doesn't.
+/// What the archive's directory says of an entry. The library forgets entries whose name comes again; this list keeps them.
 #[derive(Debug)]
 struct Listed {
     name: String,

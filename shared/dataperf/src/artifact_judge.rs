@@ -31,7 +31,7 @@ pub trait Evaluator {
         Terms::of(challenge, &board.leaderboard, submitter, submission.received_at)
     }
 
-    /// The verdict on an artifact. Nothing is scored that is not admitted.
+    /// The verdict on an artifact. What is not admitted is not scored.
     ///
     /// # Errors
     /// [`WorkflowError`] when there can't be a verdict this time. A bad artifact is a verdict.
@@ -43,7 +43,7 @@ pub trait Evaluator {
         admission: &Admission<'_>,
     ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
 
-    /// Has the program run that a submission is, on the data set of its terms. Returns when that is asked for.
+    /// Has a submission that is a program run on the data set of its terms. Returns once the run has been asked for.
     ///
     /// # Errors
     /// [`WorkflowError`] when it can't be asked for, or this takes no programs.
@@ -62,8 +62,8 @@ pub trait Evaluator {
 pub struct ArtifactJudge<'a, E> {
     /// Evaluates the artifact.
     pub evaluator: &'a E,
-    /// The challenge that is published, if one is. An upload is received also when the challenge can't be read, so that a
-    /// mistake in the challenge makes no upload unknown.
+    /// The challenge that is published, if one is. If it can't be read, the upload is received all the same, so that a mistake in the challenge makes
+    /// no upload unknown.
     pub challenge: Result<Option<Challenge>, WorkflowError>,
     /// The bucket with the artifact.
     pub submissions: &'a dyn Bucket,
@@ -127,7 +127,7 @@ async fn refusal(
     if terms.over_limit(usage).is_none() {
         return Ok(None);
     }
-    // it may be this one that is counted, by a delivery that broke off
+    // a delivery of this upload that broke off may have been counted already
     Admission::limited(leaderboards, submission, terms)
         .refusal()
         .await
@@ -153,14 +153,14 @@ pub(crate) async fn evaluated<E: Evaluator>(
     }
 }
 
-/// Why an artifact is not evaluated where scores depend on what a program's run takes, which nobody can say of an artifact.
+/// Why an artifact is not evaluated where scores depend on what a program's run takes: nobody can say that of an artifact.
 fn programs_only() -> Reason {
     let message = "this board takes programs in rounds of the closed division, and this upload is in none: what a program takes to run is part \
                    of its score. Upload the program while such a round is open";
     Reason::new("programs_only", "", message)
 }
 
-/// Evaluates what a program has written; until there is that, has it run.
+/// Evaluates what a program has written. If there is no output yet, asks for the program to be run.
 async fn written<E: Evaluator>(
     evaluator: &E,
     submission: &Submission,
@@ -196,8 +196,7 @@ fn rejected(submission: &Submission, rejection: &Rejection) -> Verdict {
     Verdict::rejected(benchmark, leaderboard, None, None, rejection)
 }
 
-/// An upload's bytes, of which there may be `max_bytes`. A file that is too large, deleted, or stored so that it can't be read is a
-/// rejection.
+/// The bytes of an upload, at most `max_bytes`. A file that is too large, deleted, or stored so that it can't be read is a rejection.
 #[tracing::instrument(name = "read artifact", skip_all)]
 async fn read_artifact(
     upload: &Upload,

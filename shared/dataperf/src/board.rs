@@ -24,14 +24,14 @@ pub struct Board {
 }
 
 impl Board {
-    /// Whether its round has closed and it is open as a benchmark.
+    /// Whether this is the board of a closed round, which stays open as a benchmark.
     pub fn is_post_round(&self) -> bool {
         self.round.ends_with(POST_ROUND)
     }
 }
 
 impl Board {
-    /// The board that this one is the final one of.
+    /// The public board whose final board this is; `None` if this is no final board.
     pub fn public(&self) -> Option<Self> {
         let round = self.round.strip_suffix(FINAL_ROUND)?;
         Some(Self {
@@ -40,7 +40,7 @@ impl Board {
         })
     }
 
-    /// Whether it has the scores of its round's final data set.
+    /// Whether this is a final board, with the scores of its round's final data set.
     pub fn is_final(&self) -> bool {
         self.round.ends_with(FINAL_ROUND)
     }

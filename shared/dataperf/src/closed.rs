@@ -39,12 +39,12 @@ pub type Translate = Box<dyn Fn(Json, &mut Reasons) -> Json + Send + Sync>;
 pub struct ClosedTask {
     /// What it finds below `/data`: `task.json` and the data.
     pub files: Vec<DataFile>,
-    /// From its artifact to the benchmark's.
+    /// Translates the program's artifact to the benchmark's.
     pub translate: Translate,
 }
 
 impl ClosedTask {
-    /// The artifact that the ordinary way takes, of what a program has written: the benchmark's JSON form with the ids of `/data`.
+    /// Makes the artifact that goes the ordinary way of what a program has written: the benchmark's JSON form with the ids of `/data`.
     ///
     /// # Errors
     /// A [`Rejection`] when it is not JSON or names what is not in `/data`; every other rule is held on the ordinary way.
@@ -61,7 +61,7 @@ impl ClosedTask {
 pub struct Seed(Digest);
 
 impl Seed {
-    /// The seed of a board. It is made of the whole manifest: who knows no more than the data set's digest can't tell it.
+    /// The seed of a board. It is made of the whole manifest, so that the data set's digest is not enough to find it out.
     pub(crate) fn new(benchmark: &str, manifest: &Manifest, leaderboard: &str) -> Result<Self, FrozenError> {
         let mut text = format!("closed division\n{benchmark}\n{leaderboard}\n").into_bytes();
         text.extend(manifest.to_bytes()?);
@@ -72,12 +72,12 @@ impl Seed {
         Digest::of(format!("{}\n{what}\n{number}", self.0.hex()).as_bytes()).bytes()
     }
 
-    /// The seed of a program's random numbers, of which the order can't be told.
+    /// The seed of a program's random numbers. It does not tell the order of `/data`.
     pub fn of_random_numbers(self) -> [u8; 32] {
         self.block("random numbers", 0)
     }
 
-    /// `0..n` in an order of its own for each name, `(n,)`.
+    /// The numbers `0..n`, in an order of its own for each `of`, `(n,)`.
     pub fn order(self, of: &str, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for last in (1..n).rev() {
@@ -90,7 +90,7 @@ impl Seed {
     }
 }
 
-/// Translates the values of an object's members; another kind of value stays what it is, and the ordinary rules refuse it.
+/// Translates the values of an object's members. A value of another kind stays as it is, and the ordinary rules refuse it.
 pub fn each_member(value: Json, at: &str, mut translate: impl FnMut(&str, Json, &str) -> Json) -> Json {
     let Json::Object(members) = value else {
         return value;

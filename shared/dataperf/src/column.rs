@@ -27,8 +27,8 @@ impl Column {
             .collect()
     }
 
-    /// Its numbers in a row, of what [`numbers`](Self::numbers) gives: one, or both ends of a range where these differ. Empty where
-    /// the row lacks one.
+    /// The column's numbers in a row, taken from those that [`numbers`](Self::numbers) gives: one, or both ends of a range where these differ. Empty
+    /// where the row lacks one.
     pub fn cell(&self, numbers: &BTreeMap<String, f64>) -> Vec<f64> {
         let found: Option<Vec<f64>> = self
             .metrics

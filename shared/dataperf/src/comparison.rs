@@ -24,18 +24,18 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
-/// Why a board has no intervals whose scores the Ladder releases.
+/// Why a board whose scores the Ladder releases has no intervals.
 pub(crate) const RELEASED: &str =
     "the round's Ladder releases scores: they have intervals when it has closed";
-/// Why scores have no intervals where they are rounded until the close.
+/// Why scores that are rounded until the close have no intervals.
 const ROUNDED: &str = "the round shows scores rounded to 1/n, n the number of eval items: they have intervals when it has closed";
-/// Rows of a board that are compared; the others have no interval.
+/// The most rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
-/// Up to so many rows the items are counted on which two differ.
+/// The most rows of a board for which the items are counted on which two rows differ.
 pub const MAX_COUNTED_ROWS: usize = 200;
-/// A class (of a group) with fewer items has too few for an interval that holds what it promises.
+/// The fewest items of a class (of a group) for which an interval holds what it promises.
 pub const MIN_ITEMS: usize = 20;
-/// The same for clusters.
+/// The fewest clusters with a class (of a group), where clusters are drawn, for the same reason.
 pub const MIN_CLUSTERS: usize = 20;
 
 /// What is said of the board.
@@ -69,7 +69,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// As much of it as is shown to others than the organizer. The resolution is made of the paired differences of neighbours: on a board
+    /// The part of the summary that is shown to others than the organizer. The resolution is made of the paired differences of neighbours: on a board
     /// that somebody fills with copies it is that of one pair, so it is not shown before everything is.
     #[must_use]
     pub fn shown(self, level: Feedback) -> Self {
@@ -86,15 +86,15 @@ impl Summary {
     }
 }
 
-/// Why there are no intervals where items are clustered. In how many clusters a class is follows from hidden labels, and is not said.
+/// Why there are no intervals where items are clustered. It does not say in how many clusters a class is, which follows from hidden labels.
 fn few_clusters() -> String {
     format!(
         "a class or a group of the eval set is in fewer than {MIN_CLUSTERS} clusters, from which on intervals hold what they promise"
     )
 }
 
-/// A reason why there are no intervals, without what earlier versions told in it: at which fix a curve ends, and in how many clusters a class is, which
-/// both follow from hidden labels.
+/// A reason why there are no intervals, without two numbers of earlier versions that follow from hidden labels: at which fix a curve ends, and in how
+/// many clusters a class is.
 pub fn without_numbers(why_none: String) -> String {
     if why_none.contains("the curve of ") {
         crate::replicates::PLACE_ON_A_CURVE.to_owned()
@@ -139,8 +139,7 @@ pub struct Rows<'a> {
     pub direction: Direction,
     /// The data set that the board is scored with.
     pub dataset: Option<Digest>,
-    /// Whether the board's scores, where the round's Ladder has released them, are those of the submissions, rounded: then they are compared
-    /// all the same.
+    /// Whether the scores that the round's Ladder has released are those of the submissions, rounded. If so, they are compared all the same.
     pub shows_every_score: bool,
 }
 
@@ -148,7 +147,7 @@ impl Comparison {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
 
-    /// Where a board's is, in the results bucket.
+    /// The key of a board's comparison in the results bucket.
     pub fn key(board: &Board) -> String {
         let Board {
             benchmark,
@@ -166,7 +165,7 @@ impl Comparison {
             Direction::HigherIsBetter => 1.0,
             Direction::LowerIsBetter => -1.0,
         };
-        // one that was held by another Ladder before is not shown with a score of its own; one from before there was any is
+        // a row that another Ladder held before is not shown with a score of its own; a row from before there was any Ladder is
         let is_of_own = |row: &&Ranked| row.entry.climb != Some(Climb::Held);
         let is_of_score = |row: &&Ranked| {
             let kept = rows.replicates.get(&row.entry.id);
@@ -266,7 +265,7 @@ impl Comparison {
     }
 }
 
-/// Where the best baseline is, if there is one: nobody is called better than another in its place.
+/// The place of the best baseline, if there is one. If it can't be compared, no other baseline takes its place.
 fn best_baseline(of_board: &[&Ranked]) -> Option<usize> {
     of_board.iter().position(|row| row.entry.is_baseline)
 }
@@ -290,19 +289,18 @@ pub fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 impl<'a> Rows<'a> {
-    /// Those that are scored with the board's data set, best first.
+    /// The rows that are scored with the board's data set, best first.
     pub(crate) fn of_board(&self) -> Vec<&'a Ranked> {
         let of_dataset = self.rows.iter().filter(|row| row.entry.dataset == self.dataset);
         of_dataset.take(MAX_ROWS).collect()
     }
 
-    /// Whether their scores are what a Ladder has released. Of those no score is compared with an interval, which would tell more than the score
-    /// does.
+    /// Whether the rows' scores are what a Ladder has released. Such scores get no interval, which would tell more than the score does.
     pub(crate) fn is_released(&self) -> bool {
         self.of_board().iter().any(|row| row.entry.climb.is_some())
     }
 
-    /// What is kept of a row, if it is of the row's score.
+    /// What is kept of a row, if it belongs to the row's score.
     pub(crate) fn found(&self, row: &Ranked) -> Option<&'a Arc<Replicates>> {
         let found = self.replicates.get(&row.entry.id)?;
         found.is_of(&row.entry).then_some(found)
@@ -321,7 +319,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The draws that most rows have.
+/// The draws under which most rows were scored.
 fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
     let mut counts: BTreeMap<String, (usize, Digest)> = BTreeMap::new();
     for draws in draws {
@@ -333,8 +331,8 @@ fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
         .map(|(_, draws)| draws)
 }
 
-/// The degrees of freedom of two rows' difference, by the items on which they differ in correctness. Where there are too many rows to read
-/// that of each, their number is estimated: at least so many give a difference of scores this standard error.
+/// The degrees of freedom of two rows' difference, by the number of items on which they differ in correctness. Where there are too many rows to read
+/// that of each, the number is estimated: rows whose difference has the standard error `error` differ on at least so many.
 pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
     let (one, other) = (compared[one], compared[other]);
     let n_items = one.header.n_items;

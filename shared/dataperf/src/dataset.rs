@@ -65,12 +65,12 @@ impl<B: Benchmark> Dataset<B> {
         Self::open(bucket, prefix, Some(digest), Integrity::Digests).await
     }
 
-    /// The same data set, which before it reads a file of a frozen part asks for room for so many bytes.
+    /// The same data set, which calls `make_room` with a number of bytes before it reads a file of a frozen part.
     pub(crate) fn making_room(self, make_room: Box<MakeRoom>) -> Self {
         Self { make_room, ..self }
     }
 
-    /// As if the data set had no other files than those whose paths are `kept`. The digest stays that of the whole.
+    /// Leaves only the files whose paths are `kept`, as if the data set had no others. The digest stays that of the whole.
     #[must_use]
     pub fn retaining(mut self, kept: impl Fn(&str) -> bool) -> Self {
         self.files.retain(kept);
@@ -111,7 +111,7 @@ impl<B: Benchmark> Dataset<B> {
         Ok(frozen)
     }
 
-    /// Refuses a board that the data set has not.
+    /// Refuses a board that the data set does not have.
     ///
     /// # Errors
     /// [`NotScored`]: the rejection of what was sent to such a board, or the manifest can't be read.

@@ -22,7 +22,7 @@ pub struct OnBoth {
     pub is_baseline: bool,
     /// Its score under all draws of the version before.
     pub before: Arc<Replicates>,
-    /// The same of the version after.
+    /// Its score under all draws of the version after.
     pub after: Arc<Replicates>,
 }
 
@@ -66,9 +66,9 @@ impl Line {
 /// Two submissions whose order turned round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Turned {
-    /// The better one before, and the worse one after.
+    /// The one that was better before, and is worse after.
     pub before: String,
-    /// The better one after.
+    /// The one that is better after.
     pub after: String,
     /// Whether the order was sure before and is sure after.
     pub is_sure: bool,
@@ -96,7 +96,7 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Compares both versions. Of rankings of submissions; baselines are shown and compared, and take no rank.
+    /// Compares the rankings on both versions. Baselines are shown and compared, and take no rank.
     pub fn of(submissions: &[OnBoth], direction: Direction) -> Self {
         let before = Version::of(submissions, direction, |of| &of.before);
         let after = Version::of(submissions, direction, |of| &of.after);
@@ -156,7 +156,7 @@ struct Version {
     goodness: Vec<f64>,
     ranks: Vec<usize>,
     intervals: Vec<Option<(u32, u32)>>,
-    /// The better one first.
+    /// Pairs of places whose order is sure, the better one first.
     sure: BTreeSet<(usize, usize)>,
     why_none: Option<String>,
 }

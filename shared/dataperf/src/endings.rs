@@ -30,7 +30,7 @@ pub struct Endings {
 }
 
 impl Endings {
-    /// Of these lines of a history.
+    /// Counts how the submissions of a history have ended.
     pub fn of(history: &[Entry]) -> Self {
         let n = |ending: Option<Ending>| history.iter().filter(|entry| entry.ending == ending).count();
         let is_withdrawn = |entry: &&Entry| entry.withdrawn_at.is_some();

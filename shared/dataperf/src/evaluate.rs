@@ -36,9 +36,9 @@ pub async fn evaluate<B: Benchmark>(
         .0)
 }
 
-/// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
-/// [`Replicates::key`] names. What obeys the rules is scored only if it is admitted. The score may be rounded to what the hidden items can
-/// tell apart; then it is not compared with others.
+/// As [`evaluate`], and gives what is kept of a scored submission so that it can be compared with others: the object that [`Replicates::key`] names.
+/// A submission that obeys the rules is scored only if it is admitted. If `is_rounded`, the score is rounded to what the hidden items can tell apart,
+/// and is not compared with others.
 ///
 /// # Errors
 /// As [`evaluate`], and when the table does not say whether it is admitted.
@@ -77,7 +77,7 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     Ok((verdict, kept))
 }
 
-/// Items of all hidden eval sets of a board.
+/// How many items the hidden eval sets of a board have together.
 fn n_items<B: Benchmark>(evaluated: &Evaluated<B>) -> usize {
     let items = evaluated.frozen.eval_items().unwrap_or_default();
     items.iter().map(|(_, items)| items.truth.len()).sum()

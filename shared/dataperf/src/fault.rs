@@ -100,7 +100,7 @@ impl FaultKind {
         }
     }
 
-    /// Why the platform gives an upload up whose event failed so in all tries.
+    /// Why the platform gives up an upload whose event failed with this fault in all tries.
     pub fn cause(self) -> Cause {
         match self {
             Self::Organizer => Cause::Organizer,

@@ -17,17 +17,18 @@ use crate::ports::bucket::{Bucket, Got};
 use crate::rejection::{Reason, Rejection};
 use crate::row_cache::RowCache;
 
-/// No request is longer, so that the requests of many neighbouring rows go out side by side.
+/// The largest request in bytes: many neighbouring rows are read by several requests side by side.
 const MAX_SPAN_BYTES: u64 = 8 << 20;
-/// What a read may hold of rows nobody asked for, unless what was asked for is more.
+/// How many bytes of rows that nobody asked for a read may hold, unless more was asked for.
 const MAX_ALONG_BYTES: u64 = 8 << 20;
 
 /// Whether whole files are hashed when they are first read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
-    /// Compare each file's digest with the manifest, and each single row's with the data set's row digests: what came over a network, or is to be verified.
+    /// Compare each file's digest with the manifest, and each single row's with the data set's row digests: for what came over a network, or is to be
+    /// verified.
     Digests,
-    /// Compare sizes only: files on one's own disk.
+    /// Compare sizes only: for files on one's own disk.
     Sizes,
 }
 
@@ -185,7 +186,7 @@ impl FrozenFiles {
         Ok(read)
     }
 
-    /// The rows that an earlier evaluation has read. On one's own disk they are no farther than in the cache.
+    /// The rows that an earlier evaluation has read; none for files on one's own disk, which are no farther than the cache.
     fn known(&self, file: &str, rows: &[usize], n_bytes: usize) -> Vec<Option<Bytes>> {
         match self.integrity {
             Integrity::Digests => self.rows.get(file, rows, n_bytes),

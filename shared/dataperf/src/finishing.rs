@@ -1,8 +1,8 @@
-//! What is done once when a round has closed: submissions' own scores take the place of those that the Ladder has released, and what stands on a board is
-//! scored with the round's final data set, which no upload has seen.
+//! What is done once when a round has closed: submissions' own scores take the place of those that the Ladder has released, and what stands on a
+//! board is scored with the round's final data set, which no upload has seen.
 //!
-//! The caretaker asks the benchmark's function for it again and again, which has something to do until the run that notes it has come to its end. All of it may
-//! be broken off anywhere and done twice: a score depends on nothing but bytes, and is put where it was put before.
+//! The caretaker asks the benchmark's function for it again and again, until the run that notes what was done has come to its end. All of it may be
+//! broken off anywhere and done twice: a score depends on nothing but bytes, and is put where it was put before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,20 +25,20 @@ use crate::upload::SubmissionId;
 use crate::workflow::WorkflowError;
 use crate::{Digest, Timestamp};
 
-/// So long after the close nothing is finished yet, so that what was uploaded before it can be recorded.
+/// For how many milliseconds after the close nothing is finished, so that what was uploaded before the close can be recorded.
 pub const GRACE_MILLIS: i64 = 15 * 60 * 1000;
 
 /// What the caretaker asks for at its time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishRequest {
-    /// The round to finish; every one that has closed or whose data set is retired, and is not finished, where there is none.
+    /// The round to finish. Without it, every round that is not finished and has closed or whose data set is retired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
 }
 
 impl Challenge {
-    /// Whether there is something to be done once a round has closed, and that time has come: not before every round with the same
-    /// final data set has closed, since scores on it would tell participants of the others about it.
+    /// Whether a round has something to be done after its close and the time for it has come. That is after every round with the same final data set
+    /// has closed, since scores on it would tell participants of the others about it.
     pub fn is_due(&self, round: &Round, at: Timestamp) -> bool {
         let shares = |other: &&Round| {
             other.id == round.id
@@ -54,14 +54,14 @@ impl Challenge {
 }
 
 impl Round {
-    /// Whether anything but whole receipts is due once it has closed.
+    /// Whether anything but writing whole receipts is due once the round has closed.
     pub fn has_work(&self) -> bool {
         self.final_dataset.is_some() || self.ladder.is_some()
     }
 }
 
 impl Board {
-    /// The board on which what stands on this one stands with its score of the final data set.
+    /// The final board of this one: what stands on this one stands there with its score of the final data set.
     #[must_use]
     pub fn of_final(&self) -> Self {
         Self {
@@ -82,14 +82,14 @@ pub struct FinalReport {
     pub n_rejected: usize,
     /// The mean distance of the two ranks of a submission, as a share of [`n_ranked`](Self::n_ranked); `None` below two.
     pub shake_up: Option<f64>,
-    /// Of each of these submissions its rank among them on the public board and on the final one.
+    /// The rank of each of these submissions among them, on the public board and on the final one.
     #[serde(skip)]
     pub ranks: BTreeMap<SubmissionId, (usize, usize)>,
 }
 
 impl FinalReport {
-    /// What a run has found, of a board whose `series` says with which data set each submission was scored there: where most were scored
-    /// with one, scores with another are not compared with theirs.
+    /// What a run has found on a board. `series` says with which data set each submission was scored there: only scores with the one that most were
+    /// scored with are compared.
     pub fn of(run: &Run, revisions: &[Revision], series: &[Entry], direction: Direction) -> Self {
         let datasets: BTreeMap<&SubmissionId, Option<Digest>> =
             series.iter().map(|line| (&line.id, line.dataset)).collect();
@@ -140,7 +140,7 @@ impl FinalReport {
         }
     }
 
-    /// Of a board of a round with a final data set; `None` where finishing has not begun.
+    /// The report on a board of a round with a final data set; `None` where finishing has not begun.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -254,7 +254,7 @@ impl Finish<'_> {
         Ok(unfinished.iter().any(|line| line.board == self.board))
     }
 
-    /// Shows submissions' own scores, as far as they may be shown by now. How many, and whether that is all.
+    /// Shows submissions' own scores, as far as they may be shown by now. Says how many, and whether that is all.
     async fn lift(&self, round: &Round, hosted: &Descriptor) -> Result<(usize, bool), WorkflowError> {
         let series = self.table.series(&self.board).await?;
         let released: Vec<_> = series.iter().filter(|line| line.climb.is_some()).collect();
@@ -281,7 +281,7 @@ impl Finish<'_> {
         Ok((n_lifted, true))
     }
 
-    /// Scores what stands on the board with the final data set. How many, and whether that is all.
+    /// Scores what stands on the board with the final data set. Says how many, and whether that is all.
     async fn score<E: Evaluator>(
         &self,
         dataset: Digest,
@@ -296,7 +296,7 @@ impl Finish<'_> {
         let mut looked_at = BTreeSet::new();
         loop {
             let done = self.table.revisions(&last, &run.id).await?;
-            // as they are now: the Ladder may just have been lifted, and of whoever was withdrawn meanwhile another submission stands
+            // as they are now: the Ladder may just have been lifted, and if somebody's submission was withdrawn meanwhile, another of theirs stands
             let mut rows = self.table.rows(&self.board).await?;
             rows.retain(|row| !looked_at.contains(&row.id) && done.iter().all(|done| done.id != row.id));
             if rows.is_empty() {
@@ -319,7 +319,7 @@ impl Finish<'_> {
         }
     }
 
-    /// Whether another submission of a row's submitter has its final score and was not withdrawn since: the row's came to the public board
+    /// Whether another submission of the row's submitter has its final score and was not withdrawn since. If so, the row's came to the public board
     /// after that.
     async fn has_another(&self, row: &Entry, done: &[Revision]) -> Result<bool, WorkflowError> {
         let is_other = |done: &&Revision| {

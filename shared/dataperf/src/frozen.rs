@@ -161,7 +161,7 @@ pub struct Corrected {
     pub n_edits: usize,
     /// How many labels somebody has looked at, those that were right included.
     pub n_reviewed: usize,
-    /// The same of each eval set; empty in data sets of earlier versions.
+    /// How many labels of each eval set somebody has looked at; empty in data sets of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reviewed: BTreeMap<String, usize>,
 }
@@ -403,13 +403,13 @@ impl Matrix {
 #[derive(Debug, Clone, Default)]
 pub struct ReadRows {
     spans: Vec<Bytes>,
-    /// The span and the byte in it where each row begins.
+    /// For each row, the span that it is in and the byte of the span where it begins.
     begins: Vec<(u32, u32)>,
     row_bytes: usize,
 }
 
 impl ReadRows {
-    /// Rows of `row_bytes` each: `begins` says in which span, and at which byte of it.
+    /// Rows of `row_bytes` each: `begins` says for each in which span it is, and at which byte of it.
     pub(crate) fn new(spans: Vec<Bytes>, begins: Vec<(u32, u32)>, row_bytes: usize) -> Self {
         Self {
             spans,
@@ -418,12 +418,12 @@ impl ReadRows {
         }
     }
 
-    /// How many there are.
+    /// How many rows there are.
     pub fn len(&self) -> usize {
         self.begins.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.begins.is_empty()
     }
@@ -437,7 +437,7 @@ impl ReadRows {
         &self.spans[span as usize][begin as usize..][..self.row_bytes]
     }
 
-    /// All of them in one piece.
+    /// All rows in one piece.
     pub fn concatenated(&self) -> Bytes {
         (0..self.len()).flat_map(|idx| self.row(idx)).copied().collect()
     }

@@ -14,7 +14,7 @@ use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};
 use crate::{Digest, Timestamp};
 
-/// The object is no larger: some ten thousand boards.
+/// The largest object in bytes: some ten thousand boards.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// `BENCHMARK/current.json` in the datasets bucket: the data set of each board.
@@ -34,7 +34,7 @@ pub struct InForce {
     whole: Option<Digest>,
 }
 
-/// The object's form: of schema 2 `boards`, before it the one data set that all boards were scored with.
+/// The object's form. In schema 2 it has `boards`, before that the one `dataset` that all boards were scored with.
 #[derive(Serialize, Deserialize)]
 struct Form {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ impl InForce {
         })
     }
 
-    /// The same from the object's bytes.
+    /// What is in force, read from the object's bytes.
     ///
     /// # Errors
     /// [`FrozenError::Current`] when they are not of this form.
@@ -124,7 +124,7 @@ impl InForce {
         self.boards.is_empty() && self.whole.is_none()
     }
 
-    /// The data set of a board. An object of the old form answers for every name: the data set knows its boards.
+    /// The data set of a board. An object of the old form gives its one data set for every name: only the data set knows its boards.
     pub fn dataset_of(&self, leaderboard: &str) -> Option<Digest> {
         self.whole.or_else(|| self.boards.get(leaderboard).copied())
     }
@@ -144,7 +144,7 @@ impl InForce {
         self.whole
     }
 
-    /// The same with each board named. `boards_of` are the boards of [`whole`](Self::whole), where there is one.
+    /// What is in force, with each board named. `boards_of` are the boards of [`whole`](Self::whole), where there is one.
     #[must_use]
     pub fn spelt_out<'a>(mut self, boards_of: impl IntoIterator<Item = &'a str>) -> Self {
         if let Some(whole) = self.whole.take() {
@@ -153,7 +153,7 @@ impl InForce {
         self
     }
 
-    /// Of `boards` those that are in force from a data set other than `dataset`, with that data set.
+    /// Those of `boards` that are in force from a data set other than `dataset`, each with that data set.
     pub fn others_of<'a>(
         &self,
         boards: impl IntoIterator<Item = &'a str>,
@@ -172,7 +172,7 @@ impl InForce {
         self.boards.extend(boards);
     }
 
-    /// Takes a board out of force; its data set, where it was in force.
+    /// Takes a board out of force. Returns its data set, if it was in force.
     pub fn remove(&mut self, leaderboard: &str) -> Option<Digest> {
         self.boards.remove(leaderboard)
     }
@@ -190,9 +190,8 @@ impl InForce {
             .ok_or_else(|| unknown_leaderboard(leaderboard, self.boards.keys()).into())
     }
 
-    /// The data set that a board is scored with `at` a time, by which its rows are ranked: what its round pins, or what is in force
-    /// for a board that takes uploads. `None` for one that takes none any more, such as that of a closed round: it stays what its
-    /// newest score was scored with.
+    /// The data set that a board is scored with `at` a time, by which its rows are ranked: what its round pins, or what is in force for a board that
+    /// takes uploads. `None` for a board that takes none any more, such as that of a closed round: it keeps the data set of its newest score.
     pub fn scored_with(&self, challenge: Option<&Challenge>, board: &Board, at: Timestamp) -> Option<Digest> {
         let round = challenge.and_then(|challenge| challenge.round(&board.round));
         if board.is_final() {

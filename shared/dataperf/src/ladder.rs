@@ -1,8 +1,8 @@
 //! The Ladder: what a round shows of scores so that many uploads can't learn the eval set by their scores.
 //!
-//! Of each submitter and board the score that was released last is remembered. An upload that is better by more than a margin is
-//! released, rounded; of every other the last released score is shown once more. The order is that in which the table records.
-//! The table keeps the state and changes it in the transaction that records a submission.
+//! For each submitter and board, the score that was released last is remembered. An upload that is better by more than a margin is released, rounded;
+//! for every other one the last released score is shown once more. Uploads are taken in the order in which the table records them. The table keeps
+//! the state and changes it in the transaction that records a submission.
 //!
 //! # Source
 //! Blum, A. and Hardt, M. (2015), "The Ladder: a reliable leaderboard for machine learning competitions", ICML.
@@ -23,15 +23,15 @@ use crate::verdict::Receipt;
 
 pub use crate::released::{Climb, Released, UnknownClimb};
 
-/// No object with replicates is larger: evidence has a limit of its own.
+/// The largest object with replicates, in bytes; the evidence in it has a limit of its own.
 const MAX_REPLICATES_BYTES: u64 = 80 << 20;
 
 /// How a round releases scores.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ladder {
-    /// Without a parameter: the margin is the standard error of the difference from the best one before, by the draws of the eval
-    /// set, and scores are rounded to 1/n, n the number of its items.
+    /// No parameter: the margin is the standard error of the difference from the best score before, over the draws of the eval set, and scores are
+    /// rounded to 1/n, n the number of its items.
     Auto,
     /// No margin: every score is released, rounded to 1/n, n the number of items of the eval set.
     Rounded,
@@ -46,9 +46,9 @@ pub enum Ladder {
 /// How far a submitter has come on a board.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rung {
-    /// How often it has changed: what is recorded after it says this number.
+    /// How often the rung has changed. What is recorded after it names this number.
     pub n_changes: u64,
-    /// The score that was released last; `None` where there is none, or what had it was withdrawn.
+    /// The score that was released last; `None` where none was released, or none is left after a withdrawal.
     pub last: Option<LastReleased>,
 }
 
@@ -59,7 +59,7 @@ pub struct LastReleased {
     pub score: f64,
     /// Whose score it is.
     pub submission: SubmissionId,
-    /// What it was scored with. With another data set the Ladder starts again.
+    /// The data set that it was scored with. With another one the Ladder starts again.
     pub dataset: Option<Digest>,
 }
 
@@ -86,7 +86,7 @@ impl LastReleased {
 /// By how much a score has to be better to be released, and how finely it is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Margin {
-    /// Better by no more than this is not better.
+    /// A score that is better by no more than this counts as not better.
     pub margin: f64,
     /// Scores are rounded to multiples of this.
     pub grain: f64,
@@ -101,8 +101,8 @@ impl Margin {
         }
     }
 
-    /// The standard error of the difference between two submissions over the draws of their eval set. Where there are no draws in
-    /// common with the `best` one before, the two are taken as independent and equally uncertain, which is more than the truth.
+    /// The standard error of the difference between two submissions over the draws of their eval set. If they have no draws in common, or there is no
+    /// `best` one before, the two are taken as independent and equally uncertain, which is more than the truth.
     pub fn paired(new: &Replicates, best: Option<&Replicates>) -> Self {
         let best = best.filter(|best| {
             best.header.draws == new.header.draws && best.deviations.len() == new.deviations.len()
@@ -135,7 +135,7 @@ impl Margin {
     pub fn rounded(&self, score: f64, [least, greatest]: [f64; 2]) -> f64 {
         let n_grains = (score / self.grain).round();
         let a_unit = (1.0 / self.grain).round();
-        // a decimal step has no exact number, its inverse has
+        // a decimal step has no exact binary number, its inverse has
         let rounded = if (a_unit * self.grain - 1.0).abs() < 1e-9 {
             n_grains / a_unit
         } else {
@@ -187,7 +187,7 @@ impl Ladder {
         }
     }
 
-    /// What is released of a receipt that is about to be recorded after `rung`; `None` of one without a score.
+    /// What is released of a receipt that is about to be recorded after `rung`; `None` for a receipt without a score.
     ///
     /// # Errors
     /// [`PortError`] when the replicates can't be read, which are stored before a score is recorded.

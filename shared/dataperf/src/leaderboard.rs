@@ -11,9 +11,9 @@ pub const PUBLIC: &str = "public/";
 const MAX_NAME_BYTES: usize = 64;
 const MAX_LINE_CHARS: usize = 120;
 const MAX_DESCRIPTION_BYTES: usize = 32 << 10;
-/// Within what a function can answer at once, in base 64.
+/// The largest picture in bytes: in base 64 it is within what a function can answer at once.
 const MAX_PICTURE_BYTES: u64 = 2 << 20;
-/// What tells an `f64` from its neighbours.
+/// The most digits after the decimal point: 17 tell an `f64` from its neighbours.
 const MAX_DIGITS: u8 = 17;
 
 /// A board of a benchmark, as its data set defines it.
@@ -87,7 +87,7 @@ impl PictureForm {
 }
 
 impl Leaderboard {
-    /// A board of which nothing else is said.
+    /// A board with a name and a line about it, and nothing else.
     pub fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead};
 
-/// Tells the lines of a text by places that ascend.
+/// Finds the lines of places in a text, which have to ascend.
 pub struct LineNumbers<'a> {
     text: &'a [u8],
     seen: usize,
@@ -11,7 +11,7 @@ pub struct LineNumbers<'a> {
 }
 
 impl<'a> LineNumbers<'a> {
-    /// Of a text.
+    /// Begins at the beginning of a text.
     pub fn new(text: &'a [u8]) -> Self {
         Self {
             text,
@@ -20,7 +20,7 @@ impl<'a> LineNumbers<'a> {
         }
     }
 
-    /// The line, from 1, of what stands first from `place` on, a number of bytes. Ends of lines do not count as that.
+    /// The line, from 1, of the first byte from `place` on that does not end a line; `place` is a number of bytes.
     ///
     /// ```
     /// let mut lines = dataperf::LineNumbers::new(b"id\r\n\r\na\nb");
@@ -43,7 +43,7 @@ impl<'a> LineNumbers<'a> {
     }
 }
 
-/// The same of one place in a text that is read up to there.
+/// The line of one place in a text, which is read up to there.
 ///
 /// # Errors
 /// The reader's.

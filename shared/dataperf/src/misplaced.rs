@@ -13,7 +13,7 @@ use crate::{Digest, SubmitterName, Timestamp, Upload, quote};
 
 /// The longest key that S3 takes, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
-/// So much of a key is kept in the note's, where that would be too long; the digest of the whole key follows.
+/// How many bytes of a key are kept in its note's key, where the whole would be too long; the digest of the whole key follows.
 const KEPT_BYTES: usize = 900;
 
 /// A benchmark with the leaderboards that are in force.
@@ -21,7 +21,7 @@ const KEPT_BYTES: usize = 900;
 pub struct Place {
     /// The benchmark's id.
     pub benchmark: String,
-    /// Its leaderboards, none where they are not known; or the kinds of its artifacts.
+    /// The benchmark's leaderboards, none where they are not known; or the kinds of its artifacts.
     pub leaderboards: Vec<String>,
     /// Whether keys have a kind of artifact where others have the leaderboard.
     pub has_kinds: bool,
@@ -43,7 +43,7 @@ pub struct Note {
     pub code: String,
     /// Where the file should go. What the key does not tell is in capitals: `BENCHMARK`, `LEADERBOARD` or `KIND`, `SUBMITTER`, `FILE`.
     pub nearest: String,
-    /// The same for people.
+    /// What is wrong and where the file should go, in a sentence for people.
     pub message: String,
 }
 
@@ -75,8 +75,8 @@ impl Note {
         format!("{UNNAMED}/misplaced/")
     }
 
-    /// Where the note on a file is in the results bucket: `_/misplaced/KEY`. Of a key that is too long for that, or has characters
-    /// that an answer of S3 in XML can't, it is what can be kept, `~`, and the SHA-256 of the whole key.
+    /// Where the note on a file is in the results bucket: `_/misplaced/KEY`. If the key is too long for that, or has characters that S3's answers in
+    /// XML can't have, it is what can be kept of the key, `~`, and the SHA-256 of the whole key.
     ///
     /// ```
     /// assert_eq!(dataperf::misplaced::Note::place("en-25/ada/my.json"), "_/misplaced/en-25/ada/my.json");
@@ -111,8 +111,8 @@ fn hosting<'a>(key: &str, benchmarks: impl IntoIterator<Item = &'a str>) -> Opti
     benchmarks.into_iter().find(|benchmark| *benchmark == first)
 }
 
-/// Whether nobody can be told of an upload by a receipt of theirs: its key is below no benchmark, or has too few parts to name a
-/// submitter. What stands for a folder is no file.
+/// Whether nobody can be told of an upload by a receipt of their own: its key is below no benchmark, or has too few parts to name a submitter. A key
+/// that stands for a folder is no file.
 ///
 /// ```
 /// use dataperf::misplaced::is_misplaced;
@@ -231,14 +231,14 @@ fn leaderboard_of<'n>(names: &'n [&'n str], known: &[&str], unnamed: &str) -> (S
     }
     match nearest(first, known.iter().copied()) {
         Some(board) => (board.to_owned(), rest),
-        // one name is rather a submitter's
+        // a single name is rather a submitter's
         None if rest.is_empty() && !known.is_empty() => (unnamed(), names),
         None if known.is_empty() => ((*first).to_owned(), rest),
         None => (unnamed(), rest),
     }
 }
 
-/// The one thing that there is.
+/// The one thing that an iterator gives; `None` where it gives none or several.
 fn only<T>(mut of: impl Iterator<Item = T>) -> Option<T> {
     let first = of.next()?;
     of.next().is_none().then_some(first)

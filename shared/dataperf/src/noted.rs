@@ -38,11 +38,11 @@ pub struct Noted {
     retired: BTreeMap<String, Vec<Retired>>,
     /// Data sets that were in force, or that an open round pinned.
     seen: Vec<Digest>,
-    /// By round, as boards have it, and data set.
+    /// Scores by round, as boards name it, and by data set.
     scores: BTreeMap<(String, Digest), Scores>,
 }
 
-/// The data sets of a benchmark that are or were in force, or an open round's.
+/// The data sets of a benchmark that are noted as in force, now or before, or as pinned by an open round.
 ///
 /// # Errors
 /// [`PortError`] when the table does not answer.
@@ -55,13 +55,13 @@ pub async fn seen_datasets(table: &dyn Maintenance, benchmark: &str) -> Result<B
 }
 
 impl Retire {
-    /// Where the table notes since when a round's uploads are scored with the data set that follows.
+    /// Where the table notes from when on a round's uploads are scored with the data set that follows.
     pub fn mark(&self, benchmark: &str, round: &str) -> Board {
         mark(benchmark, format!("{round}{RETIRED_FOR}{}", self.dataset.hex()))
     }
 }
 
-/// What is noted of no board, as the beginning of a run of its own.
+/// Where the table notes what is about no board: as the beginning of a run of its own.
 fn mark(benchmark: &str, round: String) -> Board {
     Board {
         benchmark: benchmark.to_owned(),
@@ -70,7 +70,7 @@ fn mark(benchmark: &str, round: String) -> Board {
     }
 }
 
-/// Notes that data sets are no fresh ones from now on: uploads may be scored with them.
+/// Notes that data sets are no longer fresh: uploads may be scored with them from now on.
 ///
 /// # Errors
 /// [`PortError`] when the table does not answer.
@@ -121,7 +121,7 @@ impl Challenge {
         Ok(Some(challenge))
     }
 
-    /// Takes from the table at which moments data sets were retired for their number of submissions.
+    /// Takes from the table the moments at which data sets were retired for their number of submissions.
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
@@ -157,7 +157,7 @@ impl Challenge {
         Ok(())
     }
 
-    /// The same of what is published, where it can be read; gives it with the moments at which data sets were retired.
+    /// Notes what the published challenge has done by `at`, where it can be read. Gives it with the moments at which data sets were retired.
     ///
     /// # Errors
     /// [`PortError`] when table or bucket do not answer.
@@ -180,7 +180,7 @@ impl Challenge {
 }
 
 impl Round {
-    /// Notes since when its data set is retired, once that moment has come.
+    /// Notes from when on the round's data set is retired, once that moment has come.
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
@@ -251,7 +251,8 @@ impl Noted {
         of_round.into_iter().any(|retired| retired.dataset == dataset)
     }
 
-    /// Why a data set is not fresh, in words; `None` if it is. Scores on final boards count, unless the data set shall be a final one again.
+    /// Why a data set is not fresh, in words; `None` if it is. Scores on final boards count, unless the data set is to be a final one again
+    /// (`is_final`).
     pub fn is_used(&self, dataset: Digest, is_final: bool) -> Option<String> {
         let mut rounds = self
             .scores
@@ -264,7 +265,7 @@ impl Noted {
         is_seen.then(|| "it was in force, or a round's `dataset`, before".to_owned())
     }
 
-    /// What of a challenge contradicts the retirements there have been: rounds that would be scored with a data set that was retired, or with
+    /// What in a challenge contradicts the retirements that have taken place: rounds that would be scored with a data set that was retired, or with
     /// the next one from another moment on, or that would not be open when uploads were scored with it.
     pub fn undone(&self, challenge: &Challenge) -> Vec<Reason> {
         let mut reasons = Vec::new();

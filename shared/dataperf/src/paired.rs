@@ -17,7 +17,7 @@ pub struct Paired {
     pub difference: f64,
     /// The interval that holds 95 % of the differences under the draws.
     pub interval: Option<(f64, f64)>,
-    /// In which share of the draws the first is the better one; a draw in which both have one score counts as half.
+    /// The share of the draws in which the first is the better one; a draw in which both have the same score counts as half.
     pub share_first_better: Option<f64>,
     /// Which is surely better, 1 or 2, by the rule of rank intervals for a board of these two; `None` where neither is.
     pub surely_better: Option<u8>,
@@ -37,7 +37,7 @@ impl Paired {
     /// Compares two submissions of one leaderboard.
     ///
     /// # Errors
-    /// With the reason where they were scored with different data sets or under different draws, so that no draw is of both.
+    /// The reason, where they were scored with different data sets or under different draws and so have no draw in common.
     pub fn of(
         first: impl Into<Arc<Replicates>>,
         second: impl Into<Arc<Replicates>>,
@@ -122,8 +122,8 @@ impl Paired {
     }
 }
 
-/// The interval of a difference and that of the difference turned round, the outer of each end: the places of the percentiles among the
-/// draws differ by one, and which submission is named first says nothing of the two.
+/// The interval of a difference, the same whichever submission is named first: the outer of each end of two intervals, that of the difference and
+/// that of the difference turned round. The places of the percentiles among the draws differ by one.
 fn both_ways(difference: f64, deviations: &[f32]) -> Option<(f64, f64)> {
     let turned: Vec<f32> = deviations.iter().map(|deviation| -deviation).collect();
     let (low, high) = percentile_interval(difference, deviations)?;

@@ -17,7 +17,7 @@ use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Timestamp};
 
-/// Rows of a board whose differences are published: each with each is 1,225 pairs.
+/// The rows of a board whose differences are published, each row with each: 1,225 pairs.
 pub const PAIRED_ROWS: usize = 50;
 /// The largest object that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -74,7 +74,7 @@ impl Pairs {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
 
-    /// Where a board's are, in the results bucket.
+    /// The key of a board's paired differences in the results bucket.
     pub fn key(board: &Board) -> String {
         let Board {
             benchmark,
@@ -84,8 +84,8 @@ impl Pairs {
         format!("{benchmark}/{UNNAMED}/_pairs/{leaderboard}/{round}")
     }
 
-    /// From when on those of a board may be shown: from the close of the last round that uses its data set. `None` for boards that no
-    /// round closes, and for those that stay open after one.
+    /// From when on the paired differences of a board may be shown: from the close of the last round that uses its data set. `None` for boards that
+    /// no round closes, and for those that stay open after a round.
     pub fn shown_from(
         challenge: Option<&Challenge>,
         board: &Board,
@@ -164,7 +164,7 @@ impl Pairs {
         Some(between)
     }
 
-    /// Those of a board; `None` where none were written, and where the object has another form: it is written again then.
+    /// The paired differences of a board; `None` where none were written, or the object has another form, which is then written again.
     ///
     /// # Errors
     /// [`PortError`] when the object can't be read.

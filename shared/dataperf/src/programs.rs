@@ -22,7 +22,7 @@ pub use crate::verdict::{Program, PublicRun};
 
 /// The folder of outputs below the benchmark's, where no submitter's name can be.
 const OUTPUTS: &str = "closed";
-/// The largest artifact of any benchmark, twice as long as JSON's text in JSON, and what is beside it.
+/// The largest output in bytes: the largest artifact of any benchmark, up to twice as long as a text in JSON, and what is beside it.
 const MAX_OUTPUT_BYTES: u64 = 48 << 20;
 
 /// How a round runs submitted programs.
@@ -30,20 +30,20 @@ const MAX_OUTPUT_BYTES: u64 = 48 << 20;
 pub struct Programs {
     /// The public data set that a program has to run on before it meets the round's own.
     pub public: Digest,
-    /// The fuel of a run.
+    /// The most fuel that a run may use.
     pub max_fuel: u64,
-    /// The memory of a program, in MiB.
+    /// The most memory that a program may have, in MiB.
     pub max_memory_mib: u64,
-    /// A module's size in KiB, where the round has it lower than it is for all.
+    /// The largest module in KiB, where the round's limit is lower than the one for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_module_kib: Option<u64>,
-    /// What a program may write to standard output in KiB, where the round has it lower than the benchmark's largest artifact.
+    /// The most that a program may write to standard output in KiB, where the round sets a lower limit than the benchmark's largest artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_kib: Option<u64>,
     /// How many programs of a submitter may fail on the public data set in a day (UTC), where the round says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_failures: Option<u64>,
-    /// Whether programs in Python are taken as well, which one machine runs and no function on AWS.
+    /// Whether programs in Python are taken as well: they are run on one machine, and by no function on AWS.
     #[serde(default, skip_serializing_if = "is_false")]
     pub python: bool,
 }
@@ -53,22 +53,22 @@ impl Programs {
     pub const MAX_FUEL: u64 = 20_000_000_000;
     /// The memory of a program in MiB, unless the round says otherwise.
     pub const MAX_MEMORY_MIB: u64 = 1024;
-    /// Bytes of a module, which are as many as of any artifact that stays in the bucket.
+    /// The largest module in bytes: as large as an artifact that stays in the bucket may be.
     pub const MAX_MODULE_BYTES: u64 = 4 << 20;
     /// Programs of a submitter that may fail on the public data set in a day, unless the round says otherwise.
     pub const DAILY_FAILURES: u64 = 20;
-    /// More fuel than this does not end within the time of a function.
+    /// The most fuel that a round may allow: more would not end within the time of a function.
     pub const MOST_FUEL: u64 = 100_000_000_000;
-    /// More memory than this the function has not.
+    /// The most memory in MiB that a round may allow: the function has no more.
     pub const MOST_MEMORY_MIB: u64 = 2048;
 
-    /// Bytes that a program may have here.
+    /// The largest module in bytes in this round.
     pub fn max_module_bytes(&self) -> u64 {
         let own = self.max_module_kib.map(|kib| kib.saturating_mul(1024));
         own.unwrap_or(Self::MAX_MODULE_BYTES).min(Self::MAX_MODULE_BYTES)
     }
 
-    /// Bytes that a program may write to standard output here, of a benchmark with artifacts of at most `max_artifact_bytes`.
+    /// How many bytes a program may write to standard output in this round, of a benchmark with artifacts of at most `max_artifact_bytes`.
     pub fn max_output_bytes(&self, max_artifact_bytes: u64) -> u64 {
         let own = self.max_output_kib.map(|kib| kib.saturating_mul(1024));
         own.unwrap_or(max_artifact_bytes).min(max_artifact_bytes)
@@ -79,7 +79,7 @@ impl Programs {
         self.daily_failures.unwrap_or(Self::DAILY_FAILURES)
     }
 
-    /// Whether an upload is a program in Python, by its name: `.py`, or `.zip` with a `main.py`.
+    /// Whether an upload is a program in Python, by the ending of its name: `.py`, or `.zip` for an archive with a `main.py`.
     pub fn is_python(name: &str) -> bool {
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         ["py", "zip"]
@@ -88,9 +88,9 @@ impl Programs {
     }
 }
 
-/// When it is told what came of a run on hidden data that has ended after `elapsed`: the next of [`TOLD_AFTER_MILLIS`]. A program that knows
-/// something of the data could end early or late to tell it, whatever fuel it has; so there are a few times for all, and one for those that end within
-/// a second. A run that takes longer than all of them, because its machine has too much else to do, is told at once.
+/// After what time the outcome of a run on hidden data is told, if the run has ended after `elapsed`: the next of [`TOLD_AFTER_MILLIS`]. A program
+/// that knows something of the data could tell it by ending early or late, whatever fuel it has; so there are a few times for all, and one for those
+/// that end within a second. A run that takes longer than all of them, because its machine has too much else to do, is told at once.
 ///
 /// ```
 /// use std::time::Duration;
@@ -137,7 +137,7 @@ impl ModelRun {
 pub enum ModelRunAnswer {
     /// What the program has written.
     Written(String),
-    /// Why that does not count, which is the program's fault: a code.
+    /// The code that says why the output does not count, which is the program's fault.
     Failed(String),
 }
 
@@ -196,8 +196,8 @@ impl Output {
         format!("{}{submission}", Self::folder(benchmark))
     }
 
-    /// The submission whose output an object of the submissions bucket is, if it is one: `Some(None)` for another name in that folder,
-    /// which is nobody's submission either.
+    /// The submission whose output an object of the submissions bucket is; `None` for an object outside the folder of outputs, and `Some(None)` for
+    /// another name in that folder, which is nobody's submission either.
     pub fn of(benchmark: &str, upload: &Upload) -> Option<Option<SubmissionId>> {
         let name = upload.key.strip_prefix(&Self::folder(benchmark))?;
         Some(name.parse().ok())
@@ -247,8 +247,8 @@ impl Output {
         reasons.into_verdict(self.artifact.as_deref().unwrap_or_default().as_bytes())
     }
 
-    /// A verdict on the artifact as it may be told: everything else is a channel from the hidden data to the program's author. A rejection
-    /// has one code and nothing more, of several the first of the alphabet: a set of codes would tell a bit for each of them. There are no
+    /// The verdict as it may be told of a run on hidden data: everything else is a channel from the hidden data to the program's author. A rejection
+    /// has one code and nothing more, the first in the alphabet if there are several: a set of codes would tell a bit for each of them. There are no
     /// metrics and no digest of the artifact; the score was rounded where it was computed.
     pub(crate) fn told(&self, verdict: Verdict) -> Verdict {
         let public_run = self.public_run.clone();

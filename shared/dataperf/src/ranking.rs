@@ -11,8 +11,8 @@ use crate::submission::Entry;
 pub struct Ranked {
     /// The submission that stands there: its submitter's best or latest, or any, as the board ranks.
     pub entry: Entry,
-    /// 1 for the best score; equal scores share a rank and the one after them counts them all, but no baselines.
-    /// Of a baseline, and of a score of another data set, it is the rank that such a score would have; documents show none.
+    /// 1 for the best score. Equal scores share a rank, and the rank after them counts them all; baselines are not counted. A baseline, or a score of
+    /// another data set, has the rank that such a score would have; documents show none.
     pub rank: usize,
     /// Whether it was scored with another data set than the board is scored with now.
     pub is_of_other_dataset: bool,
@@ -67,9 +67,9 @@ pub fn rank_key_of(entry: &Entry, direction: Direction) -> Option<RankKey> {
     RankKey::new(score, direction, entry.received_at, &entry.id)
 }
 
-/// Of a submitter's lines the one that stands on a board where one may: the latest one, or the best of `dataset`. Scores of several
-/// data sets are never compared: where none is of `dataset`, it is the best of the newest line's. A line that only shows what the Ladder
-/// had released before is never the best.
+/// The line of a submitter that stands on a board with one row for each: the latest one, or the best of `dataset`. Scores of several data sets are
+/// never compared: if no line is of `dataset`, it is the best with the newest line's data set. A line that only shows what the Ladder had released
+/// before is never the best.
 pub fn standing<'a>(
     lines: impl IntoIterator<Item = &'a Entry>,
     board: &Board,

@@ -20,9 +20,9 @@ pub fn receipt_level(challenge: Option<&Challenge>, receipt: &Receipt, at: Times
 /// The largest receipt that is read back.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
-/// Writes a receipt of what `hosted` describes as `level` shows it, signed in that form `at` a time, unless it is there: the table holds the same facts,
-/// so every delivery would write the same. It is replaced when it is of a failure, by what came of the submission when it was
-/// evaluated again, when more may be shown by now, and when it was not signed.
+/// Writes a receipt as `level` shows it, signed in that form `at` a time, unless it is there: the table holds the same facts, so every delivery would
+/// write the same. `hosted` describes the receipt's benchmark. A stored receipt is replaced if it is of a failure and the submission was evaluated
+/// again, if more may be shown by now, and if it was not signed.
 ///
 /// # Errors
 /// [`PortError`] when the signer or the bucket returns an error.
@@ -59,7 +59,7 @@ pub async fn write_receipt(
     Ok(())
 }
 
-/// The receipt with a signature of `at` a time, in place of one that it has.
+/// The receipt with a signature made `at` a time, in place of one that it has.
 ///
 /// # Errors
 /// The signer's [`PortError`].
@@ -75,7 +75,7 @@ pub async fn signed(receipt: Receipt, signer: &dyn Signer, at: Timestamp) -> Res
     })
 }
 
-/// As [`write_receipt`], after a look at what is there: what shows as much and is signed costs no signature. Whether it was written.
+/// As [`write_receipt`], but looks first at the stored receipt: one that shows as much and is signed costs no signature. Says whether it wrote.
 ///
 /// # Errors
 /// As [`write_receipt`].

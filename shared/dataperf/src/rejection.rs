@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How many reasons are listed in full; the rest are counted.
 pub const MAX_LISTED_REASONS: usize = 200;
 const MAX_QUOTED_CHARS: usize = 80;
-/// Of a longer place both ends are kept: the file it begins with, the line it ends with.
+/// The most characters of a place. Of a longer one both ends are kept: the file it begins with, the line it ends with.
 const MAX_PLACE_CHARS: usize = 200;
 
 /// One broken rule.
@@ -54,7 +54,7 @@ impl Reason {
     }
 }
 
-/// Of so many things, at least, one cause is looked for.
+/// The fewest things for which one cause is looked for.
 pub(crate) const MANY: usize = 3;
 
 /// A refused artifact: at least one reason.
@@ -144,8 +144,8 @@ impl Reasons {
     }
 }
 
-/// The cause of reasons that are about each of `n` things alike, which `said` names with what to change; none of fewer than three
-/// things, which are soon mended.
+/// The cause of reasons that are about each of `n` things alike; `said` says the cause and what to change. `None` for fewer than three things, which
+/// are soon mended.
 ///
 /// ```
 /// let cause = |n_wrong| dataperf::explain_every("bad_label", n_wrong, 40, || "no label is 0 or 1".to_owned());

@@ -1,8 +1,9 @@
-//! Whole receipts: once nothing of a round is withheld any more, the receipts of its scores are written once more, whole and signed, those of withdrawn
-//! submissions too.
+//! Whole receipts: once nothing of a round is withheld any more, the receipts of its scores, those of withdrawn submissions too, are written once
+//! more, whole and signed.
 //!
-//! The caretaker asks the benchmark's function for it again and again, as it asks for [finishing rounds](crate::finishing). An object beside the receipts
-//! says how far it has come. What is recorded only later gets its whole receipt where it is recorded. All of it may be broken off anywhere and done twice: a receipt that is whole and signed stays as it is.
+//! The caretaker asks the benchmark's function for it again and again, as it asks for [finishing rounds](crate::finishing). An object beside the
+//! receipts says how far it has come. What is recorded only later gets its whole receipt where it is recorded. All of it may be broken off anywhere
+//! and done twice: a receipt that is whole and signed stays as it is.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::ports::signer::Signer;
 use crate::receipts::write_where_it_shows_less;
 use crate::upload::{SubmissionId, UNNAMED};
 
-/// After so many receipts it is noted how far the release has come.
+/// After how many receipts it is noted how far the release has come.
 const NOTED_EVERY: usize = 100;
 /// The largest note that is read.
 const MAX_BYTES: u64 = 1 << 16;
@@ -31,7 +32,7 @@ const MAX_BYTES: u64 = 1 << 16;
 pub struct Released {
     /// The version of this document's form.
     pub schema: u32,
-    /// The closing that it is after: another one is a release of its own.
+    /// The close of the round that the release is after: after another close there is a release of its own.
     pub closes: Timestamp,
     /// The last submission whose receipt is written, in the order of their times.
     pub after: Option<(Timestamp, SubmissionId)>,
@@ -43,7 +44,7 @@ impl Released {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
 
-    /// Where a board's is, in the results bucket.
+    /// The key of this object for a board, in the results bucket.
     pub fn key(board: &Board) -> String {
         let Board {
             benchmark,
@@ -53,7 +54,7 @@ impl Released {
         format!("{benchmark}/{UNNAMED}/_released/{leaderboard}/{round}.json")
     }
 
-    /// Of a board; `None` where its release has not begun.
+    /// How far the release of a board has come; `None` where it has not begun.
     ///
     /// # Errors
     /// [`PortError`], also when the object has another form.
@@ -103,7 +104,7 @@ pub struct Release<'a> {
 pub struct Done {
     /// How many receipts were written.
     pub n_written: usize,
-    /// Of how many submissions the board shows their own scores from now on.
+    /// How many submissions the board shows with their own scores from now on.
     pub n_lifted: usize,
     /// Whether nothing is left to be done.
     pub is_complete: bool,
@@ -126,13 +127,13 @@ impl Done {
 /// What was done about one submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfOne {
-    /// Nothing: something of it is withheld still.
+    /// Nothing was done: a part of its receipt is still withheld.
     Withheld(Shown),
     /// All of it is shown.
     Shown {
-        /// Its receipt was not there, whole and signed, before.
+        /// Whether its whole, signed receipt was written now, because it was not there before.
         is_written: bool,
-        /// Its board has shown another score before.
+        /// Whether its board has shown another score before.
         is_lifted: bool,
     },
 }
@@ -196,8 +197,8 @@ impl Release<'_> {
         Ok(done)
     }
 
-    /// Has the board show the own score of one submission, which is still to be done where the published round has no Ladder any more, and
-    /// writes its whole receipt.
+    /// Has the board show the own score of one submission, which finishing leaves undone where the published round has no Ladder any more, and writes
+    /// its whole receipt.
     ///
     /// # Errors
     /// [`PortError`]; may be called again.
@@ -241,7 +242,7 @@ impl Release<'_> {
 }
 
 impl Released {
-    /// Whether a line is behind what is noted.
+    /// Whether a line comes after the last one that is noted.
     fn is_behind(&self, line: &Entry) -> bool {
         self.after
             .as_ref()
@@ -249,7 +250,7 @@ impl Released {
     }
 }
 
-/// Whether so much time has passed since the closing that what was uploaded before can be recorded.
+/// Whether enough time has passed since the close for what was uploaded before it to be recorded.
 pub fn is_over(closes: Timestamp, at: Timestamp) -> bool {
     closes.unix_millis().saturating_add(GRACE_MILLIS) <= at.unix_millis()
 }

@@ -11,8 +11,8 @@ pub struct Released {
     pub has_climbed: bool,
     /// [`Rung::n_changes`](crate::ladder::Rung::n_changes) when it was recorded.
     pub rung: u64,
-    /// Whether the submission's own score is shown by now, because the round has closed: by the board, where the table says so, and by
-    /// the receipt that says so.
+    /// Whether the submission's own score is shown by now, because the round has closed. In the table this says what the board shows, in a written
+    /// receipt what that receipt shows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lifted: bool,
 }
@@ -23,7 +23,7 @@ pub struct Released {
 pub enum Climb {
     /// Its own, rounded.
     Climbed,
-    /// That of the last one that climbed.
+    /// The score of the last submission that climbed.
     Held,
 }
 

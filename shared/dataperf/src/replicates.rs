@@ -30,7 +30,7 @@ pub(crate) const PLACE_ON_A_CURVE: &str = "the score is the place where a curve 
 const WORST_OF_GROUPS: &str = "the score is the smallest of several accuracies, which on average is below the smallest true one: \
     in simulations of four equal groups, intervals of 95 % held the true score in 82 to 85 % of the cases";
 
-/// What begins an object.
+/// The header that an object begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -84,19 +84,20 @@ fn n_parts(items: &EvalItems<'_>) -> usize {
 pub struct Replicates {
     /// What they are of.
     pub header: Header,
-    /// `(N_DRAWS,)`: by how much the score of each draw is better than the score, widened as [`Draws::widening`] says. Zeros where replicates are missing.
+    /// `(N_DRAWS,)`: by how much the score of each draw is better than the score, widened as [`Draws::widening`] says. Zeros where replicates are
+    /// missing.
     pub deviations: Vec<f32>,
     /// `(n_items,)`: the share of the repeats that are right, in units of 1/255; empty where only the head was read.
     pub correctness: Vec<u8>,
 }
 
 impl Replicates {
-    /// Where those of a submission are kept in the results bucket: below no submitter's name.
+    /// The key of a submission's replicates in the results bucket: below no submitter's name.
     pub fn key(benchmark: &str, submission: &SubmissionId) -> String {
         format!("{benchmark}/{UNNAMED}/_replicates/{submission}")
     }
 
-    /// Where those of a submission on a board are kept: its scores with a final data set are kept beside the others.
+    /// The key of a submission's replicates on a board: those with a final data set are kept beside the others.
     pub fn key_on(board: &Board, submission: &SubmissionId) -> String {
         if board.is_final() {
             return format!("{}/{UNNAMED}/_replicates/final/{submission}", board.benchmark);
@@ -151,7 +152,7 @@ impl Replicates {
         })
     }
 
-    /// Without the replicates, of which the header says why; the evidence stays.
+    /// Takes the replicates away and says `why` in the header; the evidence stays.
     #[must_use]
     pub(crate) fn withheld(mut self, why: &str) -> Self {
         self.header.missing = Some(why.to_owned());
@@ -215,8 +216,8 @@ impl Replicates {
         })
     }
 
-    /// Whether they are of the score of this line: of its own or, where that is what a Ladder has released, of one that is rounded to it
-    /// where every score is released, rounded to 1/n, n the number of items.
+    /// Whether they belong to the score of this line. Their own score is that score or, where a Ladder releases every score rounded to 1/n, n the
+    /// number of items, is rounded to it.
     pub fn is_of(&self, line: &Entry) -> bool {
         let half_an_item = 0.5 / self.header.n_items.max(1) as f64;
         let may_differ_by = line.climb.map_or(0.0, |_| half_an_item * (1.0 + 1e-9));

@@ -136,8 +136,8 @@ impl Pass<'_> {
 }
 
 impl Rescorer<'_> {
-    /// Evaluates one submission of a board again, with a data set or what is in force, and records the new verdict in place of the old one
-    /// and in a run, once in that run.
+    /// Evaluates one submission of a board again, with `dataset` or, without it, with what is in force. The new verdict takes the place of the old
+    /// one and is noted in a run, once in that run.
     pub(crate) async fn rescore<E: Evaluator>(
         &self,
         board: &Board,

@@ -27,7 +27,7 @@ use crate::workflow::WorkflowError;
 
 pub use report::{Estimate, MAX_BYTES, MAX_WITH_INTERVALS, OnBoth, RetiredLine, RetirementReport};
 
-/// Receipts that are written again by each call: calls go through submissions in one order, and one that breaks off leaves one without.
+/// How many receipts each call writes again. Calls go through submissions in one order, and one that breaks off may leave its last one without.
 const LAST_RECEIPTS: usize = 8;
 
 /// A board whose data set was retired, and what its submissions are scored with.
@@ -52,7 +52,7 @@ pub struct Retired {
 }
 
 impl Retirement<'_> {
-    /// Does what there is time for: nothing before what was uploaded by then can be recorded.
+    /// Does what there is time for. Nothing is done before uploads from before the retirement can have been recorded.
     ///
     /// # Errors
     /// [`WorkflowError`]; what was done stays done.
@@ -86,10 +86,10 @@ impl Retirement<'_> {
             challenge.ranking(&self.board.leaderboard)
         });
         let ranking = hosted.ranking(challenge);
-        // in this order: what a call beside this one scores between the two reads is in what was done, with its score before
+        // in this order: what another call scores between the two reads is in what was done, with its score before
         let series = table.series(&self.board).await?;
         let mut done = table.revisions(&self.board, &run.id).await?;
-        // a call that broke off behind a transaction has not written the receipt of it
+        // a call that broke off after a transaction has not written that submission's receipt
         done.sort_by(|a, b| order(&a.submitter, &a.id).cmp(&order(&b.submitter, &b.id)));
         for last in done.iter().rev().take(LAST_RECEIPTS) {
             self.with
@@ -138,7 +138,7 @@ impl Retirement<'_> {
         self.with.rescore(&self.board, id, dataset, run, evaluator).await
     }
 
-    /// Whether something that was uploaded before is still being evaluated.
+    /// Whether something that was uploaded before the retirement is still being evaluated.
     async fn has_unfinished(&self, retire: &Retire) -> Result<bool, WorkflowError> {
         let unfinished = self.with.table.unfinished(&self.board.benchmark).await?;
         let is_before = |line: &Entry| retire.at.is_some_and(|at| line.received_at < at);
@@ -159,7 +159,7 @@ impl Retirement<'_> {
         results.put(&kept_key(&self.board, id, retire), head).await
     }
 
-    /// What was scored, with the replicates of both.
+    /// The submissions that were scored, with their replicates of both data sets.
     async fn on_both(&self, revisions: Vec<Revision>, retire: &Retire) -> Result<Vec<OnBoth>, PortError> {
         let results = self.with.results;
         let has_intervals = revisions.len() <= MAX_WITH_INTERVALS;
@@ -176,7 +176,7 @@ impl Retirement<'_> {
             }
             let before = head_of(results, &kept_key(&self.board, &revision.id, retire)).await?;
             let after = head_of(results, &Replicates::key(&self.board.benchmark, &revision.id)).await?;
-            // of a submission that was scored once more meanwhile they are of another data set
+            // the replicates of a submission that was scored once more meanwhile are of another data set
             let of = |found: Option<(Bytes, Replicates)>, score: Option<f64>| {
                 let found = found.map(|(_, replicates)| Arc::new(replicates));
                 found.filter(|found| Some(found.header.score) == score)
@@ -210,12 +210,13 @@ async fn head_of(results: &dyn Bucket, key: &str) -> Result<Option<(Bytes, Repli
     Ok(Some((bytes, replicates)))
 }
 
-/// In which order submissions are scored again: what a call has left undone is behind all that it has done.
+/// The order in which submissions are scored again: what a call has left undone comes after all that it has done.
 fn order<'a>(submitter: &'a str, id: &'a SubmissionId) -> (&'a str, &'a SubmissionId) {
     (submitter, id)
 }
 
-/// Of what was uploaded before the retirement and is scored with another data set what stood on the board, and is not `done`.
+/// The submissions that stood on the board, were uploaded before the retirement, are scored with another data set than the one that follows, and are
+/// not `done`.
 fn standing_before(
     series: &[Entry],
     done: &[Revision],
@@ -248,7 +249,7 @@ fn standing_before(
     for (submitter, lines) in &of_submitters {
         let stands: Vec<&Entry> = match ranking {
             Ranking::All => lines.iter().collect(),
-            // what stood was against the rules of the other data set, and no other takes its place
+            // what stood is against the rules of the data set that follows, and no other submission takes its place
             _ if rejected.contains(submitter) => Vec::new(),
             Ranking::Best | Ranking::Latest => standing(lines, board, ranking, direction, None)
                 .into_iter()
@@ -260,8 +261,8 @@ fn standing_before(
     todo.into_iter().map(|line| line.id.clone()).collect()
 }
 
-/// The report of a board's newest retirement, where one is complete: for the data set that takes the place by now, or the one that the round
-/// is scored with since.
+/// The report of a board's newest retirement, where one is complete: of the retirement that the round has now, or of the one by which it got its
+/// present data set.
 ///
 /// # Errors
 /// When the bucket does not answer, or the object is of another form.

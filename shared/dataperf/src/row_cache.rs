@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-/// What is kept at most: 16,000 images' vectors.
+/// The most bytes that are kept: the vectors of some 16,000 images.
 const MAX_BYTES: usize = 16 << 20;
 /// Reads of more than this are not kept: they would push out everything else and come from a benchmark that reads other
 /// rows each time.
@@ -27,7 +27,7 @@ struct Halves {
 }
 
 impl RowCache {
-    /// Each row of a read of `n_bytes`, where it is known.
+    /// The rows of a read of `n_bytes`, each where it is known.
     pub(crate) fn get(&self, file: &str, rows: &[usize], n_bytes: usize) -> Vec<Option<Bytes>> {
         if n_bytes > MAX_READ_BYTES {
             return vec![None; rows.len()];

@@ -75,7 +75,7 @@ impl Metric {
         }
     }
 
-    /// The same of another form.
+    /// The same metric in another form.
     #[must_use]
     pub const fn of(self, form: Form) -> Self {
         Self { form, ..self }

@@ -43,8 +43,8 @@ impl Verdict {
 }
 
 impl Receipt {
-    /// The receipt as `level` shows it, which it says of itself; `hosted` describes its benchmark. Below [`Feedback::Full`] its score
-    /// is the one that the Ladder has released, where its round has one.
+    /// The receipt as `level` shows it; the receipt names the level. `hosted` describes its benchmark. Below [`Feedback::Full`] its score is the one
+    /// that the Ladder has released, where its round has one.
     #[must_use]
     pub fn shown(&self, level: Feedback, hosted: &Descriptor) -> Self {
         let mut verdict = self.verdict.shown(level, hosted);

@@ -48,7 +48,7 @@ pub struct Submission {
     pub is_baseline: bool,
     /// When it was withdrawn, if it was: it is on no board then.
     pub withdrawn_at: Option<Timestamp>,
-    /// How often it was withdrawn, oldest first; the last is in force where it is not undone.
+    /// Every withdrawal, oldest first; the last one is in force unless it was undone.
     pub withdrawals: Vec<Withdrawal>,
     /// The receipt, once it has ended.
     pub receipt: Option<Receipt>,
@@ -66,7 +66,7 @@ impl Submission {
         Self::new(board, submitter, false, upload.clone())
     }
 
-    /// The same with a board, a submitter and whether it is a baseline.
+    /// A submission that was not received yet, with its board, its submitter and whether it is a baseline.
     pub fn new(board: Board, submitter: impl Into<String>, is_baseline: bool, upload: Upload) -> Self {
         Self {
             id: upload.id(),
@@ -81,7 +81,7 @@ impl Submission {
         }
     }
 
-    /// Why its key is none of an upload to `benchmark`.
+    /// Why the key is not that of an upload to `benchmark`; `None` if it is.
     pub fn misplaced(&self, benchmark: &str) -> Option<Rejection> {
         UploadKey::parse(benchmark, &self.upload.key).err()
     }
@@ -125,7 +125,7 @@ impl Submission {
     /// Undoes that it was withdrawn.
     pub fn reinstate(&mut self, at: Timestamp, reason: Option<String>) {
         if let Some(withdrawn_at) = self.withdrawn_at.take() {
-            // one from before reasons were noted has no entry
+            // one that was withdrawn before reasons were noted has no entry
             if self
                 .withdrawals
                 .last()
@@ -174,7 +174,7 @@ pub struct Entry {
     pub is_baseline: bool,
     /// When it was withdrawn, if it was: it is on no board and in no series then.
     pub withdrawn_at: Option<Timestamp>,
-    /// How often it was withdrawn, oldest first.
+    /// Every withdrawal, oldest first.
     pub withdrawals: Vec<Withdrawal>,
     /// How it ended, or `None` while it is being evaluated.
     pub ending: Option<Ending>,

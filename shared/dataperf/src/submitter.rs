@@ -45,8 +45,8 @@ impl SubmitterName {
         &self.0
     }
 
-    /// Whether people may take it for another name: the two differ in which separator stands where, or in letters and digits that look alike
-    /// in many typefaces (`l` and `1`, `o` and `0`, `m` and `rn`, `w` and `vv`) alone. Such a second name is refused.
+    /// Whether people may take it for another name: the two differ only in which separator stands where, or in letters and digits that look alike in
+    /// many typefaces (`l` and `1`, `o` and `0`, `m` and `rn`, `w` and `vv`). Such a second name is refused.
     ///
     /// ```
     /// use dataperf::SubmitterName;
@@ -59,7 +59,7 @@ impl SubmitterName {
         self != other && self.looks() == other.looks()
     }
 
-    /// The name with the same characters for all that look alike, by which names that [look alike](Self::looks_like) are the same.
+    /// The name with one spelling for characters that look alike: it is the same for names that [look alike](Self::looks_like).
     pub fn looks(&self) -> String {
         let same = |character| match character {
             '1' => "l".to_owned(),
@@ -72,7 +72,7 @@ impl SubmitterName {
         self.0.chars().map(same).collect()
     }
 
-    /// Whether people may take it for a baseline's, which it is not.
+    /// Whether people may take it for a baseline's name, although it is none.
     ///
     /// ```
     /// let name = |text: &str| text.parse::<dataperf::SubmitterName>().unwrap();
@@ -83,7 +83,7 @@ impl SubmitterName {
         !self.is_baseline() && self.looks().starts_with(BASELINE_PREFIX)
     }
 
-    /// Whether it is a name of baselines, which is the organizer's.
+    /// Whether it is a baseline's name, which only the organizer may use.
     pub fn is_baseline(&self) -> bool {
         self.0.starts_with(BASELINE_PREFIX)
     }
@@ -95,7 +95,7 @@ fn is_name(text: &str) -> bool {
     text.len() <= SubmitterName::MAX_CHARS && text.split(['.', '_', '-']).all(is_word)
 }
 
-/// A name that is like `text`, where there is one.
+/// A valid name like `text`, if there is one.
 pub(crate) fn similar_name(text: &str) -> Option<String> {
     let lower = text.trim().to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric());

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::rejection::{MANY, Reason, quote};
 
-/// Ids that are tried: a mistake that a program has made is in all of them.
+/// How many ids are tried: a mistake that a program has made is in all of them.
 const TRIED: usize = 20;
 
-/// How an unknown id becomes a known one.
+/// A mistake in words, and how it is undone in an id.
 type Mend = (&'static str, fn(&str) -> String);
 
 const MENDS: [Mend; 4] = [
@@ -19,8 +19,8 @@ const MENDS: [Mend; 4] = [
     }),
 ];
 
-/// What explains ids that a data set does not know, of `n_listed` that a file has, where one thing explains all that are tried: what
-/// is missing before or behind them, what is too much before them, or other spelling. `known` are the data set's ids.
+/// One cause that explains all ids that are tried, of those that a data set does not know: something is missing before or behind them, something is
+/// too much before them, or they are spelt otherwise. `known` are the data set's ids; the file lists `n_listed` ids.
 ///
 /// ```
 /// let unknown = ["a.wav", "b.wav", "c.wav"];
@@ -124,7 +124,7 @@ pub fn explain_unknown_ids<'a>(
     None
 }
 
-/// What is the same for all.
+/// What `what` gives for all, if it is the same.
 fn same(of: &[&str], what: impl Fn(&str) -> Option<String>) -> Option<String> {
     let first = what(of.first()?)?;
     let is_same = |id: &&str| what(id).as_ref() == Some(&first);

@@ -9,7 +9,7 @@ use crate::rejection::{Reason, Reasons, Rejection, quote};
 use crate::{Digest, SubmitterName, Timestamp};
 
 const MAX_NAME_BYTES: usize = 128;
-/// Stands where a key names no leaderboard or no submitter, so that even such an upload has a receipt. It is nobody's name.
+/// Stands for a leaderboard or a submitter that a key does not name, so that even such an upload has a receipt. It is nobody's name.
 pub const UNNAMED: &str = "_";
 
 /// A submission's identity: the same bucket, key and version always give the same id, so the second delivery of
@@ -123,8 +123,8 @@ impl UploadKey {
     /// Takes `key` apart.
     ///
     /// # Errors
-    /// A rejection with `misplaced_upload` or `unusable_name`, at the part of the key that can't be used, that shows the form
-    /// it must have.
+    /// A rejection with `misplaced_upload` or `unusable_name`. Its place is the part of the key that can't be used, and it shows the form that a key
+    /// must have.
     ///
     /// ```
     /// let key = dataperf::UploadKey::parse("speech-selection", "speech-selection/en-25/ada/first try.json");
@@ -166,8 +166,8 @@ impl UploadKey {
     }
 }
 
-/// The leaderboard and the submitter that an upload is received under: those of its key or, where the key can't be used, what of it
-/// can, and [`UNNAMED`] for the rest.
+/// The leaderboard and the submitter under which an upload is received: those of its key or, where the key can't be used, what can be used of it, and
+/// [`UNNAMED`] for the rest.
 pub fn names_of(benchmark: &str, key: &str) -> (String, String) {
     if let Ok(key) = UploadKey::parse(benchmark, key) {
         return (key.leaderboard, key.submitter.into());

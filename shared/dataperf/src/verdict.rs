@@ -74,7 +74,7 @@ pub struct LineOutcome {
     /// How many rules were broken, when more than are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_reasons: Option<usize>,
-    /// What came of it, by name.
+    /// What else came of the line, by name.
     #[serde(flatten)]
     pub details: BTreeMap<String, Value>,
 }
@@ -138,7 +138,7 @@ impl PublicRun {
     /// Bytes of a log that are told: what a receipt can hold, which the table has in one item with up to 200 reasons.
     pub const MAX_LOG_BYTES: usize = 32 << 10;
 
-    /// With the end of a log, in which what a terminal would obey is a replacement character.
+    /// The same run with the end of a log, in which control characters that a terminal would obey are replaced.
     #[must_use]
     pub fn with_log(self, log: &[u8], is_cut: bool) -> Self {
         let begin = log.len().saturating_sub(Self::MAX_LOG_BYTES);
@@ -313,7 +313,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it is of a program that was run on public data and, for what came of that, not on hidden data.
+    /// Whether it rejects a program that has failed on public data and was therefore not run on hidden data.
     pub fn has_failed_on_public_data(&self) -> bool {
         self.status == Ending::Rejected && self.program.is_none() && self.public_run.is_some()
     }
@@ -392,13 +392,13 @@ impl Receipt {
         released.map_or(self.verdict.score, |released| Some(released.score))
     }
 
-    /// Whether it climbed, where the board shows what the Ladder has released.
+    /// Whether it climbed; `None` unless the board shows what the Ladder has released.
     pub fn climb(&self) -> Option<Climb> {
         self.ladder.as_ref().and_then(Released::climb)
     }
 
-    /// Whether it can take the place of an earlier receipt of its submission: it is of the next revision, and does not hide a score again that
-    /// the board shows by now. With another data set the Ladder decides again.
+    /// Whether it can take the place of an earlier receipt of its submission: it is of the next revision, and does not hide a score again that the
+    /// board shows by now. Only with another data set may it do so, since the Ladder then decides again.
     pub fn follows(&self, old: &Self) -> bool {
         let was_lifted = old.ladder.is_some() && old.climb().is_none();
         let is_of_same = self.verdict.dataset == old.verdict.dataset;
@@ -406,7 +406,7 @@ impl Receipt {
         self.revision == old.revision + 1 && !hides_again
     }
 
-    /// The same without its signature, as the table keeps it.
+    /// The receipt without its signature, as the table keeps it.
     #[must_use]
     pub fn unsigned(&self) -> Self {
         Self {

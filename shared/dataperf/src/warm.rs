@@ -12,12 +12,12 @@ pub struct Warm<B: Benchmark>(Arc<Kept<B>>);
 
 struct Kept<B: Benchmark> {
     budget: u64,
-    /// The one that was used last at the end.
+    /// The data sets, the one that was used last at the end.
     datasets: Mutex<Vec<Arc<Dataset<B>>>>,
 }
 
 impl<B: Benchmark> Warm<B> {
-    /// Nothing yet, and `budget` bytes at most.
+    /// Keeps nothing yet, and at most `budget` bytes.
     pub fn new(budget: u64) -> Self {
         Self(Arc::new(Kept {
             budget,
@@ -25,8 +25,8 @@ impl<B: Benchmark> Warm<B> {
         }))
     }
 
-    /// A published data set, opened unless it is in memory. Before it reads a file, others go, those first that were not used for
-    /// longest, until there is room; where it alone is over the budget, all others go.
+    /// A published data set, opened unless it is in memory. Before it reads a file, other data sets are forgotten until there is room, first those
+    /// that were not used for longest; if it alone is over the budget, all others are.
     ///
     /// # Errors
     /// [`DatasetError`] when the data set can't be opened.

@@ -73,7 +73,7 @@ pub(crate) struct ErrorRate {
     pub(crate) set: String,
     pub(crate) n_items: usize,
     pub(crate) n_changed: usize,
-    /// The share of wrong labels, with 95 % confidence, if all wrong ones were found.
+    /// The 95 % confidence interval of the share of wrong labels, if all wrong labels were found.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct LeftOut {
     pub(crate) why: String,
 }
 
-/// Submissions that are not compared are listed up to so many.
+/// The most submissions that are listed as not compared.
 const MAX_LEFT_OUT: usize = 20;
 
 /// What the report says.
@@ -107,7 +107,7 @@ pub(crate) struct Gathered {
     pub(crate) after: Digest,
     /// Labels of the board's eval sets that people have looked at, where the version after says so.
     pub(crate) n_reviewed: Option<usize>,
-    /// Of each eval set of the board, and of all together.
+    /// One for each eval set of the board, and one for all together if there are several.
     pub(crate) errors: Vec<ErrorRate>,
     #[serde(flatten)]
     pub(crate) effect: Effect,
@@ -229,7 +229,7 @@ async fn gathered(
     })
 }
 
-/// Where two documents differ, as JSON pointers: of objects with the same name their members.
+/// Finds the places where two documents differ, as JSON pointers. Objects are compared member by member.
 fn differing(one: &Value, other: &Value, at: &str, found: &mut Vec<String>) {
     let (Value::Object(of_one), Value::Object(of_other)) = (one, other) else {
         if one != other {
@@ -366,7 +366,7 @@ impl OnBothVersions<'_> {
         Ok(errors)
     }
 
-    /// What differs and is no file of labels, by its name in the manifest.
+    /// What differs beside the files of labels: parameters and files, by their names in the manifest.
     fn other_differences<B: Import>(&self) -> Result<Vec<String>> {
         let (before, after) = (self.before.1, self.after.1);
         let sets = (B::labelled(before)?, B::labelled(after)?);
@@ -410,7 +410,7 @@ impl OnBothVersions<'_> {
         Ok(is_same)
     }
 
-    /// Evaluates a candidate from its artifact; a sentence where that breaks a rule or is not there.
+    /// Evaluates a candidate from its artifact. A sentence says why, if the artifact breaks a rule or is missing.
     async fn evaluated<B: Import>(
         &self,
         versions: &Versions<B>,
@@ -482,8 +482,8 @@ impl OnBothVersions<'_> {
 }
 
 impl<B: Benchmark> Versions<B> {
-    /// Both scores from stored evidence; `None` where there is none, or it is not of the score that stands there, or does not
-    /// reach as far as the other version needs it.
+    /// Both scores from stored evidence. `None` if there is none, if its score is not the one on the board, or if it lacks something that the other
+    /// version needs.
     fn of_kept(&self, candidate: &Candidate) -> Option<Pair> {
         let kept = candidate.kept.as_ref()?;
         let head = Replicates::from_bytes(&candidate.name, kept).ok()?;
@@ -495,7 +495,7 @@ impl<B: Benchmark> Versions<B> {
     }
 }
 
-/// The score and its replicates; those of the artifact's own data set and, of the same evidence, of another version's labels.
+/// The score of the evidence and its replicates. `frozen` is of the data set that the evidence is from, or of a version with other labels.
 fn replicates<B: Benchmark>(
     frozen: Arc<B::Frozen>,
     evidence: Evidence,

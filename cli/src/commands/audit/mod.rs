@@ -137,7 +137,7 @@ impl Action for AuditSets<'_> {
     }
 }
 
-/// The eval sets that are in a data set: what participants get has fewer, or none.
+/// The eval sets whose files are in a data set; a participants' kit has fewer of them, or none.
 fn there<B: Import>(manifest: &Manifest) -> Result<Vec<LabelledAt>> {
     let mut sets = B::labelled(manifest)?;
     if sets.is_empty() {

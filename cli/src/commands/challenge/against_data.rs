@@ -28,7 +28,7 @@ pub(super) struct AgainstData<'a> {
 }
 
 impl AgainstData<'_> {
-    /// What is wrong, and what may not be meant.
+    /// Reasons to refuse the challenge, and warnings of what may not be meant.
     pub(super) async fn reasons(self) -> Result<(Reasons, Vec<Reason>)> {
         let (cloud, descriptor) = (self.cloud, self.descriptor);
         let warnings = same_items(cloud, descriptor, self.challenge).await?;
@@ -54,7 +54,7 @@ impl AgainstData<'_> {
         let at = pointer("/benchmarks", self.descriptor.id);
         let in_force = InForce::read(&self.cloud.datasets(), self.descriptor.id).await?;
         let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
-        // what the published one has done by now is known for good from here on, so that nothing that is published can undo it
+        // what the published challenge has done by now is noted for good, so that no later challenge can undo it
         let published = Challenge::note_published(&datasets, &table, self.descriptor.id, now()).await?;
         let noted = Noted::of(&table, self.descriptor.id).await?;
         for reason in undone(
@@ -153,7 +153,7 @@ impl AgainstData<'_> {
     }
 }
 
-/// That everybody may have the data which programs of a round are to meet unseen.
+/// Refuses a round whose hidden data set is in force: everybody may have data that programs are to meet unseen.
 fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> {
     let hidden = round.dataset.filter(|_| round.programs.is_some());
     let hidden = hidden.filter(|hidden| in_force.datasets().contains(hidden))?;
@@ -164,7 +164,7 @@ fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> 
     Some(Reason::new("hidden_in_use", pointer(at, "dataset"), message))
 }
 
-/// That a round's public data set is not scored by the rules of its hidden one, where both can be read.
+/// Refuses a round whose public data set has other rules than its hidden one; `None` also where one of the two can't be read.
 async fn other_rules(
     datasets: &impl Bucket,
     descriptor: &Descriptor,
@@ -195,7 +195,7 @@ async fn other_rules(
     }))
 }
 
-/// What the published challenge and the table hold against what a document would undo.
+/// Reasons to refuse a document that would undo what the published challenge has done or the table has noted.
 async fn undone(
     table: &Table,
     descriptor: &Descriptor,
@@ -203,7 +203,7 @@ async fn undone(
     published: Option<&Challenge>,
     noted: &Noted,
 ) -> Result<Vec<Reason>> {
-    // when the data sets that wait for a number of submissions were retired, is not for the document to say
+    // the document does not decide when data sets that wait for a number of submissions were retired
     let mut as_known = challenge.clone();
     as_known.take_retired(table, descriptor.id).await?;
     let mut reasons = noted.undone(&as_known);
@@ -239,7 +239,7 @@ struct PublishedEvalFiles<'a> {
 }
 
 impl PublishedEvalFiles<'_> {
-    /// Those of a data set; `None` of one that can't be read, which is refused elsewhere.
+    /// The eval files of a data set; `None` if the data set can't be read, which is refused elsewhere.
     async fn of(&self, dataset: Digest) -> Result<Option<EvalFiles>> {
         let found = self.known.borrow().get(&dataset).cloned();
         if let Some(found) = found {
@@ -254,7 +254,7 @@ impl PublishedEvalFiles<'_> {
         Ok(read)
     }
 
-    /// What is to be said of the first of the rounds, where another one has its items under another data set and closes at another time.
+    /// Warns for the first of the rounds of other rounds that have its items under another data set and close at another time.
     async fn of_other_rounds(&self, rounds: &[Round]) -> Result<Vec<String>> {
         let Some((round, others)) = rounds.split_first() else {
             return Ok(Vec::new());
@@ -376,7 +376,7 @@ async fn same_items(
     Ok(warnings)
 }
 
-/// The files that participants may have which two data sets have in common; none of data sets that can't be read.
+/// The paths of the files for participants that two data sets have in common; none if one data set can't be read.
 async fn same_files(
     datasets: &impl Bucket,
     descriptor: &Descriptor,
@@ -399,7 +399,7 @@ fn quoted(sets: &[&str]) -> String {
     sets.join(", ")
 }
 
-/// Every board of a round has a score with each data set that the round names.
+/// Refuses a data set of a round that lacks some of the round's boards: each board needs a score with it.
 fn lacking_leaderboards(round: &Round, boards: &BTreeMap<String, String>, at: &str, reasons: &mut Reasons) {
     let of_round = round.evaluations.keys().filter(|board| round.has(board));
     let lacking: Vec<&str> = of_round

@@ -6,9 +6,9 @@ use dataperf::{Reason, pointer};
 
 use crate::cloud::{Cloud, now};
 
-/// Warnings of what replacing the published challenge changes for rounds that have begun: each open one that releases scores in another way from
-/// now on, or no longer on all its boards, where what was held back can be asked for, or what was shown already has digits that are rounded
-/// from now on; and each closed one that is missing.
+/// Warnings of what replacing the published challenge changes for rounds that have begun. Of an open round: its Ladder is changed or taken from
+/// some boards, so that what was held back can be asked for; or it gets one, so that later scores are rounded and those already shown are not. Of a
+/// closed round: it, or a part of it, is missing.
 pub(super) async fn changes_of_rounds(
     cloud: &Cloud,
     benchmark: &str,
@@ -64,7 +64,7 @@ pub(super) async fn changes_of_rounds(
 /// Whether a round has fewer boards than it had.
 fn leaves_out_boards(round: &Round, before: &Round) -> bool {
     match before.leaderboards.as_slice() {
-        // of all boards: those that are known of it
+        // the round had all boards: those that are known of it count
         [] => !round.leaderboards.is_empty() && !before.evaluations.keys().all(|board| round.has(board)),
         boards => !boards.iter().all(|board| round.has(board)),
     }

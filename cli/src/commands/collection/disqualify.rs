@@ -31,8 +31,8 @@ pub(crate) struct How {
     cloud: CloudArgs,
 }
 
-/// Takes a subject out of the count or back into it, and has decided anew what it concerns. `boards` are those on which a
-/// submitter of the collection can have rows.
+/// Takes a subject out of the count or back into it, and decides anew what the subject concerns. `boards` are those on which a submitter of the
+/// collection can have rows.
 pub(crate) async fn disqualify_subject<C: Collection>(
     subject: Subject,
     how: How,
@@ -84,7 +84,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     Ok(Done::Fine)
 }
 
-/// Decides anew what a subject concerns; how many items that were, and how many scores follow.
+/// Decides anew all items that a subject concerns. Gives the number of items, and of steps that have scores.
 async fn decide_anew<C: Collection>(cloud: &Cloud, subject: &Subject) -> Result<(usize, usize)> {
     let table = cloud.leaderboards();
     // with what was submitted or judged meanwhile
@@ -113,7 +113,7 @@ async fn decide_anew<C: Collection>(cloud: &Cloud, subject: &Subject) -> Result<
     Ok((items.len(), n_steps))
 }
 
-/// Takes a submitter's rows off the boards: the latest score stands, so that none may be left.
+/// Takes a submitter's rows off the boards. Every score is withdrawn, because the latest of those that are left would stand.
 async fn withdraw_all<C: Collection>(
     cloud: &Cloud,
     name: &str,

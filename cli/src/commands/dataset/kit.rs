@@ -60,7 +60,7 @@ async fn examples<B: Import + Baselines>(directory: &Path, manifest: &Manifest) 
     Ok(examples)
 }
 
-/// What the first of the baselines makes that can make something valid, or else the largest artifact.
+/// The artifact of the first baseline that makes a valid one, or else the largest artifact.
 async fn example<B: Import + Baselines>(dataset: &Dataset<B>, leaderboard: &str) -> Result<Option<Vec<u8>>> {
     for method in B::methods(dataset.manifest())? {
         let Ok(made) = B::artifact(dataset, leaderboard, method.name, 0, &Silent).await else {

@@ -17,9 +17,9 @@ use dataperf::Digest;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest as _, Sha256};
 
-/// Larger files are uploaded in parts: one request takes 5 GiB at most, and one that fails is sent again whole.
+/// Bytes of a part. Larger files are uploaded in parts, because one request takes 5 GiB at most and is sent again whole if it fails.
 const PART_BYTES: u64 = 16 << 20;
-/// S3 takes no more parts of an object; of larger files than this many, the parts are larger.
+/// The most parts that an object may have in S3; a file that would need more gets larger parts.
 const MAX_PARTS: u64 = 10_000;
 const PARTS_AT_ONCE: usize = 4;
 
@@ -49,7 +49,7 @@ impl Object<'_> {
         format!("s3://{}/{}", self.bucket, self.key)
     }
 
-    /// Compares the bytes in the bucket with the file's, by the checksum that is kept with them where it tells.
+    /// Compares the object in the bucket with the file, by the stored checksum if it is enough, or else by the bytes.
     pub(super) async fn find(&self) -> Result<Found> {
         let head = self.s3.head_object().bucket(self.bucket).key(self.key);
         let head = match head.checksum_mode(ChecksumMode::Enabled).send().await {
@@ -78,7 +78,7 @@ impl Object<'_> {
         })
     }
 
-    /// By the stored checksum; `None` where there is none, or one of parts that were cut elsewhere.
+    /// Whether the stored checksum is the file's; `None` if there is none, or one of parts that were cut in another way.
     fn is_same(&self, head: &HeadObjectOutput) -> Result<Option<bool>> {
         let Some(stored) = head.checksum_sha256() else {
             return Ok(None);
@@ -89,7 +89,7 @@ impl Object<'_> {
         Ok((stored == self.checksum_of_parts()?).then_some(true))
     }
 
-    /// Reads the object once: it came there without a checksum that tells.
+    /// The digest of the stored object, which is read for it: its stored checksum is not enough.
     async fn digest_there(&self) -> Result<Digest> {
         let reading = || format!("can't read `{}`", self.place());
         let get = self.s3.get_object().bucket(self.bucket).key(self.key);
@@ -202,7 +202,7 @@ impl Object<'_> {
     }
 }
 
-/// The size of the parts of a file; one that is no larger is uploaded whole.
+/// The size of a file's parts, in bytes; a file that is no larger than one part is uploaded whole.
 fn part_bytes(n_bytes: u64) -> u64 {
     n_bytes
         .div_ceil(MAX_PARTS)

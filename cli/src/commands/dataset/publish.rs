@@ -48,14 +48,14 @@ pub(crate) struct PublishArgs {
     cloud: CloudArgs,
 }
 
-/// What becomes of the data sets in force.
+/// Which boards a published data set is put in force for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Switch {
-    /// Nothing.
+    /// None: what is in force stays.
     Stage,
-    /// The boards that no other data set has come into force.
+    /// All boards of the data set; refused if another data set has one of them.
     Add,
-    /// All boards come into force.
+    /// All boards of the data set, in place of the data sets that have them.
     Replace,
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     say(&opened, &published, switch, &advice, format)
 }
 
-/// A kit can't score: its hidden files are missing.
+/// Refuses a kit, which can't score because its hidden files are missing.
 fn refuse_kit(directory: &Path, manifest: &Manifest) -> Result<()> {
     let descriptor = descriptor(&manifest.benchmark)?;
     if !manifest.files.is_empty() && manifest.files.keys().all(|path| (descriptor.is_public)(path)) {
@@ -132,8 +132,8 @@ async fn uncounted(cloud: &Cloud, opened: &Opened, switch: Switch) -> Result<Vec
     Ok(outdated.map(|round| round.id).collect())
 }
 
-/// The eval sets of a data set that is put in force whose items are those of one that is or was in force, with that one: limits count uploads to each by
-/// themselves.
+/// The eval sets of this data set with the same items as another data set that is or was in force, by that other data set. Limits count uploads to
+/// the two data sets separately.
 async fn asked_before(
     cloud: &Cloud,
     opened: &Opened,
@@ -296,7 +296,7 @@ fn rounds_of(challenge: Option<&Challenge>) -> impl Iterator<Item = &Round> {
     challenge.into_iter().flat_map(|challenge| &challenge.rounds)
 }
 
-/// A data set that a round is scored with in the end, or when another is retired, is seen by no upload before.
+/// Refuses a data set that no upload may see yet: a round's final one, one that programs are to meet unseen, or the successor of a retired one.
 async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<()> {
     let challenge = match Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await {
         Ok(challenge) => challenge,
@@ -341,7 +341,7 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     Ok(())
 }
 
-/// An object that can't be used is an answer here: `--replace` overwrites it.
+/// Turns an object in force that can't be used into an answer, because `--replace` overwrites it.
 fn usable(read: Result<InForce, DatasetError>) -> Result<Result<InForce, FrozenError>> {
     match read {
         Ok(in_force) => Ok(Ok(in_force)),
@@ -350,7 +350,7 @@ fn usable(read: Result<InForce, DatasetError>) -> Result<Result<InForce, FrozenE
     }
 }
 
-/// The boards of a data set whose files are whole and of whose boards nothing wrong is said.
+/// The boards of a data set; an error if its files are damaged or something is wrong with its boards.
 fn checked(directory: &Path, opened: &Opened, descriptor: &Descriptor) -> Result<Vec<Leaderboard>> {
     let boards = (descriptor.leaderboards)(&opened.manifest)?;
     let mut problems: Vec<String> = boards
@@ -448,7 +448,7 @@ impl Plan<'_> {
     }
 }
 
-/// Uploads the files that are missing, and says how many; nothing where the bucket has other files under the same names.
+/// Uploads the missing files, and gives their number without the manifest. Uploads nothing if the bucket has other files under the same names.
 async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usize> {
     let Opened {
         manifest,
@@ -459,7 +459,7 @@ async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usiz
     let manifest_path = directory.join(MANIFEST);
     let files = manifest.files.iter();
     let files = files.map(|(name, entry)| (name.as_str(), directory.join(name), entry.n_bytes, entry.digest));
-    // the manifest last: where it is, all that it names is there
+    // the manifest comes last: once it is there, all files that it names are there
     let last = (MANIFEST, manifest_path, bytes.len() as u64, *digest);
     let mut missing = Vec::new();
     let mut other = Vec::new();

@@ -20,10 +20,10 @@ use crate::commands::score::open;
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 
-/// What the functions of own data have in the template: seconds, and megabytes of memory.
+/// The time and the memory of a function for own data in the template, in seconds and in megabytes.
 const FUNCTION_SECONDS: f64 = 300.0;
 const FUNCTION_MB: u64 = 3538;
-/// The share of it that the largest artifact may take.
+/// The share of this time and memory that the largest artifact may take.
 const SHARE: f64 = 0.5;
 
 /// How one board's largest artifact did.

@@ -19,7 +19,7 @@ use crate::commands::score::open;
 use crate::output::print_json;
 use crate::rows::RowFormat;
 
-/// Rows that are compared; so many programs are run in no round.
+/// The most rows that are compared; no round runs as many programs.
 const MOST_ROWS: usize = 1_000;
 
 #[derive(Debug, Args)]

@@ -58,7 +58,7 @@ impl Extension for Text {
          the organizer, because texts could be fitted to them, and people judge in the cloud"
     }
 
-    /// A board of each task that the data set offers, which has to be one that functions can use.
+    /// A board for each task that the data set offers; an error if functions can't use the data set.
     async fn evaluations(
         &self,
         datasets: S3Bucket,
@@ -92,7 +92,7 @@ impl Extension for Text {
         }
     }
 
-    /// Who takes part may validate, too: only not what is its own.
+    /// Names a validator. Participants may validate too, but not what is their own.
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
         Ok(name_rater::<Examples>(&cloud.leaderboards(), name.as_str(), now()).await?)
     }

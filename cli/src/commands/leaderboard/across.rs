@@ -67,9 +67,9 @@ pub(super) struct Agreement {
 pub(super) struct Ranking {
     pub(super) method: Method,
     pub(super) combined: Combined,
-    /// Without each board in turn.
+    /// The effect of leaving out each board in turn.
     pub(super) left_out: Vec<Sensitivity>,
-    /// With a weak entry like each of the lower half, by its place among the common submitters.
+    /// The effect of adding a weak entry like each submitter of the lower half, with the submitter's place among the common ones.
     pub(super) weak: Vec<(usize, Sensitivity)>,
 }
 
@@ -196,7 +196,7 @@ fn ranking(scores: &[Vec<f64>], method: Method) -> Ranking {
     }
 }
 
-/// More is better: the score, or what is missing from it.
+/// The score, or its negative where lower is better, so that more is better.
 fn goodness(score: f64, direction: Direction) -> f64 {
     match direction {
         Direction::HigherIsBetter => score,

@@ -16,7 +16,7 @@ use crate::cloud::{Cloud, now};
 use crate::output::score;
 use crate::registry::descriptor;
 
-/// A new score is compared within a second or two; it is asked for so often.
+/// The wait between two looks for the comparison of a new score, which comes within a second or two.
 const POLL: Duration = Duration::from_millis(250);
 const POLLS: usize = 12;
 

@@ -13,9 +13,9 @@ use super::WELL_BEING;
 use crate::cloud::Cloud;
 use crate::commands::collection::Consent;
 
-/// No image that was stored is larger.
+/// The most bytes of an image that are read; no stored image has more.
 pub(super) const MAX_IMAGE_BYTES: u64 = 256 << 20;
-/// Blurring takes the image down to so many pixels a side: shapes of colour, nothing that shows what it is.
+/// Pixels of each side to which blurring reduces an image: shapes of colour remain, and nothing shows what it is.
 const BLURRED_SIDE: u32 = 12;
 
 /// How images are saved.

@@ -68,7 +68,7 @@ async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &SubmitterName, line
     collection::send(cloud, BENCHMARK, kind.as_str(), who, lines).await
 }
 
-/// The same with a file that is there.
+/// Uploads the file at `path`, and waits for its receipt.
 async fn send_file(cloud: &Cloud, kind: Kind, who: &SubmitterName, path: &Path) -> Result<Receipt> {
     collection::send_file(cloud, BENCHMARK, kind.as_str(), who, path).await
 }

@@ -48,7 +48,7 @@ pub(crate) struct IdenticalArgs {
     cloud: CloudArgs,
 }
 
-/// What is left of the limits on one leaderboard, on which `failed` programs of the submitter have failed on public data today.
+/// What is left of a submitter's limits on one leaderboard. `failed` is the number of the submitter's programs that failed on public data today.
 fn quota(board: &Board, terms: &Terms, usage: Usage, failed: u64) -> Option<Value> {
     let limits = terms.reserved()?;
     let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
@@ -105,7 +105,7 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What is left of a submitter's daily allowances; those of validators only for these.
+    /// What is left of a submitter's daily allowances. Allowances of validators are listed for validators only.
     async fn left_of_allowances(&self, submitter: &str) -> Result<Vec<Value>> {
         let (table, at) = (self.cloud.leaderboards(), now());
         let mut left = Vec::with_capacity(self.allowances.len());
@@ -170,7 +170,7 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
     Ok(document)
 }
 
-/// Others who have handed in the same file that are named; `dataperf submitter identical` has all.
+/// The most others with the same file that are named; `dataperf submitter identical` names all.
 const MOST_NAMED: usize = 5;
 
 /// Everything about all submitters of a benchmark, with who has handed in a file that another one has handed in, too.

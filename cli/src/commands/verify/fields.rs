@@ -38,7 +38,7 @@ const KNOWN: [&str; 27] = [
     "version",
 ];
 
-/// Those that recomputing gives.
+/// The fields that recomputing the verdict gives.
 const OF_THE_VERDICT: [&str; 12] = [
     "artifact",
     "benchmark",
@@ -57,11 +57,11 @@ const OF_THE_VERDICT: [&str; 12] = [
 /// What is known of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Every check of it holds, and there was one.
+    /// The field was checked, and every check holds.
     Checked,
-    /// A check of it does not hold.
+    /// A check of the field does not hold.
     Differs,
-    /// There was none.
+    /// The field was not checked.
     NotChecked,
 }
 
@@ -155,7 +155,7 @@ impl Fields {
         }
     }
 
-    /// Says why what was not checked was not. The score of a receipt that `is_released` is what the Ladder has released.
+    /// Says for each field that was not checked why it was not. If `is_released`, the score is the one that the Ladder has released.
     pub(super) fn explain_the_rest(&mut self, args: &VerifyArgs, verdict: &Verdict, is_released: bool) {
         let unsigned = !self.0.contains_key("signature");
         let by_signature = match (unsigned, args.keys.is_some()) {

@@ -109,7 +109,7 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     }
 }
 
-/// Readers differ in which of two members of one name they take, so there may be none.
+/// Refuses an object with two members of one name, because readers differ in which of the two they take.
 fn no_repeated_keys(bytes: &[u8]) -> Result<()> {
     fn search(json: &Json, at: &str) -> Option<String> {
         match json {

@@ -47,7 +47,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         Ok(json!({ "compared": request }))
     }
 
-    /// Does what is done once when a round has closed, as far as there is time for it. Says of each board what was done.
+    /// Finishes rounds that have closed, as far as there is time for it. Says what was done on each board.
     async fn finish(&self, request: &FinishRequest, context: &Context) -> Result<Value, Fault> {
         let mut documents = Vec::new();
         let done = finish(self, &self.resources, request, context).await?;

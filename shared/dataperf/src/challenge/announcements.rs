@@ -23,7 +23,7 @@ impl Challenge {
     }
 }
 
-/// Of two announcements the newer first.
+/// Sorts announcements, the newest first.
 pub(super) fn sort(announcements: &mut [Announcement]) {
     announcements.sort_by_key(|one| std::cmp::Reverse(one.date));
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::Round;
 use crate::Digest;
 
-/// Stands between a data set's own name for some evaluation data and the data set.
+/// Stands in a name between a data set's own name for some evaluation data and the data set's digest.
 const OF: char = '@';
-/// Hexadecimal digits of the data set's digest in a name.
+/// How many hexadecimal digits of the data set's digest are in a name.
 const N_DIGITS: usize = 16;
 
-/// The evaluation data of a data set's boards, each by a name that tells the data set too: two data sets may call theirs alike, and
-/// their scores are not counted together.
+/// The evaluation data of a data set's boards, each by a name that includes the data set: two data sets may use the same name, and their scores are
+/// not counted together.
 pub fn named_by_dataset(evaluations: BTreeMap<String, String>, dataset: Digest) -> BTreeMap<String, String> {
     let tag = tag(dataset);
     let named = |(board, evaluation)| (board, format!("{evaluation}{OF}{tag}"));

@@ -92,9 +92,9 @@ pub struct Round {
     /// The leaderboards; all of the benchmark's when none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaderboards: Vec<String>,
-    /// The first moment an upload counts.
+    /// The first moment at which an upload counts.
     pub opens: Timestamp,
-    /// The first moment it no longer does; never when there is none.
+    /// The first moment at which an upload no longer counts; `None` if the round never closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closes: Option<Timestamp>,
     /// The data set it is scored with, whatever is in force.
@@ -109,7 +109,7 @@ pub struct Round {
     /// How many submissions of a submitter count in a day (UTC), on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_limit: Option<u64>,
-    /// How many of a submitter count in the whole round, on the leaderboards together that share their evaluation data.
+    /// How many submissions of a submitter count in the whole round, on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_limit: Option<u64>,
     /// The division, shown with the round: which freedom submissions have beyond the rules.
@@ -127,10 +127,10 @@ pub struct Round {
     /// How much submitters and the public see until it closes, when not what the leaderboard's setting says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// How scores are released until it closes, where they are not shown as they are. Nothing but these is shown then.
+    /// How scores are released until the round closes, where they are not shown as they are. Nothing but released scores is shown then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Ladder>,
-    /// Submitters whose submissions are baselines and not limited, beside those called [`BASELINE_PREFIX`].
+    /// Submitters whose submissions are baselines without limits. Names that begin with [`BASELINE_PREFIX`] are baselines too, with limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<String>,
     /// What participants are told.
@@ -143,7 +143,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whether it is one of this leaderboard.
+    /// Whether this leaderboard is in the round.
     pub fn has(&self, leaderboard: &str) -> bool {
         self.leaderboards.is_empty() || self.leaderboards.iter().any(|name| name == leaderboard)
     }
@@ -158,12 +158,12 @@ impl Round {
             .map(|(board, _)| board.as_str())
     }
 
-    /// Whether scores are limited in it.
+    /// Whether the round limits how many submissions are scored.
     pub fn is_limited(&self) -> bool {
         self.daily_limit.or(self.total_limit).is_some()
     }
 
-    /// Whether it has closed by then.
+    /// Whether the round has closed by `at`.
     pub fn is_closed(&self, at: Timestamp) -> bool {
         self.closes.is_some_and(|closes| closes <= at)
     }
@@ -213,7 +213,7 @@ pub enum ChallengeError {
     /// The bucket did not answer.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// One was published and is gone, nobody having said that there shall be none: without it there would be no limits.
+    /// A challenge was published and is gone, and nobody has removed it on purpose: without it there would be no limits.
     #[error(
         "`{key}` is gone from the datasets bucket: publish the challenge again with `dataperf challenge publish`, or end it with \
          `dataperf challenge remove`"
@@ -243,7 +243,7 @@ impl Challenge {
         format!("{benchmark}/challenge.json")
     }
 
-    /// The object that says that there is a challenge, so that its loss is noticed. publishing the challenge writes it.
+    /// The object that says that there is a challenge, so that the challenge's loss is noticed. Publishing the challenge writes it.
     pub fn mark_key(benchmark: &str) -> String {
         format!("{benchmark}/published/challenge.json")
     }
@@ -291,9 +291,8 @@ impl Challenge {
         }
     }
 
-    /// What may not be meant, by its place in the document under the benchmark: leaderboards that are scored with the same
-    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it; and what takes place at once, since its time
-    /// has come `at` the time of publishing.
+    /// What the organizer may not mean, by its place in the document under the benchmark: leaderboards that share evaluation data with those of a
+    /// round that is limited or has a Ladder, and are not in it; and what takes place at once, since its time has come `at` the time of publishing.
     pub fn warnings(&self, at: Timestamp) -> Vec<Reason> {
         let mut warnings = Vec::new();
         for (idx, round) in self.rounds.iter().enumerate() {
@@ -386,7 +385,7 @@ impl Challenge {
         Ok(json.into())
     }
 
-    /// A round by its id, or by the id of a board that its closing leaves.
+    /// A round by its id, or by the id that a board of it has after the close.
     pub fn round(&self, id: &str) -> Option<&Round> {
         let id = id
             .strip_suffix(POST_ROUND)
@@ -409,9 +408,8 @@ impl Challenge {
         self.rounds.iter().filter(is_open)
     }
 
-    /// Why another challenge, or none, can't take the place of this one `at` a time: boards of a round that hides them until its close would be
-    /// open to everybody, as those of a round that nothing is known of are, or artifacts would be scored with data that programs are to meet
-    /// unseen.
+    /// Why another challenge, or none, can't take the place of this one `at` a time. Either boards that a round hides until its close would be open
+    /// to everybody, as those of an unknown round are, or artifacts would be scored with data that programs are to meet unseen.
     pub fn uncovered(&self, by: Option<&Self>, at: Timestamp) -> Option<Reason> {
         let with_programs = self.open_rounds(at).filter(|round| round.programs.is_some());
         for (hidden, other) in with_programs.flat_map(|round| {
@@ -430,7 +428,7 @@ impl Challenge {
                 return Some(Reason::new("takes_artifacts", format!("/rounds/{idx}"), message));
             }
         }
-        // one that is put off is as good as gone for a document after that
+        // a document that puts a round off is as good as one without it
         let is_gone = |round: &&Round| {
             let is_there = |other: &Round| other.id == round.id && other.opens <= at;
             by.is_none_or(|by| !by.rounds.iter().any(is_there))
@@ -510,7 +508,7 @@ impl Challenge {
     }
 }
 
-/// What [`Challenge::shown`] says, or where there is no challenge: the score alone, for good.
+/// What [`Challenge::shown`] says; without a challenge, the score alone, for good.
 pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
     let unless_said = Shown {
         level: Feedback::default(),
@@ -528,7 +526,7 @@ pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Ti
     }
 }
 
-/// What is shown of what a Ladder has released: the score alone until the round closes, also when the round or its Ladder has been taken out
+/// What is shown of a score that a Ladder has released: that score alone until the round closes, even if the round or its Ladder has been taken out
 /// of the challenge since. A closed round that says `feedback: full` shows everything.
 pub fn shown_of_released(
     challenge: Option<&Challenge>,

@@ -15,7 +15,7 @@ const FORM: &str = "`programs` names the public data set on which a program has 
     `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib`, `daily_failures` and `python: true`";
 
 impl Challenge {
-    /// Whether nothing of a data set is for participants, its pool included, because programs are to meet it unseen.
+    /// Whether a data set is hidden from participants as a whole, its pool included, because programs are to meet it unseen.
     pub fn hides_pool(&self, dataset: Digest) -> bool {
         let hides = |round: &Round| round.programs.is_some() && round.dataset == Some(dataset);
         self.rounds.iter().any(hides)

@@ -15,10 +15,10 @@ use crate::rejection::{Reason, pointer, quote};
 const FORM: &str =
     "`ladder` is `auto`, `rounded`, `none`, or `step:` with a number from 0.000001, such as `{step: 0.01}`";
 
-/// What a document says for scores as they are.
+/// The word by which a document says that scores are shown as they are.
 pub(super) const NO_LADDER: &str = "none";
 
-/// A smaller step releases every score nearly as it is.
+/// The smallest step: a smaller one would release every score nearly as it is.
 const MIN_STEP: f64 = 1e-6;
 
 /// What says that a round shows more than scores.
@@ -40,7 +40,7 @@ enum AllDigits<'a> {
 }
 
 impl AllDigits<'_> {
-    /// Whether there is something to hide `at` a time after the round has closed.
+    /// Whether there is still something to hide `at` a time after the round has closed.
     fn outlasts(&self, at: Timestamp) -> bool {
         matches!(self, Self::SharedData(later) if !later.is_closed(at))
     }
@@ -82,9 +82,9 @@ fn another_feedback(by: &str) -> String {
 }
 
 impl Challenge {
-    /// How a round of this challenge releases scores whose document doesn't say it. They are rounded to what the eval set resolves until the
-    /// round closes and everything is shown, unless the round shows more than scores, there are no hidden items, scores are rounded
-    /// anyway, as programs' are, or one of [`AllDigits`] holds.
+    /// How a round of this challenge releases scores if its document doesn't say it. They are rounded to what the eval set resolves until the round
+    /// closes and everything is shown. They are not if the round shows more than scores, there are no hidden items, scores are rounded anyway, as
+    /// programs' are, or one of [`AllDigits`] holds.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
         let is_rounded = self.shows_scores_alone(round, hosted) && self.all_digits(round, hosted).is_none();
         is_rounded.then_some(Ladder::Rounded)
@@ -133,8 +133,8 @@ impl Challenge {
 }
 
 impl Round {
-    /// Whether both rounds may be scored with one data set. A round that pins none may use any: one data set may be in force for all boards,
-    /// but none that programs meet unseen.
+    /// Whether both rounds may be scored with one data set. A round that pins none may use any, since one data set may be in force for all boards;
+    /// but not one that programs meet unseen.
     fn may_share_data_with(&self, round: &Self) -> bool {
         if self.programs.is_some() && round.dataset.is_none() {
             return false;

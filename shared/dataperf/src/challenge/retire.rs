@@ -13,16 +13,16 @@ use crate::{Digest, Timestamp};
 const FORM: &str = "`retire` has the `dataset` that follows and either `at:` with a time or `after_submissions:` with a number, such as \
     `{at: 2027-03-01T00:00:00Z, dataset: sha256:...}`";
 
-/// By which policy a round's data set is retired.
+/// The policy by which a round's data set is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retire {
     /// The data set that follows.
     pub dataset: Digest,
-    /// The first moment whose uploads are scored with it. Where it is by the number of submissions, it is not in the document:
+    /// The first moment whose uploads are scored with it. Where the number of submissions decides, the moment is not in the document:
     /// [`Challenge::current`](super::Challenge::current) takes it from the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// So many scored submissions, after which that moment comes.
+    /// The number of scored submissions after which that moment comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_submissions: Option<u64>,
 }
@@ -43,14 +43,14 @@ impl Round {
         self.retired(at).map(|retire| retire.dataset).or(self.dataset)
     }
 
-    /// The policy, when the data set is retired by `at`.
+    /// The policy, if the data set is retired by `at`.
     pub fn retired(&self, at: Timestamp) -> Option<&Retire> {
         let retire = self.retire.as_ref();
         retire.filter(|retire| retire.at.is_some_and(|retired| retired <= at))
     }
 
-    /// How many of these submissions there are on the boards that share the evaluation data asked most often, by the round's present
-    /// data set. `series` are those of each board of the round.
+    /// How many submissions, without baselines, were scored with the evaluation data that was asked most often, by the round's present data set.
+    /// `series` are the submissions of each board of the round.
     pub fn n_asked(&self, series: &[(Board, Vec<Entry>)]) -> u64 {
         let successor = self.retire.map(|retire| retire.dataset);
         let is_counted = |entry: &&Entry| {

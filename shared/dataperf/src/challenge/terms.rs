@@ -46,7 +46,7 @@ pub enum Reserved {
 pub struct Together {
     /// The name of the evaluation data.
     pub evaluation: String,
-    /// Those of the round.
+    /// The leaderboards of the round that share it.
     pub leaderboards: Vec<String>,
 }
 
@@ -65,9 +65,9 @@ pub struct Terms {
     pub is_baseline: bool,
     /// The limits; `None` where scored submissions are not even counted.
     pub limits: Option<Limits>,
-    /// What counts against the limits together; `None` where the leaderboard counts alone.
+    /// The leaderboards that are counted together; `None` where the leaderboard counts alone.
     pub together: Option<Together>,
-    /// How its score is released as long as not everything is shown, where it is not shown as it is.
+    /// How the score is released until everything is shown; `None` where it is shown as it is.
     pub ladder: Option<Ladder>,
     /// Why it can't be judged at all: the round is not open yet.
     pub refusal: Option<Reason>,
@@ -117,7 +117,7 @@ impl Terms {
         }
     }
 
-    /// The same in a round, or after its closing: then it is a benchmark, without a limit on the whole.
+    /// The same terms in a round or, after its close, on the board that stays open as a benchmark, without a limit on the whole.
     fn within(self, round: &Round, leaderboard: &str, submitter: &str, at: Timestamp) -> Self {
         let is_closed = round.is_closed(at);
         let is_listed = round.baselines.iter().any(|name| name == submitter);
@@ -134,7 +134,7 @@ impl Terms {
             dataset: round.dataset_at(at),
             programs: round.programs,
             is_baseline: self.is_baseline || is_listed,
-            // What is only called a baseline is limited as everybody: a participant can't gain by the name.
+            // Whoever is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),
             together: together(round, leaderboard),
             ladder: round.ladder,
@@ -146,7 +146,7 @@ impl Terms {
         }
     }
 
-    /// Where submissions to a board are counted: with the others of the round that are scored with the same evaluation data.
+    /// The board that submissions are counted on: one for all leaderboards of the round that are scored with the same evaluation data.
     pub fn counter(&self, board: &Board) -> Board {
         let together = self.together.as_ref();
         Board {
@@ -157,15 +157,15 @@ impl Terms {
         }
     }
 
-    /// The limits against which a submission is counted before it is evaluated: those that have a number, and of programs all, so that it
-    /// is known which one is being run.
+    /// The limits against which a submission is counted before it is evaluated; `None` where neither has a number. Programs are counted in any case,
+    /// so that it is known which one is being run.
     pub fn reserved(&self) -> Option<Limits> {
         let has_number = |limits: &Limits| limits.daily.or(limits.total).is_some();
         self.limits
             .filter(|limits| has_number(limits) || self.programs.is_some())
     }
 
-    /// Where programs are counted that have failed on the public data set, for the same boards as [`Self::counter`].
+    /// The board that programs are counted on which have failed on the public data set, for the same leaderboards as [`Self::counter`].
     pub fn failures(&self, board: &Board) -> Board {
         let counter = self.counter(board);
         Board {
@@ -174,8 +174,8 @@ impl Terms {
         }
     }
 
-    /// Why the program of an upload, stored `at` a time, is not run after `count` others of its submitter have failed that day, if that is
-    /// as many as may.
+    /// Why the program of an upload, stored `at` a time, is not run; `None` while the `count` of its submitter's programs that have failed that day
+    /// is below the limit.
     pub fn failures_reason(
         &self,
         programs: &Programs,

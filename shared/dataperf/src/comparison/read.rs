@@ -18,9 +18,9 @@ pub struct Read {
     lines: BTreeMap<SubmissionId, Line>,
 }
 
-/// The summary and the first lines.
+/// The bytes of the summary and the first lines.
 const FIRST: Range<u64> = 0..FIRST_BYTES as u64;
-/// Rows that have come or gone since a board was compared move the others; so many lines around a row's place are read as well.
+/// How many lines around a row's place are read as well: rows that have come or gone since a board was compared move the others.
 const AROUND: usize = 64;
 
 impl Read {
@@ -43,8 +43,8 @@ impl Read {
         Ok(Some(read))
     }
 
-    /// Reads what is said of a board and of one row, whose place is not known: from the best rows on, ever more lines at once, until it is
-    /// found. `None` where the board has not been compared.
+    /// Reads what is said of a board and of one row whose place is not known: it reads from the best rows on, ever more lines at once, until it finds
+    /// the row. `None` where the board has not been compared.
     ///
     /// # Errors
     /// [`PortError`].

@@ -12,11 +12,11 @@ use sha2::{Digest as _, Sha256};
 use super::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights, quote};
 use crate::Digest;
 
-/// What is hashed before an eval set's labels: another word gives other draws.
+/// The word that is hashed before an eval set's labels to seed its draws: another one gives other draws.
 const ITEMS: &str = "dataperf-draws/2 items\n";
 const TRIALS: &str = "dataperf-draws/2 trials\n";
 
-/// Items of a batch that are worth a thread: the draws of small eval sets take less time than sharing them out.
+/// How many items of batches are worth a thread: the draws of small eval sets take less time than sharing them out.
 const MIN_ITEMS: usize = 1 << 14;
 
 /// The items of an eval set, as they are drawn.
@@ -94,7 +94,7 @@ impl Draws {
         }
     }
 
-    /// What tells these draws from others: replicates of one board are compared where it is the same.
+    /// A digest of the draws: replicates of a board are compared only where it is the same.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -105,7 +105,7 @@ impl Draws {
         of_units.min().unwrap_or(0)
     }
 
-    /// By what deviations have to be multiplied, as [`Resampler::widening`] says of the eval set with the smallest class.
+    /// The factor by which deviations have to be multiplied: the largest [`Resampler::widening`], that of the eval set with the smallest class.
     pub fn widening(&self) -> f64 {
         let of_units = self.of_units.values().map(|of_unit| of_unit.resampler.widening());
         of_units.fold(1.0, f64::max)
@@ -161,7 +161,7 @@ impl Draws {
         Weights::of_units(of_units.collect())
     }
 
-    /// The scores of all draws, `(N_DRAWS,)`, by what `of_batch` gives for each batch of them.
+    /// The scores of all draws, `(N_DRAWS,)`, made of what `of_batch` gives for each batch of draws.
     ///
     /// # Errors
     /// Those of `of_batch`.
@@ -192,12 +192,12 @@ impl Draws {
 struct Drawn<'a> {
     name: String,
     answers: Answers<'a>,
-    /// Where training sets are drawn by chance.
+    /// The draws of the trials, where training sets are drawn by chance.
     trials: Option<Trials>,
 }
 
-/// The scores of evidence under all draws, `(N_DRAWS,)`, where the score is the mean over the units, in the order of `items`, of the mean
-/// over a unit's repeats of its metric; over those trials that a draw takes, where the repeats are trials.
+/// The scores of evidence under all draws, `(N_DRAWS,)`, for a score that is a mean over the units, in the order of `items`, of the mean of the
+/// metric over a unit's repeats. Where the repeats are trials, the mean is over those that a draw takes.
 ///
 /// # Errors
 /// [`EvidenceError::OtherData`] when the evidence is not of these items, or its repeats are steps of fixing labels: then the score is no

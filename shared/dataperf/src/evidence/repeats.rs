@@ -36,9 +36,9 @@ pub enum Repeat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fixes {
-    /// After how many fixes each model stands: ascending, and the first is 0. The last model is that of right labels.
+    /// After how many fixes each model stands, ascending from 0. The last model is that of right labels.
     pub models: Vec<u32>,
-    /// Fixes up to which every model is here. The models from there to the last one were not fitted.
+    /// Up to this number of fixes every model is here. The models from there to the last one were not fitted.
     pub n_known: u32,
 }
 

@@ -42,7 +42,7 @@ pub trait Bucket: Send + Sync {
     /// [`PortError`] when the store does not answer; a missing or too large object is an answer.
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError>;
 
-    /// How many bytes between two ranges are read along rather than asking twice: what a request costs.
+    /// Up to how many bytes between two ranges are read along, since a second request would cost more.
     fn gap_bytes(&self) -> u64 {
         64 << 10
     }

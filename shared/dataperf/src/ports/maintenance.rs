@@ -44,15 +44,15 @@ pub struct Run {
     /// The passes before it on the same board, newest first; at most [`MAX_BEFORE`](Self::MAX_BEFORE). Each may have found submissions against
     /// the rules to which the next did not come.
     pub before: Vec<String>,
-    /// How many submissions came back while it went on, or after it: whoever ends it has to have looked for them.
+    /// How many submissions came back during the pass or after it: whoever ends the pass has to have looked for them.
     pub n_back: u64,
 }
 
 impl Run {
-    /// Passes of which a later one knows.
+    /// How many earlier passes a pass knows of.
     pub const MAX_BEFORE: usize = 16;
 
-    /// A pass that is begun behind another.
+    /// A pass that begins after the `newest` one.
     pub fn begun(at: Timestamp, newest: Option<&Self>) -> Self {
         let before = newest.map(|newest| [std::slice::from_ref(&newest.id), &newest.before].concat());
         let mut before = before.unwrap_or_default();

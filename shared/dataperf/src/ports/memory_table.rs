@@ -67,7 +67,7 @@ impl Table {
         }
     }
 
-    /// Counts an upload, or one that was counted no longer.
+    /// Counts an upload or, unless it `is_more`, counts it no longer.
     fn count(&mut self, counter: &Board, submitter: &str, at: Timestamp, is_more: bool) {
         let counted = (counter.clone(), submitter.to_owned());
         let days = self.counted.entry(counted).or_default();
@@ -78,7 +78,7 @@ impl Table {
         }
     }
 
-    /// Whether a receipt's `ladder` was worked out after the rung that there is.
+    /// Whether a receipt's `ladder` was worked out after the rung as it is now.
     fn is_of_rung(&self, receipt: &Receipt) -> bool {
         let rung = self.rungs.get(&(receipt.board(), receipt.submitter.clone()));
         let n_changes = rung.map_or(0, |rung| rung.n_changes);
@@ -153,7 +153,7 @@ impl Table {
         self.rank_with(changed, order, dataset);
     }
 
-    /// The same where the board is scored with `dataset`.
+    /// Puts the right rows of one submitter on a board that is scored with `dataset`.
     fn rank_with(&mut self, changed: &Entry, order: Order, dataset: Option<Digest>) {
         let (board, submitter) = (&changed.board, &changed.submitter);
         let row = |id: Option<&SubmissionId>| (board.clone(), submitter.clone(), id.cloned());

@@ -105,7 +105,7 @@ impl Unreadable {
 }
 
 impl From<Unreadable> for Rejection {
-    /// Of an upload that its submitter has stored in this form.
+    /// The rejection of an upload that its submitter has stored in this form.
     fn from(why: Unreadable) -> Self {
         Reason::new(why.code(), "", why.description()).into()
     }

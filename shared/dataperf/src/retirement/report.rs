@@ -16,11 +16,11 @@ use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Timestamp};
 
-/// No report is larger: some ten thousand lines.
+/// The largest report in bytes: some ten thousand lines.
 pub const MAX_BYTES: u64 = 16 << 20;
-/// Up to so many submissions the report has intervals: their draws are read one after another, within a run of the function.
+/// The most submissions for which the report has intervals: their draws are read one after another, within a run of the function.
 pub const MAX_WITH_INTERVALS: usize = 2_000;
-/// Up to so many submissions rank agreement has an interval: its draws take a time that grows with the square.
+/// The most submissions for which rank agreement has an interval: its draws take a time that grows with the square of their number.
 const MAX_WITH_TAU_INTERVAL: usize = 500;
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -32,7 +32,7 @@ pub struct OnBoth {
     pub revision: Revision,
     /// Its score under all draws of the retired data set, where they are kept.
     pub before: Option<Arc<Replicates>>,
-    /// The same of the data set that follows.
+    /// Its score under all draws of the data set that follows, where they are kept.
     pub after: Option<Arc<Replicates>>,
 }
 
@@ -60,7 +60,7 @@ pub struct RetiredLine {
     pub after: Option<f64>,
     /// Its rank among those that have both scores, by the retired data set.
     pub rank_before: Option<usize>,
-    /// The same by the one that follows.
+    /// Its rank among them by the data set that follows.
     pub rank_after: Option<usize>,
     /// The score before less the score after.
     pub gap: Option<Estimate>,
@@ -85,7 +85,7 @@ pub struct RetirementReport {
     pub n_rejected: usize,
     /// The mean of the gaps, score before less score after.
     pub gap: Option<Estimate>,
-    /// The same of the baselines: what is harder about the new items for everybody.
+    /// The mean of the baselines' gaps: how much harder the new items are for everybody.
     pub gap_of_baselines: Option<Estimate>,
     /// The slope of the least-squares line of new scores on old ones.
     pub slope: Option<Estimate>,
@@ -102,7 +102,7 @@ pub struct RetirementReport {
 /// A figure of all scores before and all scores after.
 type Figure<'a> = &'a dyn Fn(&[f64], &[f64]) -> Option<f64>;
 
-/// A submission's scores, and its draws of both where all have them.
+/// A submission's scores with both data sets, and its draws of both if all submissions have them.
 struct Scores<'a> {
     before: f64,
     after: f64,
@@ -129,7 +129,7 @@ impl RetirementReport {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
 
-    /// Where a board's is, in the results bucket: below no submitter's name.
+    /// The key of a board's report in the results bucket: below no submitter's name.
     pub fn key(board: &Board, successor: Digest) -> String {
         let Board {
             benchmark,
