@@ -4,12 +4,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{DatabaseError, StartError};
 use crate::flush::Flush;
+use crate::lock::locked;
 use crate::sqlite_file;
 
 const SCHEMA: &str = "
@@ -225,11 +226,6 @@ where
         Ok(done) => done,
         Err(_) => Err(DatabaseError::Stopping.into()),
     }
-}
-
-/// The lock's content, also when a thread that held it panicked: an open transaction is rolled back by then.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Milliseconds since the epoch.

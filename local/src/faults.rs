@@ -14,9 +14,9 @@ use http::Request;
 use hyper::service::Service;
 use tokio::sync::broadcast;
 
-use crate::database::locked;
 use crate::exposure::{EventFate, Service as Which, Shortage};
 use crate::injection::Replaceable;
+use crate::lock::locked;
 use crate::storm::{Injection, Storm, Storms};
 
 /// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the

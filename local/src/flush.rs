@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::database::locked;
+use crate::lock::locked;
 
 /// The `-wal` file of a database that commits without a flush.
 pub(crate) struct Flush {

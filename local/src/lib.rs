@@ -51,6 +51,7 @@ mod ids;
 mod injection;
 mod kms;
 mod lambda;
+mod lock;
 mod on_failure;
 mod policy;
 mod private;

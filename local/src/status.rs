@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::database::locked;
+use crate::lock::locked;
 
 /// The state at one moment; counters begin at the start of this process.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

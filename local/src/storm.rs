@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::database::locked;
 use crate::exposure::{EventFate, Service, Shortage};
+use crate::lock::locked;
 
 /// For each fault, how many of a thousand requests, events or processes meet it; all 0 injects nothing.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::config::TableSpec;
-use crate::database::locked;
+use crate::lock::locked;
 
 const UNIT_BYTES: usize = 1024;
 

@@ -77,7 +77,7 @@ fn fractions_are_found_and_count() {
     let seen = [
         [("a", f1(9, 19)), ("b", f1(5, 11))],
         [("a", f1(10, 23)), ("b", f1(3, 9))],
-        [("a", f1(7, 16)), ("b", f1(1, 7))],
+        [("a", f1(7, 18)), ("b", f1(1, 7))],
     ]
     .map(|f1s| f1s.map(|(class, f1)| (class.to_owned(), f1)).into());
     assert_eq!(

@@ -14,7 +14,7 @@ pub(crate) use self::guard::{Guard, Refused};
 pub(crate) use self::s3::{Access, Keys};
 
 use crate::config::{Config, TableSpec};
-use crate::database::locked;
+use crate::lock::locked;
 use crate::policy::{Policy, Request};
 
 /// What a caller is allowed.

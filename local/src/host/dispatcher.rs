@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::HostContext;
 use super::environment;
+use super::message::Message;
 use crate::config::FunctionSpec;
 use crate::database::now_ms;
 use crate::queue::Queued;
@@ -18,23 +19,6 @@ const AFTER_FAULT: Duration = Duration::from_secs(1);
 const AT_MOST: Duration = Duration::from_secs(5);
 /// How often to look whether events are held no more.
 const WHILE_HELD: Duration = Duration::from_millis(5);
-
-/// What a process tells the dispatcher.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// The invocation ended, and the queue knows, or it goes back as it came.
-    Done {
-        /// The invocation.
-        id: i64,
-    },
-    /// The process waits for work that comes by `jobs`.
-    Idle {
-        /// Where to send the next work.
-        jobs: mpsc::Sender<Queued>,
-    },
-    /// The process is gone.
-    Ended,
-}
 
 struct Dispatcher {
     context: HostContext,

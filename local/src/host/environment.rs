@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::HostContext;
-use super::dispatcher::Message;
+use super::message::Message;
 use super::process::{Outcome, Process};
 use crate::config::FunctionSpec;
 use crate::database::now_ms;
@@ -66,7 +66,8 @@ impl Environment {
             let id = job.id;
             self.invoke(&mut process, job, warmth).await;
             let _ = mailbox.send(Message::Done { id });
-            if process.is_over() {
+            // without a time to wait for more work, each process does one piece of it
+            if process.is_over() || self.context.idle_timeout.is_zero() {
                 break;
             }
             warmth = Warmth::Warm;

@@ -22,11 +22,18 @@ fn remove_working_directories(functions_dir: &Path) {
     for function in directories_in(functions_dir) {
         for process in directories_in(&function.path()) {
             if process.file_name().to_str().is_some_and(ids::is_one) {
-                super::process::remove_dir(&process.path());
+                remove_dir(&process.path());
             }
         }
         // fails when something else is in it, which stays
         let _ = std::fs::remove_dir(function.path());
+    }
+}
+
+/// Removes a working directory; a failure is logged.
+pub(super) fn remove_dir(dir: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(dir) {
+        tracing::debug!(dir = %dir.display(), %error, "cannot remove a working directory");
     }
 }
 

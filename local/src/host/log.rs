@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use crate::database::locked;
+use crate::lock::locked;
 use crate::status::Status;
 
 /// The log of one process.

@@ -4,6 +4,7 @@ mod dispatcher;
 mod environment;
 mod leftovers;
 mod log;
+mod message;
 mod process;
 mod runtime_api;
 mod synchronous;

@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
 use super::HostContext;
-use super::leftovers::OWNER;
+use super::leftovers::{OWNER, remove_dir};
 use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
 use crate::access::{Callers, Rights};
@@ -271,13 +271,6 @@ fn limit(pid: Option<u32>, shortage: Shortage) {
 /// Other systems cannot limit another process, and without faults nothing is short.
 #[cfg(not(all(feature = "faults", target_os = "linux")))]
 fn limit(_pid: Option<u32>, _shortage: Shortage) {}
-
-/// Removes a working directory; a failure is logged.
-pub(super) fn remove_dir(dir: &Path) {
-    if let Err(error) = std::fs::remove_dir_all(dir) {
-        tracing::debug!(dir = %dir.display(), %error, "cannot remove a working directory");
-    }
-}
 
 /// The variables that a function finds, those of the caller last.
 fn environment(

@@ -19,8 +19,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Admission, Hosts};
-use crate::database::locked;
 use crate::ids;
+use crate::lock::locked;
 use crate::on_failure::FunctionError;
 use crate::serve::{Bounds, serve};
 

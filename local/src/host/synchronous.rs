@@ -10,7 +10,8 @@ use tokio::sync::Semaphore;
 use super::HostContext;
 use super::process::{Outcome, Process};
 use crate::config::FunctionSpec;
-use crate::database::{locked, now_ms};
+use crate::database::now_ms;
+use crate::lock::locked;
 use crate::on_failure::FunctionError;
 use crate::queue::Queued;
 

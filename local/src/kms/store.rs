@@ -14,8 +14,8 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::database::locked;
 use crate::error::StartError;
+use crate::lock::locked;
 
 const FILE: &str = "kms.json";
 const OWNER_ONLY: u32 = 0o600;

@@ -17,9 +17,10 @@ use super::changes::{self, NewVersion, Written};
 use super::failure::Failure;
 use super::headers::{ObjectHeaders, Preconditions};
 use super::index::{self, Version};
-use crate::database::{Database, blocking, locked};
+use crate::database::{Database, blocking};
 use crate::error::DatabaseError;
 use crate::events::{ObjectCreated, Origin};
+use crate::lock::locked;
 use crate::queue::Queue;
 
 /// How many bytes of a body are read at a time.
