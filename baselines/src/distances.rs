@@ -1,4 +1,4 @@
-//! Euclidean distances of 32-bit vectors, with the same bits on every processor.
+//! Euclidean distances between 32-bit vectors, with the same bits on every processor.
 
 #![allow(
     clippy::inline_always,
@@ -9,7 +9,7 @@ use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Partial sums of a distance: four registers of the widest processors.
+/// The number of partial sums of a distance: they fill four registers of the widest processors.
 const LANES: usize = 64;
 
 /// The squared Euclidean distance of two vectors of one length.
@@ -43,7 +43,7 @@ fn squared_distance<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     partial[0]
 }
 
-/// One vector against rows laid end to end.
+/// Computes the distances from one vector to rows that are stored one after another.
 struct ToRows<'a> {
     vector: &'a [f32],
     rows: &'a [f32],
@@ -62,7 +62,7 @@ impl WithSimd for ToRows<'_> {
     }
 }
 
-/// The squared distances of `vector` from rows of its length that lie end to end, one for each place of `squared`.
+/// Writes the squared distances from `vector` to rows of its length, stored one after another, into `squared`: one for each row.
 pub fn squared_to_rows(vector: &[f32], rows: &[f32], squared: &mut [f32]) {
     Arch::new().dispatch(ToRows {
         vector,

@@ -1,4 +1,4 @@
-//! What a benchmark says about its baselines, and how one is made on a frozen data set.
+//! The interface for a benchmark's baselines: their descriptions, and the making of an artifact from a frozen data set.
 
 use dataperf::benchmark::Benchmark;
 use dataperf::challenge::BASELINE_PREFIX;
@@ -10,30 +10,30 @@ use dataperf_numerics::models::FitError;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A method, as people see it.
+/// The description of a method, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
-    /// Its name on the command line.
+    /// The method's name on the command line.
     pub name: &'static str,
-    /// One line about it.
+    /// One line about the method.
     pub about: &'static str,
-    /// Where it comes from.
+    /// The publication or program that the method comes from.
     pub source: &'static str,
 }
 
 impl Method {
-    /// The name that its artifacts are submitted under: boards show such rows and don't rank them.
+    /// The name that the method's artifacts are submitted under: boards show such rows without ranking them.
     pub fn submitter(&self) -> String {
         format!("{BASELINE_PREFIX}{}", self.name)
     }
 }
 
-/// What a method made.
+/// The result of a method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made {
     /// The artifact, ready to be submitted.
     pub artifact: Vec<u8>,
-    /// What led to the choice, for whoever wants to look into it or check it: the method's own form.
+    /// What led to the choice, in the method's own form, for people who want to understand or check it.
     pub details: Value,
 }
 
@@ -49,7 +49,7 @@ impl Made {
     }
 }
 
-/// Why there is no artifact.
+/// Why a method made no artifact.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// The benchmark has no such method.
@@ -57,19 +57,19 @@ pub enum BaselineError {
     NoSuchMethod {
         /// The benchmark's id.
         benchmark: &'static str,
-        /// What was asked for.
+        /// The name that was asked for.
         method: String,
-        /// The most similar ones, or all there are.
+        /// The most similar names, or all of them.
         remedy: String,
     },
     /// The data set is too small for the method.
     #[error("there are {n} {what}, this method needs {n_needed}")]
     TooFew {
-        /// Of what.
+        /// What there is too little of.
         what: String,
-        /// How many there are.
+        /// The number that there is.
         n: usize,
-        /// How many it takes.
+        /// The number that the method needs.
         n_needed: usize,
     },
     /// A learner failed.
@@ -97,7 +97,7 @@ pub trait Baselines: Benchmark {
     /// The methods, the weakest first.
     const METHODS: &'static [Method] = &[];
 
-    /// Those of the methods that work on a data set: all, unless some need what not every data set has.
+    /// The methods that work on a data set: all, unless some need parts that not every data set has.
     ///
     /// # Errors
     /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
@@ -108,7 +108,7 @@ pub trait Baselines: Benchmark {
     /// Makes the artifact of one method.
     ///
     /// # Errors
-    /// [`BaselineError`] when there is no such method or leaderboard, the data set is too small for it or damaged.
+    /// [`BaselineError`] if there is no such method or leaderboard, or the data set is damaged or too small for the method.
     fn artifact(
         _dataset: &Dataset<Self>,
         _leaderboard: &str,
@@ -120,7 +120,7 @@ pub trait Baselines: Benchmark {
     }
 }
 
-/// The error for a name that is none of the benchmark's.
+/// The error for a name that none of the benchmark's methods has.
 pub fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
     BaselineError::NoSuchMethod {
         benchmark: B::ID,

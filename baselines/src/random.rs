@@ -1,4 +1,4 @@
-//! The baselines' random numbers: `NumPy`'s legacy `RandomState`, so that a seed means here what it means there.
+//! The baselines' random numbers are those of `NumPy`'s legacy `RandomState`, so that a seed means the same here as there.
 
 use dataperf_numerics::models::mt19937::Mt19937;
 
@@ -19,7 +19,7 @@ impl Random {
         Self(Mt19937::new(seed))
     }
 
-    /// A number of `0..n`, as `randint(n)` gives it for a 32-bit result. `n` of 0 or 1 gives 0.
+    /// A number in `0..n`, the one that `randint(n)` gives with a 32-bit result type; for `n` of 0 or 1 it is 0.
     pub fn below(&mut self, n: usize) -> usize {
         let max = u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX);
         self.0.up_to(max) as usize
@@ -32,15 +32,14 @@ impl Random {
         }
     }
 
-    /// `0..n` in random order, as `permutation(n)` gives it.
+    /// `0..n` in random order, the one that `permutation(n)` gives.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..n).collect();
         self.shuffle(&mut all);
         all
     }
 
-    /// `size` different ones of `items`, or all when there are fewer, as `choice(items, size, replace=False)` gives
-    /// them.
+    /// Chooses `size` different items, those that `choice(items, size, replace=False)` gives, or all of them if there are fewer.
     pub fn choose<T: Copy>(&mut self, items: &[T], size: usize) -> Vec<T> {
         let order = self.permutation(items.len());
         order.into_iter().take(size).map(|idx| items[idx]).collect()

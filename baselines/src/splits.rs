@@ -1,25 +1,25 @@
-//! Stratified splits, the very ones that scikit-learn draws.
+//! Stratified splits, identical to those of scikit-learn.
 
 use crate::BaselineError;
 use crate::random::Random;
 
-/// One split of some rows.
+/// A split of rows into two sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
-    /// Rows to train on, in random order.
+    /// The rows to train on, in random order.
     pub train: Vec<usize>,
-    /// All others, in random order.
+    /// All other rows, in random order.
     pub test: Vec<usize>,
 }
 
 /// Random splits that keep the classes' shares.
 ///
 /// # Shapes and units
-/// `classes`: `(n_rows,)`; `n_train`: rows to train on in each split.
+/// `classes`: `(n_rows,)`; `n_train`: the number of rows to train on in each split.
 ///
 /// # Errors
-/// [`BaselineError::TooFew`] when there are fewer rows than `n_train` asks for or than leave one to test on, or fewer
-/// to train on than there are classes.
+/// [`BaselineError::TooFew`] if there are fewer rows than `n_train`, none would be left to test on, or `n_train` is below the
+/// number of classes.
 ///
 /// # Source
 /// scikit-learn 1.2.2, `StratifiedShuffleSplit(n_splits, train_size=n_train, random_state=seed)`.
@@ -83,7 +83,7 @@ pub fn stratified_folds(classes: &[usize], n_folds: usize, seed: u32) -> Result<
     let mut folds = vec![0; classes.len()];
     let mut first = 0;
     for group in &groups {
-        // rows sorted by class are dealt round the folds like cards
+        // each fold takes every `n_folds`-th of the rows sorted by class
         let dealt = |fold: usize| {
             (first..first + group.len())
                 .filter(|card| card % n_folds == fold)
@@ -102,7 +102,7 @@ pub fn stratified_folds(classes: &[usize], n_folds: usize, seed: u32) -> Result<
     Ok(folds)
 }
 
-/// The rows of each class that occurs, classes ascending.
+/// The rows of each class that occurs, in ascending order of the classes.
 fn groups(classes: &[usize]) -> Vec<Vec<usize>> {
     let n_classes = classes.iter().max().map_or(0, |largest| largest + 1);
     let mut groups = vec![Vec::new(); n_classes];
@@ -113,8 +113,8 @@ fn groups(classes: &[usize]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// How many of each class make `n` in all: its share rounded down, then one more for the largest remainders, drawn
-/// among equal ones.
+/// The number of rows of each class that make `n` in all: its share rounded down, and one more for the largest remainders, drawn at
+/// random among equal ones.
 fn shares(counts: &[usize], n: usize, random: &mut Random) -> Vec<usize> {
     let total: usize = counts.iter().sum();
     let exact: Vec<f64> = counts

@@ -1,6 +1,7 @@
 //! What the benchmarks' closed tasks share: the document about the task, tables, and ids.
 //!
-//! A table is a `.npy` file with a matrix and a `.csv` file with a line for each of its rows, which begins with the row's number: its id.
+//! A table is a `.npy` file with a matrix, and a `.csv` file with one line for each row, which begins with the row's number: its
+//! id.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ use dataperf::frozen::{Dtype, FrozenError};
 use dataperf::json::Json;
 use dataperf::{Benchmark, Reason, Reasons, pointer, quote};
 
-/// `task.json`: the board, and what is asked for.
+/// `task.json`: the board, and the parameters of what the program has to answer.
 pub(crate) fn document<B: Benchmark>(leaderboard: &str, asked: Value) -> DataFile {
     let mut document = Map::new();
     document.insert("schema".into(), 1.into());
@@ -22,7 +23,7 @@ pub(crate) fn document<B: Benchmark>(leaderboard: &str, asked: Value) -> DataFil
     json_file("task.json", &Value::Object(document))
 }
 
-/// A JSON document that ends in a line break.
+/// A file with a JSON document and a final line break.
 pub(crate) fn json_file(name: &str, document: &Value) -> DataFile {
     DataFile {
         name: name.to_owned(),
@@ -30,7 +31,7 @@ pub(crate) fn json_file(name: &str, document: &Value) -> DataFile {
     }
 }
 
-/// The numbers of a matrix of little-endian floats as they are stored, row after row.
+/// The numbers of a matrix of little-endian floats in stored form, row after row.
 pub(crate) struct Stored {
     pub(crate) bytes: Bytes,
     pub(crate) dtype: Dtype,
@@ -39,10 +40,10 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// `NAME.npy`: the rows of these numbers, in this order.
+    /// `NAME.npy`: the rows of the matrix in the given order.
     ///
     /// # Errors
-    /// [`FrozenError::Damaged`] of `path` when the numbers are no floats or as many bytes as the shape says.
+    /// [`FrozenError::Damaged`] for the file `path` if the numbers are no floats, or the shape does not fit the number of bytes.
     pub(crate) fn npy(&self, name: &str, order: &[usize], path: &str) -> Result<DataFile, FrozenError> {
         let kind = match self.dtype {
             Dtype::F32 => "<f4",
@@ -72,10 +73,10 @@ impl Stored {
     }
 }
 
-/// `NAME.csv`: a header and lines.
+/// `NAME.csv`: a header and its lines.
 ///
 /// # Errors
-/// When a line has another number of fields than the header.
+/// If a line and the header differ in their numbers of fields.
 pub(crate) fn csv_file(
     name: &str,
     header: &[&str],
@@ -96,19 +97,19 @@ pub(crate) fn csv_file(
     })
 }
 
-/// The data set's ids by those that a program sees, which are the numbers from 0 on.
+/// The data set's ids in the order of the numbers from 0 that a program sees in their place.
 pub(crate) struct Ids {
     file: &'static str,
     of_numbers: Vec<String>,
 }
 
 impl Ids {
-    /// `of_numbers`: what each number stands for. `file` is the one that has the numbers.
+    /// `of_numbers`: the id that each number stands for. `file` is the name of the file that shows the numbers to the program.
     pub(crate) fn new(file: &'static str, of_numbers: Vec<String>) -> Self {
         Self { file, of_numbers }
     }
 
-    /// What a program's id stands for; an unknown id is noted and left as it is.
+    /// The data set's id for a program's id; an unknown one is noted and returned unchanged.
     fn named(&self, written: String, at: &str, reasons: &mut Reasons) -> String {
         let number = written.parse::<usize>().ok();
         let number = number.filter(|number| number.to_string() == written); // neither `007` nor `+7`
@@ -125,7 +126,8 @@ impl Ids {
         named.cloned().unwrap_or(written)
     }
 
-    /// Translates a list of ids. What is no list or no string stays what it is, and the ordinary rules refuse it.
+    /// Translates a list of ids. A value that is no list, or an item that is no string, is returned unchanged, for the ordinary
+    /// rules to refuse.
     pub(crate) fn list(&self, value: Json, at: &str, reasons: &mut Reasons) -> Json {
         let Json::Array(items) = value else {
             return value;
@@ -137,7 +139,7 @@ impl Ids {
         Json::Array(items.into_iter().enumerate().map(item).collect())
     }
 
-    /// Translates the keys of an object.
+    /// Translates the keys of an object, which are ids.
     pub(crate) fn keys(&self, value: Json, at: &str, reasons: &mut Reasons) -> Json {
         let Json::Object(members) = value else {
             return value;

@@ -1,12 +1,12 @@
-//! More money for the sellers whose summaries promise more.
+//! A method that spends more money on sellers whose summaries promise more.
 
 use super::Offer;
 
-/// Rounds in which the sellers agree on what predicts the label; they settle after a few.
+/// The number of rounds in which the agreement of the sellers is computed anew; it settles after a few.
 const N_ROUNDS: usize = 20;
 
-/// Shares the budget by what a price buys: each seller gets money in proportion to the square of its expected gain
-/// times its rows per price.
+/// Divides the budget so that each seller gets money in proportion to the square of its expected gain times the number of its rows
+/// that a unit of money buys.
 ///
 /// A seller's expected gain is how far its features' correlations with the label point where those of all sellers
 /// point: their mean, weighted by size and by that agreement itself, in a few rounds. Noise in the labels shortens a

@@ -1,9 +1,9 @@
-//! Everything from one seller.
+//! Methods that buy everything from one seller.
 
 use super::Offer;
 use crate::random::Random;
 
-/// As much as the budget buys from a seller that is drawn.
+/// As many rows as the budget buys, from a random seller.
 ///
 /// # Source
 /// Paper, 2.3.4, RSS.
@@ -11,7 +11,7 @@ pub fn random(offers: &[Offer], budget: f64, random: &mut Random) -> Vec<usize> 
     from(offers, budget, random.below(offers.len()))
 }
 
-/// As much as the budget buys from the first seller.
+/// As many rows as the budget buys, from the first seller.
 ///
 /// # Source
 /// Paper, 2.3.4, FSS.

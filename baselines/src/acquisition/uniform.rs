@@ -1,8 +1,8 @@
-//! The same money for every seller.
+//! A method that spends the same amount of money on every seller.
 
 use super::Offer;
 
-/// What an equal share of the budget buys from each seller.
+/// As many rows of each seller as an equal share of the budget buys.
 ///
 /// # Source
 /// Paper, 2.3.4, UNIFORM.

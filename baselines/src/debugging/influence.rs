@@ -59,7 +59,7 @@ fn with_ones(x: ArrayView2<f64>) -> Array2<f64> {
     with_ones
 }
 
-/// Sums in plain order: the same bits on every processor, which a matrix library does not promise.
+/// Adds in plain order, to get the same bits on every processor, which matrix libraries do not promise.
 fn dot(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,4 +1,4 @@
-//! Debugging for Vision: in which order to inspect a noisy training set.
+//! Debugging for Vision: methods that decide in which order to inspect a noisy training set.
 //!
 //! Every method gets a task's noisy training set and its clean validation set and returns all rows of the training
 //! set, the one to inspect first in front.
@@ -14,15 +14,15 @@ use ndarray::ArrayView2;
 pub struct Task<'a> {
     /// The noisy training set, `(n_train, n_features)`.
     pub x: ArrayView2<'a, f64>,
-    /// Its labels, `(n_train,)`: 0 or 1, some of them wrong.
+    /// The labels of the training set, `(n_train,)`: 0 or 1, some of them wrong.
     pub labels: &'a [usize],
     /// The validation set, `(n_validation, n_features)`.
     pub validation_x: ArrayView2<'a, f64>,
-    /// Its labels, all of them right.
+    /// The labels of the validation set, `(n_validation,)`: all of them right.
     pub validation_labels: &'a [usize],
 }
 
-/// The rows from the lowest value to the highest, equal ones in their own order.
+/// The rows in ascending order of their values; rows with equal values keep their order.
 pub fn ascending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

@@ -1,8 +1,8 @@
-//! Orders that look at nothing: what any method has to beat.
+//! Orders that ignore the data: the least that a method has to beat.
 
 use crate::random::Random;
 
-/// The rows as they come.
+/// The rows in their own order.
 ///
 /// # Source
 /// Paper, 2.3.3.

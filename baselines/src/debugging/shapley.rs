@@ -1,11 +1,11 @@
-//! Shapley values of training rows for a nearest-neighbour classifier: exact, in the time of a sort.
+//! Shapley values of training rows for a nearest-neighbour classifier, computed exactly and as fast as sorting.
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::{Task, ascending};
 
-/// Neighbours that vote in [`order`], as in DataScope.
+/// The number of neighbours that vote in [`order`], as in DataScope.
 pub const N_NEIGHBORS: usize = 1;
 
 /// The least valuable rows first.
@@ -21,7 +21,7 @@ pub fn order(task: &Task) -> Vec<usize> {
 /// may come, to the probability that a vote of the `k` nearest rows gives a validation row its label. Where fewer
 /// than `k` have come, the constant answer that does worst on the validation set votes instead.
 ///
-/// Of rows at one distance the earlier is nearer.
+/// Of rows at the same distance the earlier one counts as nearer.
 ///
 /// # Panics
 /// If the shapes don't fit each other.
@@ -56,7 +56,7 @@ pub fn values(task: &Task, k: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The training label that is right on the fewest validation rows, the lowest one of equals.
+/// The training label that is right for the fewest validation rows, the lowest among equal ones.
 fn worst_answer(task: &Task) -> usize {
     let n_right = |label: usize| {
         task.validation_labels
@@ -68,7 +68,7 @@ fn worst_answer(task: &Task) -> usize {
     labels.min_by_key(|&label| (n_right(label), label)).unwrap_or(0)
 }
 
-/// The training rows by their distance from `row`.
+/// The training rows, ascending by their distance from `row`.
 fn nearest_first(x: ArrayView2<f64>, row: ndarray::ArrayView1<f64>) -> Vec<usize> {
     let squared = |train: ndarray::ArrayView1<f64>| {
         let both = train.iter().zip(row);

@@ -1,4 +1,4 @@
-//! Cleaning by confident learning, then the most central clips of what is left.
+//! Cleans the clips by confident learning, and chooses the most central ones of those that are left.
 
 use std::ops::Range;
 
@@ -13,16 +13,17 @@ use crate::BaselineError;
 use crate::distances::between_all;
 use crate::splits::stratified_folds;
 
-/// Folds of the out-of-sample probabilities.
+/// The number of folds for the out-of-sample probabilities.
 pub const N_FOLDS: usize = 10;
-/// The share of each class, its clips of the lowest label quality, that is dropped besides the flagged ones.
+/// The share of each class that is dropped besides the flagged clips: those with the lowest label quality.
 pub const DROPPED_SHARE: f64 = 0.5;
 
-/// The shares of the chosen clips that may be targets, the same number of each word: the frozen model chooses among them.
-/// Medoids of the nontargets stand for many unlike words, and how many it takes of them depends on the clips.
+/// The shares of targets among the chosen clips that are tried, with the same number of clips of each word; the frozen model
+/// decides between them. Medoids of the nontargets represent many different words, and how many of them are needed depends on the
+/// clips.
 pub const TARGET_SHARES: [f64; 3] = [0.4, 0.5, 0.6];
-/// How many nontargets come on one target where the model chooses. Among the clips to choose from they are two or three, where a
-/// keyword is listened for they are many; in the public eval sets 24 to 41.
+/// The number of nontargets for each target on which the frozen model compares choices. The clips to choose from have two or three,
+/// real use of a keyword spotter has many, and the public eval sets have 24 to 41.
 const NONTARGETS_A_TARGET: f64 = 10.0;
 
 /// The chosen clips, and how they came to be chosen.
@@ -30,14 +31,14 @@ const NONTARGETS_A_TARGET: f64 = 10.0;
 pub struct Cleaned {
     /// The chosen rows: word by word, then the nontargets.
     pub rows: Vec<usize>,
-    /// Rows whose label is in doubt, ascending.
+    /// The rows whose labels are in doubt, ascending.
     pub flagged: Vec<usize>,
-    /// Rows that are left after cleaning, ascending.
+    /// The rows that are left after cleaning, ascending.
     pub kept: Vec<usize>,
     /// The sum of the distances of each class's kept rows from their nearest medoids, `(n_classes,)`.
     pub costs: Vec<f64>,
-    /// How well the frozen model does with each share of targets that was tried, and leaves a nontarget: first with the halves
-    /// of the words, then with whole words.
+    /// The frozen model's score for each choice that was tried, one for each share of targets that leaves room for a nontarget:
+    /// first the choices from the better halves of the words, then those from whole words.
     pub scores: Vec<f64>,
 }
 
@@ -93,15 +94,15 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Clean
     })
 }
 
-/// The medoids of all classes, as many of each as one share of targets asks for.
+/// The medoids of all classes, with the numbers of each that one share of targets asks for.
 struct Choice {
-    /// What they are the medoids of.
+    /// The rows from which the medoids are chosen.
     kept: Vec<usize>,
     rows: Vec<usize>,
     costs: Vec<f64>,
 }
 
-/// One choice among the kept clips for each share of targets that leaves room for a nontarget: at least one.
+/// One choice among the kept clips for each share of targets that leaves room for a nontarget; at least one.
 fn choices(
     clips: &Clips,
     kept: &[usize],
@@ -167,7 +168,7 @@ fn choices(
     Ok(choices)
 }
 
-/// The rows that cleaning keeps, ascending: of the `halved` classes those of the upper half.
+/// The rows that cleaning keeps, ascending; of the classes in `halved` it keeps only those in the upper half by label quality.
 fn kept(flagged: &[bool], quality: &[f64], classes: &[usize], halved: Range<usize>) -> Vec<usize> {
     let mut is_kept: Vec<bool> = flagged.iter().map(|flag| !flag).collect();
     for class in halved {
@@ -179,7 +180,7 @@ fn kept(flagged: &[bool], quality: &[f64], classes: &[usize], halved: Range<usiz
     (0..flagged.len()).filter(|&row| is_kept[row]).collect()
 }
 
-/// The class probabilities of each row by a logistic regression that has not seen it, `(n_rows, n_classes)`.
+/// The class probabilities of each row, `(n_rows, n_classes)`, by a logistic regression that was fitted without it.
 ///
 /// # Errors
 /// [`BaselineError`] when there are too few rows, or they can't be fitted.
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_halved_class_loses_its_own_lower_half() {
-        // words that are trusted more than any nontarget
+        // the labels of the words are trusted more than those of any nontarget
         let classes = [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2];
         let quality = [0.1, 0.6, 0.2, 0.5, 0.3, 0.4, 0.9, 0.7, 0.8, 0.95, 0.99];
         let mut flagged = [false; 11];

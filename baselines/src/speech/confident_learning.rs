@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 
 pub use confident_learning::label_quality;
 
-/// `CleanLearning` keeps so many rows of each class.
+/// The number of rows of each class that `CleanLearning` keeps at least.
 const MIN_OF_CLASS: usize = 10;
 
 /// Whether each row's label is likely wrong, `(n_rows,)`: [`confident_learning::flagged`] with ten rows of each class kept.

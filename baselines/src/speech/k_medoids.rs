@@ -1,22 +1,22 @@
-//! k-medoids: the rows that the others are nearest to.
+//! k-medoids: chooses the rows that the other rows are nearest to.
 
 use ndarray::ArrayView2;
 
 use crate::random::Random;
 
-/// Starts; the best one counts.
+/// The number of random starts, of which the best result counts.
 const N_STARTS: usize = 4;
 
 /// A clustering.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clustering {
-    /// The rows that are centres, ascending.
+    /// The rows that are cluster centres, ascending.
     pub medoids: Vec<usize>,
     /// The sum of the rows' distances from their nearest centres.
     pub cost: f64,
 }
 
-/// Clusters rows around `n_medoids` of them, from four random starts. All rows are medoids when there are no more.
+/// Clusters rows around `n_medoids` of them, with four random starts. If there are no more rows than that, all are medoids.
 ///
 /// # Shapes and units
 /// `distances`: `(n_rows, n_rows)`, symmetric, zero on the diagonal.
@@ -48,7 +48,7 @@ pub fn cluster(distances: ArrayView2<f32>, n_medoids: usize, seed: u32) -> Clust
     })
 }
 
-/// A row's nearest medoid, by its number, and the distances of the nearest and the second nearest.
+/// The nearest medoid of a row, and the distances of the nearest and the second nearest.
 #[derive(Debug, Clone, Copy)]
 struct Nearest {
     medoid: usize,
@@ -60,7 +60,7 @@ struct Swaps<'a> {
     distances: ArrayView2<'a, f32>,
     medoids: Vec<usize>,
     nearest: Vec<Nearest>,
-    /// What the cost grows by when a medoid goes and nothing comes.
+    /// For each medoid by how much the cost grows if it is removed without a replacement.
     removal_loss: Vec<f64>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Swaps<'a> {
         swaps
     }
 
-    /// Swaps a medoid for a row whenever that lowers the cost, until no row in a whole round does.
+    /// Replaces a medoid by a row wherever that lowers the cost, until a whole round finds no such row.
     fn run(mut self) -> Clustering {
         let n_rows = self.distances.nrows();
         let (mut row, mut n_without_swap) = (0, 0);
@@ -99,7 +99,7 @@ impl<'a> Swaps<'a> {
         }
     }
 
-    /// The medoid that `row` best replaces, if that lowers the cost by more than rounding.
+    /// The medoid that `row` best replaces, or `None` if that does not lower the cost by more than rounding does.
     fn best_swap(&self, row: usize) -> Option<usize> {
         if self.medoids.contains(&row) {
             return None;

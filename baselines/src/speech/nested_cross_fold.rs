@@ -1,4 +1,4 @@
-//! Nested cross-fold selection: of a hundred random training sets, the one on which the frozen model does best.
+//! Nested cross-fold selection: chooses the one of a hundred random training sets with which the frozen model does best.
 
 use dataperf::progress::Progress;
 
@@ -7,13 +7,13 @@ use super::{Clips, TARGET_SHARE};
 use crate::BaselineError;
 use crate::splits::stratified_shuffle;
 
-/// Splits of the targets, and of the nontargets for each of them.
+/// The number of splits of the targets, and of the nontargets for each of them.
 pub const N_FOLDS: usize = 10;
 
 /// The chosen clips.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// Rows: targets, then nontargets, each in the order of their split.
+    /// The chosen rows: targets, then nontargets, each in the order of their split.
     pub rows: Vec<usize>,
     /// The macro F1 of each of the 100 training sets on all other clips: targets outside, nontargets inside.
     pub scores: Vec<f64>,

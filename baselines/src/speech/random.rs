@@ -1,10 +1,10 @@
-//! Random clips: what any method has to beat.
+//! Random clips: the least that a method has to beat.
 
 use super::{Clips, TARGET_SHARE};
 use crate::random::Random;
 
-/// As many target clips and nontargets as [`nested_cross_fold`](super::nested_cross_fold) takes, drawn uniformly from
-/// all target clips and from all nontargets.
+/// Draws as many target clips and nontargets as [`nested_cross_fold`](super::nested_cross_fold) chooses, uniformly from all target
+/// clips and from all nontargets.
 ///
 /// # Source
 /// `selection/implementations/random_selection.py` of harvard-edge/dataperf-speech-example.

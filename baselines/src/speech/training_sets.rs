@@ -1,4 +1,4 @@
-//! How well the frozen model does when trained on this set or that.
+//! Compares training sets by how well the frozen model does when trained on them.
 
 use dataperf::progress::Progress;
 use dataperf_numerics::metrics::macro_f1;
@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::Clips;
 
-/// The macro F1 of each training set on the clips outside of it, `(n_sets,)`, where the clip of row `row` counts
-/// `times(row)` times. A set is rows of `clips`, at least two classes of them.
+/// The macro F1 of each training set on the clips outside of it, `(n_sets,)`, with the clip of row `row` counted `times(row)`
+/// times. A set is a list of rows of `clips`, of at least two classes.
 ///
 /// Two things make this fast: the logistic part is fitted in the span of its few rows, see [`SoftVoting::fit_in_span`],
 /// and the rows of all sets are multiplied with all clips once, see [`SoftVoting::predict_each`].
@@ -48,7 +48,7 @@ pub fn scores(
     Ok(scored.into_par_iter().map(score).collect())
 }
 
-/// The place of the highest score, the first one of equals; 0 of none.
+/// The index of the highest score, the first among equal ones; 0 if there are none.
 pub fn first_of_the_best(scores: &[f64]) -> usize {
     (0..scores.len()).fold(0, |best, set| if scores[set] > scores[best] { set } else { best })
 }

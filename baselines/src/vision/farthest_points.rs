@@ -14,13 +14,13 @@ use crate::BaselineError;
 use crate::distances::squared_to_rows;
 use crate::splits::stratified_shuffle;
 
-/// Points that are sampled from a pool; from a small one a quarter of it.
+/// The most points that are sampled from a pool; from a small pool a quarter of its images.
 pub const N_POINTS: usize = 1_000;
-/// Splits of the examples, and of the farthest points for each of them.
+/// The number of splits of the examples, and of the farthest points for each of them.
 pub const N_FOLDS: usize = 5;
-/// The share of the examples that one split trains on.
+/// The share of the examples that is trained on in one split.
 const TRAINING_SHARE: f64 = 0.8;
-/// Rows whose distances are brought up to date together.
+/// The number of rows whose distances are updated together.
 const BATCH: usize = 256;
 
 /// How many points are sampled from a pool.
@@ -83,13 +83,13 @@ pub fn select(concept: &Concept, farthest: &[usize], seed: u32) -> Result<Vec<La
         .collect())
 }
 
-/// A row that may be the farthest, first by how far it was from all points when last looked at.
+/// A row that may be the farthest, ordered first by its distance from the points when it was last updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    /// The bits of its squared distance, which order as non-negative floats do.
+    /// The bits of its squared distance, which have the same order as non-negative floats.
     squared_bits: u32,
     row: Reverse<usize>,
-    /// Points that the distance takes into account.
+    /// The number of points that the distance takes into account.
     n_seen: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What may label a pool: the frozen logistic regression, and smartcore's forest and nearest neighbours.
+//! The learners that may label a pool: the frozen logistic regression, and smartcore's forest and nearest neighbours.
 
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use ndarray::{Array2, ArrayView2};
@@ -23,7 +23,7 @@ pub(super) enum Learner {
 }
 
 impl Learner {
-    /// What it is called.
+    /// The learner's name for people.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Logistic => "logistic regression",
@@ -32,7 +32,7 @@ impl Learner {
         }
     }
 
-    /// Trains on `x` with `labels` of 0 or 1, and predicts those of `rows`.
+    /// Trains on `x` with `labels` of 0 or 1, and predicts the labels of `rows`.
     pub(super) fn predict(
         self,
         x: ArrayView2<f64>,

@@ -1,7 +1,7 @@
-//! Selection for Vision: which images of a pool to label, and how.
+//! Selection for Vision: methods that decide which images of a pool to label, and how.
 //!
-//! Nobody has labels of the pool. A method gets some images that show a concept, and takes images drawn from the pool
-//! for ones that don't: with rare concepts that is nearly right.
+//! The pool has no labels. A method gets some images that show a concept, and treats images drawn from the pool as ones that do
+//! not: for rare concepts that is nearly right.
 
 pub mod farthest_points;
 mod learners;
@@ -25,16 +25,16 @@ pub struct Concept<'a> {
     pub max_images: usize,
 }
 
-/// A chosen image: its row of the pool, and its label.
+/// A chosen image: its row in the pool, and its label.
 pub type Labelled = (usize, u8);
 
 impl Concept<'_> {
-    /// The rows' vectors in the precision that models take.
+    /// The rows' vectors as 64-bit floats, which models take.
     fn features(&self, rows: &[usize]) -> Array2<f64> {
         self.pool.select(Axis(0), rows).mapv(f64::from)
     }
 
-    /// The examples, labelled 1, and as many other rows, drawn and labelled 0.
+    /// The examples, labelled 1, and as many other rows, which are drawn and labelled 0.
     fn seeds(&self, random: &mut Random) -> Result<(Vec<usize>, Vec<usize>), BaselineError> {
         let (n, n_pool) = (self.examples.len(), self.pool.nrows());
         if n < 2 || n_pool < 4 * n {
@@ -61,11 +61,11 @@ impl Concept<'_> {
     }
 }
 
-/// Rows to label, at most this many: a sample of a large pool is as good as all of it.
+/// The most rows that are labelled: a sample of a large pool serves as well as all of it.
 const MAX_CANDIDATES: usize = 20_000;
 
-/// Rows drawn from both sides of a classifier, as many of each: half the images that may be chosen, or what the
-/// smaller side has.
+/// Draws the same number of rows from both sides of a classifier: half of the images that may be chosen, or as many as the smaller
+/// side has.
 fn draw_from_both(
     positive: &[usize],
     negative: &[usize],

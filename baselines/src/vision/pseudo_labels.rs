@@ -1,4 +1,4 @@
-//! Pseudo-labels: several learners, the best of which labels the pool.
+//! Pseudo-labels: compares several learners and lets the best one label the pool.
 
 use dataperf_numerics::metrics::binary_f1;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
@@ -10,9 +10,9 @@ use crate::BaselineError;
 use crate::random::Random;
 use crate::splits::stratified_folds;
 
-/// Folds in which the learners are compared, or as many as there are examples.
+/// The number of folds in which the learners are compared; fewer if there are fewer examples.
 pub const N_FOLDS: usize = 5;
-/// Training sets that are drawn from the labelled pool.
+/// The number of training sets that are drawn from the labelled pool.
 pub const N_EXPERIMENTS: usize = 10;
 
 /// Compares learners by their F1 in cross-validation on the examples and as many images drawn from the pool, has the
@@ -72,7 +72,7 @@ pub fn select(concept: &Concept, seed: u32) -> Result<(Vec<Labelled>, &'static s
     Ok((drawn.into_iter().nth(best).unwrap_or_default(), learner.name()))
 }
 
-/// The F1 of what a learner predicts of each row without having seen it.
+/// The F1 of a learner's cross-validated predictions: each row is predicted by a fit without it.
 fn cross_validated(
     learner: Learner,
     x: &ndarray::Array2<f64>,

@@ -1,9 +1,9 @@
-//! Random images with random labels: what any method has to beat.
+//! Random images with random labels: the least that a method has to beat.
 
 use super::{Concept, Labelled};
 use crate::random::Random;
 
-/// As many images as may be chosen, drawn from the pool, each labelled by a coin.
+/// Draws as many images from the pool as may be chosen, and labels each at random.
 ///
 /// # Source
 /// `data/train_sets/random_500.csv` of CoactiveAI/dataperf-vision-selection.

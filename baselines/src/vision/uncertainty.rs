@@ -7,7 +7,7 @@ use super::{Concept, Labelled, MAX_CANDIDATES, draw_from_both};
 use crate::BaselineError;
 use crate::random::Random;
 
-/// Classifiers whose probabilities are averaged, each with its own draw of images for negative ones.
+/// The number of classifiers whose probabilities are averaged; each draws its own images as negative examples.
 pub const N_CLASSIFIERS: usize = 30;
 
 /// Trains logistic regressions on the examples and as many images drawn from the pool, which are negative but for a

@@ -1,4 +1,4 @@
-//! From a frozen data set to a method's arrays, and from what it chose to an artifact: a file a benchmark.
+//! Reads a method's arrays from a frozen data set, and writes an artifact with what the method chose: one file for each benchmark.
 
 mod acquisition;
 mod curation;

@@ -1,4 +1,4 @@
-//! The Lambda function that ends what the evaluators could not: given up, never announced, or left unfinished.
+//! The Lambda function that ends the uploads that the evaluators could not end: those given up, never announced, or left unfinished.
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::run::Run;
 
-/// The interpreter for programs in Python. `dataperf local` names one; the template does not, and must not: what holds such programs is
-/// the kernel of one machine alone.
+/// The variable that names the interpreter for programs in Python. `dataperf local` sets it; the template does not, and must not, because only the
+/// kernel of one machine confines such programs.
 const PYTHON: &str = "DATAPERF_PYTHON";
 
 /// What is kept between invocations.

@@ -68,7 +68,7 @@ impl Engine<'_> {
 
 impl Run<'_> {
     /// Runs the program, and stores the output for the benchmark's function.
-    /// A program that has been run on the data set is not run again: who waits for it may have asked twice.
+    /// A program that has been run on the data set is not run again: whoever waits for it may have asked twice.
     pub(crate) async fn settle<B: Benchmark>(&self, upload: &Upload) -> Result<Output, Fault> {
         let known = Output::read(self.submissions, B::ID, &upload.id(), Some(self.request.dataset)).await;
         if let Some(output) = known? {
@@ -138,7 +138,7 @@ impl Run<'_> {
         }
         let began = Instant::now();
         let hidden = self.run(hidden, &engine, &module, limits).await;
-        // how long it took is not told more closely than this, and neither is when the machine has ended it
+        // the time that it took is told no more exactly than this, and neither is the moment at which the machine has ended it
         let elapsed = began.elapsed();
         tokio::time::sleep(told_after(elapsed).saturating_sub(elapsed)).await;
         let hidden = hidden?;
@@ -243,7 +243,7 @@ impl Run<'_> {
             }
             Err(failure) => Err(failure.reason(&limits).into()),
         };
-        // the rules without an eval set, which this function could not read
+        // the rules without an eval set, which this function can't read
         let dataset = dataset.retaining(B::Frozen::is_public);
         let artifact = match artifact {
             Ok(artifact) => match check(&dataset, leaderboard, &artifact).await {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::caller::Caller;
 use crate::query::Format;
 
-/// Browsers ask each time, by entity tag; a distribution in between may answer for some seconds.
+/// Browsers ask each time, by entity tag; a distribution in between may answer by itself for some seconds.
 const PUBLIC: &str = "public, max-age=0, s-maxage=10, must-revalidate, stale-if-error=0";
 const PRIVATE: &str = "private, no-store";
 
@@ -133,7 +133,7 @@ fn csv<L: Serialize>(header: &[&str], lines: &[L]) -> Vec<u8> {
     })
 }
 
-/// The cells are written twice: as what they are, and then as what a spreadsheet takes for no formula.
+/// The cells are written twice: as they are, and then as text that no spreadsheet takes for a formula.
 fn try_csv<L: Serialize>(header: &[&str], lines: &[L]) -> Result<Vec<u8>, csv::Error> {
     let writer = || {
         csv::WriterBuilder::new()

@@ -31,18 +31,18 @@ struct Inner {
     contexts: Recent<Digest, Vec<OneContext>>,
     /// Data sets that have a participants' kit, which is there for good.
     kits: Mutex<BTreeSet<Digest>>,
-    /// Where S3 is, on one machine.
+    /// The address of S3, for a cloud on one machine.
     local_s3: Option<String>,
 }
 
-/// More data sets than are in force at once.
+/// The most descriptions of data sets in memory: more than there are data sets in force at once.
 const MAX_DESCRIBED: usize = 256;
-/// Boards that are looked at after one another; a report has two numbers for each submission.
+/// The most reports in memory, for boards that are looked at after one another; a report has two numbers for each submission.
 const MAX_FINISHED: usize = 16;
-/// The contexts of one data set have up to 64 MiB.
+/// The most data sets whose contexts are in memory: those of one data set have up to 64 MiB.
 const MAX_CONTEXTS: usize = 1;
 
-/// What was read last, at most so many; the oldest goes first.
+/// What was read last, at most `most` entries; the oldest goes first.
 pub(crate) struct Recent<K, V> {
     most: usize,
     all: Mutex<VecDeque<(K, Arc<V>)>>,
@@ -74,7 +74,7 @@ impl<K: PartialEq, V> Recent<K, V> {
 
 impl App {
     pub(crate) fn from_environment() -> Result<Self, lambda_http::Error> {
-        // In this order, so that the first variable that is missing is the one that is named.
+        // The variables are read in this order, so that the first missing one is the one that is named.
         variable("DATAPERF_TABLE")?;
         variable("DATAPERF_DATASETS_BUCKET")?;
         let submissions = variable("DATAPERF_SUBMISSIONS_BUCKET")?;

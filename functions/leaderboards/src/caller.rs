@@ -1,4 +1,4 @@
-//! Who asks, and what that one may read.
+//! Who sends a request, and what that caller may read.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::catalogue::hidden_until;
 use dataperf_http::{Problem, token};
 
-/// Who asks.
+/// Who sends a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// No token: what is public.

@@ -70,7 +70,7 @@ pub(crate) struct Tensor {
 }
 
 impl Described {
-    /// The same of a data set whose pool only programs see: the sizes of its files would tell of the labels in them.
+    /// The description without sizes, for a data set whose pool only programs see: the sizes of its files would tell of the labels in them.
     fn without_sizes(&self) -> Self {
         let mut described = self.clone();
         described.n_public_bytes = 0;
@@ -100,7 +100,7 @@ impl Boards {
         self.leaderboards.get(name).map(|(leaderboard, _)| leaderboard)
     }
 
-    /// What the data set says of a board that the board is scored with, or else the one in force.
+    /// What the data set that a board is scored with says of the board, or else the one in force.
     pub(crate) fn said_of(&self, name: &str, scored_with: Option<Digest>) -> Option<&Leaderboard> {
         let digest = scored_with.map(|dataset| dataset.to_string());
         let of_board = self
@@ -111,7 +111,7 @@ impl Boards {
         said.or_else(|| self.leaderboard(name))
     }
 
-    /// The same, unless nothing could be described: one damaged data set is no reason to be silent about the others.
+    /// The boards, or the damage where no data set could be described: one damaged data set is no reason to be silent about the others.
     pub(crate) fn described(self) -> Result<Self, DatasetError> {
         match self.damage {
             Some(damage) if self.datasets.is_empty() => Err(damage.into()),
@@ -235,7 +235,8 @@ async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc
     Ok(described)
 }
 
-/// The data set that a board is scored with now, as every answer says it: what challenge and data sets in force say, or else its newest score.
+/// The data set that a board is scored with now, for all answers: what the challenge and the data sets in force say, or else that of its newest
+/// score.
 pub(crate) async fn scored_with(
     table: &Table,
     facts: &Descriptor,
@@ -248,9 +249,9 @@ pub(crate) async fn scored_with(
         .await?)
 }
 
-/// The data set whose participants' kit is offered for a board, if one is stored: that which the board is scored with. Before its round has
-/// opened it is the one in force; a final board has the kit of the public one; where programs compete it is that of their public data set. One
-/// that programs are to meet unseen has none.
+/// The data set whose participants' kit is offered for a board, if the kit is stored: the one that the board is scored with. Before its round has
+/// opened it is the one in force; a final board has the kit of the public one; where programs compete it is that of their public data set. A data set
+/// that programs are to meet unseen has no kit.
 pub(crate) async fn kit(
     app: &App,
     facts: &Descriptor,
@@ -274,7 +275,7 @@ pub(crate) async fn kit(
     let public = round
         .and_then(|round| round.programs)
         .map(|programs| programs.public);
-    // that of a round which is in no document may be one that programs have met unseen
+    // the data set of a round that no document has may be one that programs have met unseen
     let now = dataperf_aws::now();
     let is_offered = |dataset: &Digest| {
         let rounds = challenge.into_iter().flat_map(|challenge| &challenge.rounds);

@@ -28,7 +28,7 @@ pub(crate) struct Place<C> {
 pub(crate) struct Seal(Hmac<Sha256>);
 
 impl Seal {
-    /// Of a key of any length.
+    /// The seal with a key of any length.
     pub(crate) fn new(key: &str) -> Result<Self, hmac::digest::InvalidLength> {
         Hmac::new_from_slice(key.as_bytes()).map(Self)
     }

@@ -66,7 +66,7 @@ pub(crate) struct BoardQuery {
     pub(crate) format: Option<Format>,
 }
 
-/// For which of a board's rounds.
+/// The round of a board that is asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -116,7 +116,7 @@ pub(crate) struct FilesQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryQuery {
-    /// Whose submissions.
+    /// The submitter whose submissions are listed.
     #[param(min_length = 1, max_length = 64, example = "ada")]
     pub(crate) submitter: String,
     /// The most lines to answer with, 50 unless told.
@@ -130,12 +130,12 @@ pub(crate) struct HistoryQuery {
     pub(crate) format: Option<Format>,
 }
 
-/// Whose limits.
+/// The submitter whose limits are asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct QuotaQuery {
-    /// Whose limits.
+    /// The submitter whose limits are asked for.
     #[param(min_length = 1, max_length = 64, example = "ada")]
     pub(crate) submitter: String,
 }
@@ -172,7 +172,7 @@ pub(crate) struct UnfinishedQuery {
     pub(crate) format: Option<Format>,
 }
 
-/// From which other submission one differs.
+/// The other submission, from which one differs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -205,7 +205,7 @@ pub(crate) struct RoundQuery {
     pub(crate) round: Option<String>,
 }
 
-/// Which of what waits for validators.
+/// Which of the items that wait for validators are asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -218,7 +218,7 @@ pub(crate) struct NextQuery {
     pub(crate) skip: Option<String>,
 }
 
-/// Which contexts.
+/// Which contexts are asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -237,7 +237,7 @@ pub(crate) struct ContextsQuery {
     pub(crate) limit: Option<u32>,
 }
 
-/// Nothing may be asked for.
+/// No query parameter is allowed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoQuery {}
@@ -255,7 +255,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Strict<T> {
     }
 }
 
-/// Characters of a name that is asked for.
+/// The most characters of a name that is asked for.
 const MAX_NAME_CHARS: usize = 128;
 
 /// The name under `what`, where one is asked for.

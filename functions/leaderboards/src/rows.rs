@@ -22,7 +22,7 @@ pub(crate) struct Row {
     pub(crate) is_baseline: bool,
     /// Whose it is.
     pub(crate) submitter: String,
-    /// The number that ranks.
+    /// The score by which it is ranked.
     score: Option<f64>,
     /// Whether that is what the round's Ladder has released, and not the submission's own score.
     is_released: bool,
@@ -156,7 +156,7 @@ impl Row {
 }
 
 impl Row {
-    /// The same row of a final board with its rank on the public one.
+    /// The row of a final board with its rank on the public one.
     pub(crate) fn finished(self, report: Option<&FinalReport>, id: &SubmissionId) -> Self {
         let ranks = report.and_then(|report| report.ranks.get(id));
         Self {
@@ -165,7 +165,7 @@ impl Row {
         }
     }
 
-    /// The same row with what comparing it says: nothing where the board is scored with another data set by now.
+    /// The row with the result of comparing it: without one where the board is scored with another data set by now.
     pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
         let line = line.filter(|_| !self.is_of_other_dataset);
         Self {
@@ -175,7 +175,7 @@ impl Row {
     }
 }
 
-/// What the rows before a page come to, so that ranks go on where they ended.
+/// The counts of the rows before a page, so that ranks go on where they ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Standing {
@@ -302,7 +302,7 @@ impl From<&Entry> for Line {
     }
 }
 
-/// Where a submission is in its life.
+/// How far a submission has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {

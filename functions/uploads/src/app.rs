@@ -19,7 +19,7 @@ struct Inner {
     bucket: String,
     /// The bucket's address in AWS.
     url: String,
-    /// Where S3 is, on one machine.
+    /// The address of S3, for a cloud on one machine.
     local_s3: Option<String>,
 }
 

@@ -18,13 +18,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::app::App;
 
-/// Where the one route is, behind a distribution and by itself.
+/// The path of the one route, behind a distribution and by itself.
 const ROUTE: &str = "/api/v1/uploads";
-/// A request is no larger.
+/// The largest request, in bytes.
 const MAX_REQUEST_BYTES: usize = 16 << 10;
-/// A file's name in a key is no longer.
+/// The most characters of a file's name in a key.
 const MAX_FILE_CHARS: usize = 100;
-/// A longer one is no ending.
+/// The most characters of a file name's ending; a longer one is no ending.
 const MAX_ENDING_CHARS: usize = 10;
 
 pub(crate) fn router(app: App) -> Router {

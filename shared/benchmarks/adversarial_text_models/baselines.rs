@@ -1,4 +1,4 @@
-//! Baselines that look at no text: what programs have to beat. Nothing is run for them, so that they cost nothing.
+//! Baselines that ignore the texts: the least that programs have to beat. No program is run for them, so they cost nothing.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Baselines for AdversarialTextModels {
     }
 }
 
-/// The first label, or one by chance.
+/// The answer to one input: the first label, or a random one where a generator is given.
 fn answer(line: &AskedLine, random: Option<&mut Random>) -> Value {
     let labels = line.task.labels();
     match random {
@@ -57,7 +57,7 @@ fn answer(line: &AskedLine, random: Option<&mut Random>) -> Value {
             let context = line.input.context.as_deref().unwrap_or_default();
             let words: Vec<&str> = context.split_whitespace().collect();
             let word = words.get(random.below(words.len())).copied().unwrap_or_default();
-            // a word of the context, so that it is somewhere in it
+            // any word of the context will do as a span, because it is certain to be in the context
             let begin = context.find(word).unwrap_or(0);
             json!({ "start": context[..begin].chars().count(), "text": word })
         }

@@ -1,4 +1,4 @@
-//! What a submitted program finds: the inputs, and the labels of each task.
+//! What a submitted program is given: the inputs, and the labels of each task.
 
 use dataperf::closed::{ClosedTask, DataFile, Measured};
 use dataperf::dataset::{DatasetError, Files};
@@ -11,7 +11,7 @@ use super::submission::{MEASURED, not_measured};
 use super::{AdversarialTextModels, INPUTS_FILE, Parameters};
 use crate::closed::document;
 
-/// The name of the inputs below `/data`.
+/// The name of the file of inputs in `/data`.
 const INPUTS: &str = "inputs.jsonl";
 
 pub(super) async fn task(files: &Files<'_>, leaderboard: &str) -> Result<ClosedTask, DatasetError> {
@@ -25,7 +25,7 @@ pub(super) async fn task(files: &Files<'_>, leaderboard: &str) -> Result<ClosedT
     };
     Ok(ClosedTask {
         files: vec![document::<AdversarialTextModels>(leaderboard, asked), inputs],
-        // ids are numbers in the data set already, in an order that follows from the texts
+        // the data set's ids are numbers already, in an order that depends on the texts alone
         translate: Box::new(|artifact, reasons| {
             refuse_measured(&artifact, reasons);
             artifact
@@ -33,7 +33,7 @@ pub(super) async fn task(files: &Files<'_>, leaderboard: &str) -> Result<ClosedT
     })
 }
 
-/// A program does not say itself what it takes to run.
+/// Refuses an artifact in which a program reports its own measurements: they are made outside of it.
 fn refuse_measured(artifact: &Json, reasons: &mut Reasons) {
     let Json::Object(members) = artifact else { return };
     if members.iter().any(|(key, _)| key == MEASURED) {
@@ -45,7 +45,7 @@ fn refuse_measured(artifact: &Json, reasons: &mut Reasons) {
 pub(super) fn with_measured(artifact: &[u8], took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
     let Measured { fuel, memory_bytes } = took.ok_or_else(not_measured)?;
     let mut artifact = Json::parse(artifact)?;
-    // what is no object is refused by the ordinary rules
+    // an artifact that is no object is returned unchanged, for the ordinary rules to refuse
     if let Json::Object(members) = &mut artifact {
         let number = |name: &str, n: u64| (name.to_owned(), Json::Number(n.into()));
         let measured = vec![number("fuel", fuel), number("memory_bytes", memory_bytes)];

@@ -1,4 +1,4 @@
-//! The frozen part: what is asked, and the examples of all rounds with what is right.
+//! The frozen part: the inputs, and the examples of all rounds with the right answers.
 
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{Dtype, FrozenError};
@@ -7,32 +7,32 @@ use dataperf_text::{Gold, Span};
 
 use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, NONE, Parameters, practice_file, round_file};
 
-/// Whether an answer is right, and whether two kinds of answers stay.
+/// The number of classes of an example: one for each combination of [`RIGHT`], [`ROBUST`] and [`FAIR`].
 pub(super) const N_CLASSES: usize = 8;
-/// Of a class: that the answer is right.
+/// The part of a class that says that the answer is right.
 pub(super) const RIGHT: u8 = 4;
-/// Of a class: that the answer stays when the text is misspelt.
+/// The part of a class that says that the answer stays when the text is misspelt.
 pub(super) const ROBUST: u8 = 2;
-/// Of a class: that the answer stays when other people are in the text.
+/// The part of a class that says that the answer stays when other people are in the text.
 pub(super) const FAIR: u8 = 1;
 
-/// What scoring keeps in memory.
+/// What scoring keeps in memory: the parameters, the inputs and the examples.
 #[derive(Debug)]
 pub struct Frozen {
     parameters: Parameters,
-    /// Without examples in a participants' kit.
+    /// The inputs and the examples; without examples in a participants' kit that is not for practice.
     trial: Trial,
-    /// `None` in a participants' kit that is not for practice.
+    /// The rounds; `None` in a participants' kit that is not for practice.
     rounds: Option<Vec<Round>>,
 }
 
-/// A round's examples among all.
+/// Where a round's examples are among those of all rounds.
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) name: String,
-    /// The place of its first among all.
+    /// The place of the round's first example.
     pub(super) begin: usize,
-    /// `(n_items,)` the class of right answers that stay. It is one for all, so that draws are made within rounds, as of the offline
+    /// `(n_items,)`: the class of a right answer that stays, the same for all. So draws are made within rounds, as in the offline
     /// comparison, and not within labels, which mean something else in each task.
     pub(super) truth: Vec<u8>,
 }
@@ -42,7 +42,7 @@ impl Frozen {
         let parameters: Parameters = files.manifest().parameters()?;
         let asked = asked(files, parameters.n_inputs).await?;
         let (mut items, mut rounds) = (Vec::new(), None);
-        // in a kit the hidden files are missing, and those for practice may be there
+        // a kit does not have the hidden files, and may have those for practice
         let places: [fn(&str) -> String; 2] = [round_file, practice_file];
         let has_any = |place: &fn(&str) -> String| {
             let mut rounds = parameters.rounds.iter();
@@ -68,12 +68,12 @@ impl Frozen {
         })
     }
 
-    /// What is worth a point of performance.
+    /// What brings or costs a point.
     pub fn rates(&self) -> Rates {
         self.parameters.rates
     }
 
-    /// What is asked, and the examples; of a participants' kit without examples.
+    /// The inputs and the examples; without examples in a participants' kit that is not for practice.
     pub fn trial(&self) -> &Trial {
         &self.trial
     }
@@ -86,7 +86,7 @@ impl Frozen {
     }
 }
 
-/// What a program is asked, by number.
+/// The inputs that a program is asked, by their numbers.
 async fn asked(files: &Files<'_>, n_inputs: usize) -> Result<Vec<AskedLine>, DatasetError> {
     let damaged = |why: String| FrozenError::damaged(INPUTS_FILE, why);
     let bytes = files.whole(INPUTS_FILE).await?;

@@ -1,4 +1,4 @@
-//! Imports exported rounds of Adversarial Text: what programs are asked of them, and what is right.
+//! Imports exported rounds of Adversarial Text: the inputs that programs are asked, and the right answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,13 +19,14 @@ use super::{
     round_file,
 };
 
-/// The document about a contest.
+/// The name of the document that declares a contest.
 const DOCUMENT: &str = "models.yaml";
-/// Points of robustness and of fairness that bring at least one together, so that each brings at most as much as the score's range has.
+/// The lowest rates of robustness and of fairness: with them each of the two brings at most as many points as the range of scores
+/// allows for.
 const LEAST_RATE: f64 = 5.0;
-/// The longest title.
+/// The most characters of a title.
 const MAX_TITLE_CHARS: usize = 200;
-/// Lines of one file that are said to be wrong before the rest is given up.
+/// The most wrong lines of one file that are listed; further ones are left out.
 const MAX_PROBLEMS: usize = 20;
 
 #[derive(Deserialize)]
@@ -36,7 +37,7 @@ struct Document {
     part: Split,
     #[serde(default)]
     rates: Rates,
-    /// Each with the directory that `dataperf dynamic export` made.
+    /// The rounds by name, each with the directory that `dataperf dynamic export` wrote.
     rounds: BTreeMap<String, PathBuf>,
 }
 
@@ -132,7 +133,7 @@ impl Import for AdversarialTextModels {
         Ok(json!(parameters))
     }
 
-    /// What is right is said of texts, which no audit of numbers looks at.
+    /// There are none: the right answers belong to texts, and audits compare numbers.
     fn labelled(_manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         Ok(Vec::new())
     }
@@ -177,7 +178,7 @@ fn read_document(from: &Path) -> Result<Document, ImportError> {
     serde_saphyr::from_str(&text).map_err(refused)
 }
 
-/// What is wrong with the document itself.
+/// The problems of the document itself.
 fn wrong(document: &Document) -> Vec<String> {
     let mut problems = Vec::new();
     let is_line = !document.title.trim().is_empty() && !document.title.contains(char::is_control);
@@ -224,12 +225,12 @@ struct ExportFile<'a> {
     round: &'a str,
     path: &'a Path,
     part: Split,
-    /// The ids of examples that this and other files have.
+    /// The ids of the examples read so far, from this file and from others.
     ids: &'a mut BTreeSet<String>,
 }
 
 impl ExportFile<'_> {
-    /// The examples; what is wrong is noted.
+    /// The examples of the file; problems are noted.
     fn examples(&mut self, problems: &mut Vec<String>) -> Vec<TrialItem> {
         let Self { round, path, .. } = *self;
         let shown = path.display();
@@ -272,7 +273,8 @@ impl ExportFile<'_> {
         items
     }
 
-    /// A row of this part, of which there is no other, whose right answer is one that its task has.
+    /// Checks a row: it is of this file's part, has a text, an answer that is possible in its task, and an id that no other row
+    /// has.
     fn usable(&mut self, row: Row) -> Result<Row, String> {
         let context = row.context.as_deref().unwrap_or_default();
         if row.split != self.part {
@@ -306,7 +308,7 @@ impl ExportFile<'_> {
     }
 }
 
-/// An example as [`ITEMS`] has it.
+/// The numbers of an example as [`ITEMS`] stores them.
 fn numbers(item: &Numbered) -> Result<[u32; ITEM_NUMBERS], String> {
     let number = |n: usize| u32::try_from(n).map_err(|_| format!("{n} is too large a number"));
     let some = |n: Option<usize>| n.map_or(Ok(NONE), number);

@@ -1,4 +1,4 @@
-//! The score: the points of a program by the rates of the data set, in hundreds.
+//! The score: a program's points by the rates of the data set, divided by 100.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use serde_json::{Map, Value, json};
 
 use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
 
-/// Units of fuel of the whole run.
+/// The name of the count of the run's fuel, in units of fuel.
 pub(super) const FUEL: &str = "fuel";
-/// Bytes of memory at its end.
+/// The name of the count of the run's memory at its end, in bytes.
 pub(super) const MEMORY_BYTES: &str = "memory_bytes";
-/// A score of 1 is so many points.
+/// The number of points that are a score of 1.
 const POINTS: f64 = 100.0;
 
-/// What evidence says of a program.
+/// What the evidence says about a program.
 struct Run {
-    /// `(n_items,)`, of all rounds
+    /// `(n_items,)`: how the answers to each example were judged, in all rounds.
     judged: Vec<Judged>,
     measured: Measured,
 }
@@ -48,7 +48,7 @@ impl Run {
         Ok(Self { judged, measured })
     }
 
-    /// How it did where each example counts so often, of which there are `(n_items,)`.
+    /// The outcome and figures with each example counted as often as its weight says; `weights`: `(n_items,)`.
     fn outcome(&self, frozen: &Frozen, weights: &[u32]) -> (Outcome, Figures) {
         let outcome = frozen
             .trial()
@@ -111,7 +111,7 @@ pub(super) fn scorecard(
     })
 }
 
-/// The share of examples with the right answer that stays, which tells apart what programs say of an example.
+/// The items of each round with the accuracy as their metric: the share of examples with a right answer that stays.
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
     Ok(frozen.rounds()?.iter().map(of_round).collect())
 }

@@ -1,14 +1,14 @@
-//! Programs that answer the texts which people wrote to fool models: right answers over all rounds of Adversarial Text, what they cost, and whether they
-//! stay when a text is misspelt or tells of other people.
+//! Programs that answer the texts which people wrote to fool models, scored by their right answers over all rounds of Adversarial
+//! Text, by what they cost, and by whether answers stay when a text is misspelt or is about other people.
 //!
 //! The data set has
-//! - `public/inputs.jsonl`: what a program is asked, a line for each input: the examples of all rounds as they are, misspelt, and with other
-//!   people, in one order that says nothing about which is which;
+//! - `public/inputs.jsonl`: the inputs that a program is asked, one a line: the examples of all rounds as they are,
+//!   misspelt, and with other people, in one order that does not tell which is which;
 //! - `rounds/ROUND.safetensors`: `items`, `(n_items, 6)` unsigned 32-bit integers: of each example of the round the numbers of its three
 //!   inputs, of its label among the task's, and of a span where it begins and how many characters it has. Hidden;
 //! - where the examples are for practice, `public/rounds/ROUND.safetensors`: the same, for participants.
 //!
-//! An artifact is what a program has written, with what its run took: [`Benchmark::with_measured`]. People can't upload one.
+//! An artifact has the answers that a program wrote, and what its run took: [`Benchmark::with_measured`]. People can't upload one.
 //!
 //! # Source
 //! Dynabench's models (Ma et al. 2021, *Dynaboard*), ranked by rates that are fixed in advance instead of its Dynascore.
@@ -44,30 +44,30 @@ use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::Metric;
 
-/// The file of what is asked.
+/// The file of the inputs that programs are asked.
 pub const INPUTS_FILE: &str = "public/inputs.jsonl";
-/// The tensor of a round's examples.
+/// The name of the tensor with a round's examples.
 pub const ITEMS: &str = "items";
-/// Numbers of an example in [`ITEMS`].
+/// The number of numbers that describe an example in [`ITEMS`].
 pub const ITEM_NUMBERS: usize = 6;
-/// Stands in [`ITEMS`] for what an example has not.
+/// The value in [`ITEMS`] for an input, a label or a span that an example does not have.
 pub const NONE: u32 = u32::MAX;
-/// Inputs that a data set may have at most.
+/// The most inputs that a data set may have.
 pub const MAX_INPUTS: usize = 50_000;
 /// The one board.
 pub const LEADERBOARD: &str = "models";
 
-/// The hidden file of a round's examples.
+/// The path of the hidden file with a round's examples.
 pub fn round_file(round: &str) -> String {
     format!("rounds/{round}.safetensors")
 }
 
-/// The same of examples that are for practice, which participants have.
+/// The path of the public file with a round's examples, where they are for practice.
 pub fn practice_file(round: &str) -> String {
     format!("{PUBLIC}{}", round_file(round))
 }
 
-/// A program's run on all examples, of its artifact.
+/// A program's run on all examples, read from its artifact.
 ///
 /// # Errors
 /// A [`Rejection`] when the artifact breaks a rule.
@@ -88,9 +88,9 @@ pub struct Parameters {
     pub title: String,
     /// The rounds, ascending.
     pub rounds: Vec<String>,
-    /// Inputs that a program is asked.
+    /// The number of inputs that a program is asked.
     pub n_inputs: usize,
-    /// What is worth a point of performance.
+    /// What brings or costs a point.
     pub rates: Rates,
 }
 
@@ -121,7 +121,8 @@ impl Benchmark for AdversarialTextModels {
     const ABOUT: &'static str = "write a program that reads what fools models: right, cheap, and the same for other spellings and people";
     const MAX_ARTIFACT_BYTES: u64 = 4 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    // of right answers a point a hundredth, less two for compute and memory, and a fifth each for what stays: in hundreds of points
+    // right answers give up to 100 points, robustness and fairness up to 20 each, and compute and memory cost up to 200; a score is
+    // points / 100
     const SCORE_RANGE: RangeInclusive<f64> = -2.0..=1.4;
     const METRICS: &'static [Metric] = &[
         Metric::value("performance", "right answers, percent", Feedback::Metrics),

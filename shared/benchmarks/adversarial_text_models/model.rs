@@ -1,4 +1,4 @@
-//! The model is the submitted program, which has answered already: here its answers become classes.
+//! The submitted program is the model, and its answers are in the artifact: this module turns them into classes.
 
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
 use dataperf::frozen::FrozenError;
@@ -8,7 +8,7 @@ use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
 use super::metric::{FUEL, MEMORY_BYTES};
 use super::validation::Checked;
 
-/// What a program says of every example, round by round.
+/// The class of every example, round by round: how the program's answers to it were judged.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let rounds = frozen.rounds()?;
     let trial = frozen.trial();
@@ -25,7 +25,7 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     Ok(rounds.iter().map(unit).collect())
 }
 
-/// What there is nothing to change in stays.
+/// The class of a judged example. An answer counts as unchanged where the example has no misspelt text, or none with other people.
 fn class(judged: Judged) -> u8 {
     let part = |is_so: bool, part: u8| u8::from(is_so) * part;
     part(judged.is_right, RIGHT)

@@ -4,25 +4,25 @@ use dataperf::closed::Measured;
 use dataperf::json::Json;
 use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
-/// The member with a program's answers.
+/// The key of a program's answers.
 const ANSWERS: &str = "answers";
-/// The member with what a program's run took.
+/// The key of what a program's run took.
 pub(super) const MEASURED: &str = "measured";
 
 /// One answer as the artifact has it.
 #[derive(Debug)]
 pub(super) struct Said {
-    /// Where it stands.
+    /// Where the answer is in the artifact.
     pub(super) at: String,
     /// The id of the input.
     pub(super) id: String,
     pub(super) answer: Json,
 }
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
-    /// In the artifact's order.
+    /// The answers, in the artifact's order.
     pub(super) answers: Vec<Said>,
     /// What the run took; `None` where it is missing, which has been noted.
     pub(super) measured: Option<Measured>,
@@ -87,7 +87,7 @@ fn taken(value: &Json, reasons: &mut Reasons) -> Option<Measured> {
     read.map_err(note).ok()
 }
 
-/// What a run took is not known, and a part of the score.
+/// The rejection of an artifact without measurements, which are part of the score.
 pub(super) fn not_measured() -> Reason {
     let message = "what a program takes to run is part of its score, and nothing was measured: run a WebAssembly module, with \
                    `dataperf closed run`, which adds it to what the module writes";

@@ -1,4 +1,4 @@
-//! The rules: one answer for each input, of which its task has such a one.
+//! The rules: exactly one answer for each input, and one that is possible in the input's task.
 
 use dataperf::closed::Measured;
 use dataperf::{Reason, Reasons, Rejection, quote};
@@ -11,7 +11,7 @@ use super::submission::{Said, Submission, not_measured};
 /// A submission that obeys the rules.
 #[derive(Debug)]
 pub struct Checked {
-    /// `(n_inputs,)`
+    /// `(n_inputs,)`: the answers in the order of the inputs.
     pub(super) answers: Vec<Gold>,
     pub(super) measured: Measured,
 }
@@ -47,14 +47,14 @@ impl Checked {
                 message,
             ));
         }
-        // nothing is missing where there are no reasons
+        // without reasons every input has an answer, so that none is missing here
         let answers: Vec<Gold> = reasons.into_verdict(answers.into_iter().flatten().collect())?;
         let measured = measured.ok_or_else(not_measured)?;
         Ok(Self { answers, measured })
     }
 }
 
-/// Which input is answered.
+/// The number of the input that is answered; an id that is no such number is noted.
 fn number(said: &Said, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> {
     let number = said.id.parse::<usize>().ok();
     let number = number.filter(|number| number.to_string() == said.id && *number < n_inputs); // neither `007` nor `+7`
@@ -66,7 +66,7 @@ fn number(said: &Said, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> 
     number
 }
 
-/// The answer to an input, if its task has such a one.
+/// The answer to an input; one that is not possible in the input's task is noted.
 fn answer(said: &Said, number: usize, frozen: &Frozen, reasons: &mut Reasons) -> Option<Gold> {
     let Ok(line) = serde_json::from_slice::<AnswerLine>(&said.answer.to_bytes()) else {
         let found = quote(&String::from_utf8_lossy(&said.answer.to_bytes()));

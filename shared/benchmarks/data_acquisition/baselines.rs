@@ -1,4 +1,4 @@
-//! The baselines. They see a market at a time, and serve `acquisition` of own data too.
+//! The baselines of Data Acquisition. They work on one market at a time; `acquisition` of own data uses them as well.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use dataperf_baselines::no_such_method;
 use dataperf_baselines::random::Random;
 use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
-/// What is read of a seller's public summary.
+/// The fields of a seller's public summary that the baselines read.
 #[derive(Deserialize)]
 struct Summary {
     features: Features,
@@ -26,7 +26,7 @@ struct Features {
     correlation: Vec<Option<f64>>,
 }
 
-/// The methods.
+/// The baseline methods, which `acquisition` of own data offers as well.
 pub(crate) const METHODS: &[Method] = &[
     Method {
         name: "fixed-seller",
@@ -50,7 +50,7 @@ pub(crate) const METHODS: &[Method] = &[
     },
 ];
 
-/// What a method buys of the sellers of one market; `None` for what is no method.
+/// The number of rows that a method buys from each seller of one market; `None` for a name that is no method.
 pub(crate) fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut Random) -> Option<Vec<usize>> {
     Some(match method {
         "fixed-seller" => single_seller::fixed(offers, budget),
@@ -61,7 +61,7 @@ pub(crate) fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut R
     })
 }
 
-/// What the public summary of a seller says of it.
+/// Reads a seller's public summary and returns what the methods need of it.
 pub(crate) async fn offer<B: Benchmark>(
     dataset: &Dataset<B>,
     summary: &str,

@@ -9,9 +9,9 @@ use dataperf_numerics::models::k_nearest::KNearest;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use dataperf_numerics::numbers::Numbers;
 
-/// Neighbours of [`BuyerModel::Knn`].
+/// The number of neighbours that vote in [`BuyerModel::Knn`].
 const N_NEIGHBORS: usize = 9;
-/// Stumps of [`BuyerModel::GradientBoosting`].
+/// The number of stumps of [`BuyerModel::GradientBoosting`].
 const N_STUMPS: usize = 100;
 
 /// The model that the buyer trains: scikit-learn 1.2.2's, with the public evaluator's settings.
@@ -27,7 +27,7 @@ pub enum BuyerModel {
 }
 
 impl BuyerModel {
-    /// A few words for people.
+    /// A short description of the model for people.
     pub fn about(self) -> &'static str {
         match self {
             Self::LogisticRegression => "a logistic regression",
@@ -36,7 +36,7 @@ impl BuyerModel {
         }
     }
 
-    /// The fewest rows that it can be trained on.
+    /// The fewest rows that the model can be trained on.
     pub fn min_rows(self) -> usize {
         if self == Self::Knn { N_NEIGHBORS } else { 2 }
     }

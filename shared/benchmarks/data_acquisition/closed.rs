@@ -1,4 +1,4 @@
-//! What a submitted program sees of each market: the budget, and of each seller its price and summary.
+//! What a submitted program sees of each market: the budget, and the price and summary of each seller.
 
 use std::collections::BTreeMap;
 
@@ -59,13 +59,14 @@ pub(super) async fn task(
     })
 }
 
-/// A seller's summary as participants have it.
+/// Reads a seller's public summary.
 pub(crate) async fn summary(files: &Files<'_>, path: &str) -> Result<Value, DatasetError> {
     let summary = serde_json::from_slice(&files.whole(path).await?);
     Ok(summary.map_err(|error| FrozenError::damaged(path, error.to_string()))?)
 }
 
-/// A market's counts in the order of its sellers. Too many or too few stay what they are, and the ordinary rules refuse them.
+/// Brings a market's counts into the order of its sellers. A list of the wrong length is returned unchanged, for the ordinary rules
+/// to refuse.
 fn in_their_order(counts: Json, order: &[usize]) -> Json {
     let Json::Array(items) = counts else {
         return counts;

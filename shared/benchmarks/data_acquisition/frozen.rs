@@ -12,14 +12,14 @@ use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{FrozenError, TensorEntry};
 use dataperf_numerics::numbers::{Encoding, Stored};
 
-/// Labels are 0 and 1.
+/// The number of classes: labels are 0 and 1.
 pub(super) const N_CLASSES: usize = 2;
 
 /// What scoring keeps in memory: the sellers' labels and the buyer's evaluation sets.
 #[derive(Debug)]
 pub struct Frozen {
     parameters: Parameters,
-    /// By market; `None` in a participants' kit.
+    /// The data of each market, by its number; `None` in a participants' kit.
     data: Option<BTreeMap<u32, MarketData>>,
 }
 
@@ -57,7 +57,7 @@ impl Frozen {
         &self.parameters.markets
     }
 
-    /// Training sets that are sampled in each market.
+    /// The number of training sets that are sampled in each market.
     pub(super) fn n_trials(&self) -> usize {
         self.parameters.n_trials
     }

@@ -23,9 +23,9 @@ use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Hashing, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
-/// The one pricing function there is: a share of the rows costs that share of the price.
+/// The only pricing function: a share of a seller's rows costs that share of its price.
 const PRICING: &str = "Lin";
-/// Problems of one file that are listed before the rest is given up.
+/// The most problems of one file that are listed; further ones are left out.
 const MAX_PROBLEMS: usize = 20;
 const SPOOL_BYTES: usize = 1 << 20;
 
@@ -151,7 +151,7 @@ impl Import for DataAcquisition {
     }
 }
 
-/// The entries of a directory whose names are a number and `suffix`, by that number. A missing directory has none.
+/// The entries of a directory that are named with a number and `suffix`, by that number; none if the directory is missing.
 fn numbered(directory: &Path, suffix: &str) -> Result<BTreeMap<u32, PathBuf>, ImportError> {
     let mut found: BTreeMap<u32, PathBuf> = BTreeMap::new();
     for (stem, path) in named(directory, "", suffix)? {
@@ -179,7 +179,7 @@ fn parsed<T: DeserializeOwned>(word: &str) -> Result<T, Error> {
     T::deserialize(deserializer)
 }
 
-/// One market's files and what it costs to buy there.
+/// The files of one market and its prices and budget.
 struct Source {
     number: u32,
     budget: f64,
@@ -242,7 +242,7 @@ impl Source {
         let mut spool = BufWriter::with_capacity(SPOOL_BYTES, writer.temporary_file()?);
         let (mut problems, mut sellers, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         let mut exact = buyer.exact.clone();
-        // as many sellers at once as there are threads: their rows are in memory meanwhile
+        // sellers are read side by side, at most as many as there are threads, because their rows are in memory meanwhile
         let indexed: Vec<(usize, &PathBuf)> = self.sellers.iter().enumerate().collect();
         for some in indexed.chunks(rayon::current_num_threads()) {
             let read = some.par_iter().map(|&(idx, path)| {
@@ -360,7 +360,7 @@ fn write_as(file: &mut Hashing, encoding: Encoding, numbers: &[f64]) -> Result<(
     file.write(&bytes)
 }
 
-/// The prices of all a seller's rows: a line `Lin,100` each.
+/// The price of all rows of each seller, from a file with one line such as `Lin,100` for each.
 fn prices(path: &Path, n_sellers: usize) -> Result<Vec<f64>, Vec<String>> {
     let about = |why: String| format!("`{}`: {why}", path.display());
     let text = fs::read_to_string(path).map_err(|error| vec![about(error.to_string())])?;
@@ -408,12 +408,12 @@ fn amount(text: &str) -> Option<f64> {
         .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
 }
 
-/// A CSV without a header: features, and the label last.
+/// A CSV without a header: the features, then the label in the last column.
 struct Table {
     n_features: usize,
     features: Vec<f64>,
     labels: Vec<u8>,
-    /// How its numbers can be stored.
+    /// The encodings that hold the table's numbers exactly.
     exact: Exact,
 }
 

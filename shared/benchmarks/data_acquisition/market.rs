@@ -1,4 +1,4 @@
-//! A market: its sellers and budget, what is sampled of them and what it costs.
+//! A market: its sellers and budget, the rows that trials sample, and what they cost.
 
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use dataperf_numerics::models::mt19937::Mt19937;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Market {
-    /// What may be spent.
+    /// The most that the samples of a market may cost.
     pub budget: f64,
-    /// The decimals of the features, when they are stored as whole numbers.
+    /// The number of decimals of the features if they are stored as whole numbers, else `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_decimals: Option<u32>,
-    /// The sellers by number, from 0.
+    /// The sellers, by their numbers from 0.
     pub sellers: Vec<Seller>,
 }
 
@@ -22,9 +22,9 @@ pub struct Market {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seller {
-    /// Rows it has.
+    /// The number of rows that the seller has.
     pub n_rows: usize,
-    /// The price of all of them.
+    /// The price of all of the seller's rows.
     pub max_price: f64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn sample(seed: u32, n_trials: usize, market: &Market, counts: &[usiz
     (0..n_trials).map(|_| trial()).collect()
 }
 
-/// The cost as a float, for people.
+/// The cost of the counts as a float, for messages and metrics; [`overshoot`] decides exactly.
 pub(crate) fn cost(market: &Market, counts: &[usize]) -> f64 {
     let parts = market.sellers.iter().zip(counts);
     parts
@@ -59,8 +59,8 @@ pub(crate) fn cost(market: &Market, counts: &[usize]) -> f64 {
         .sum()
 }
 
-/// How far the counts are over the budget, in exact arithmetic: prices and budget are taken as the decimals they are
-/// written as. `None` when they are within.
+/// By how much the counts exceed the budget, computed exactly from prices and budget as the decimals that they are written as.
+/// `None` if they are within it.
 pub(crate) fn overshoot(market: &Market, counts: &[usize]) -> Option<f64> {
     let mut over = -decimal(market.budget)?;
     for (seller, &count) in market.sellers.iter().zip(counts) {
@@ -78,7 +78,7 @@ fn quotient(exact: &BigRational) -> f64 {
     scaled.to_string().parse::<f64>().unwrap_or(f64::INFINITY) / 1e6
 }
 
-/// The decimal that the float is written as, exactly. `None` when it is not finite.
+/// The exact decimal that a float is written as; `None` if it is not finite.
 fn decimal(float: f64) -> Option<BigRational> {
     let text = float.to_string(); // the shortest decimal, never with an exponent
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_budget_spent_to_the_last_unit_is_kept() {
-        // as floats, three times 0.1 is more than 0.3
+        // summed as floats, three times 0.1 is more than 0.3
         let of_tenths = market(0.3, &[(10, 1.0), (10, 1.0), (10, 1.0)]);
         assert!(cost(&of_tenths, &[1, 1, 1]) > 0.3);
         assert_eq!(overshoot(&of_tenths, &[1, 1, 1]), None);
@@ -114,7 +114,7 @@ mod tests {
             overshoot(&market(1.0, &[(3, 1.0), (3, 1.0), (3, 1.0)]), &[1, 1, 1]),
             None
         );
-        // and a millionth of a row's price too much is too much
+        // a price of a row that is too high by a millionth is over the budget
         assert_eq!(overshoot(&market(0.3, &[(10, 1.000_001)]), &[3]), Some(1e-6));
         assert_eq!(
             overshoot(&market(150.0, &[(1000, 100.0), (500, 100.0)]), &[1000, 251]),

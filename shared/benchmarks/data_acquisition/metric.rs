@@ -11,9 +11,9 @@ use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
-/// What the samples of a market cost.
+/// The name of the metric with the cost of a market's samples.
 pub(super) const COST: &str = "cost";
-/// How many samples of a market are bought.
+/// The name of the metric with the number of samples that are bought in a market.
 pub(super) const N_BOUGHT: &str = "n_bought";
 
 pub(super) fn scorecard(

@@ -44,34 +44,35 @@ use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
-/// The name of the matrices.
+/// The name of the tensors with features.
 pub const FEATURES: &str = "features";
-/// The name of the labels.
+/// The name of the tensors with labels.
 pub const LABELS: &str = "labels";
-/// The public challenge's seed: every market's trials begin with it.
+/// The public challenge's seed: the trials of every market begin with it.
 pub const SEED: u32 = 1111;
-/// The public challenge's number of sampled training sets a market.
+/// The public challenge's number of trials, that is of sampled training sets, in each market.
 pub const N_TRIALS: usize = 10;
 const LEADERBOARD: &str = "open";
-/// The rejection of what leaves the model with one label: it follows from the sellers' hidden labels.
+/// The code of the rejection of a purchase that leaves the model with rows of one label only; it follows from the sellers' hidden
+/// labels.
 const ONE_LABEL: &str = "one_label";
 
-/// The frozen file of the sellers' rows.
+/// The path of a market's frozen file with the sellers' rows.
 pub fn features_file(market: u32) -> String {
     format!("{market}/features.safetensors")
 }
 
-/// The frozen file of the sellers' labels.
+/// The path of a market's frozen file with the sellers' labels.
 pub fn labels_file(market: u32) -> String {
     format!("{market}/labels.safetensors")
 }
 
-/// The frozen file of the buyer's evaluation set.
+/// The path of a market's frozen file with the buyer's evaluation set.
 pub fn eval_file(market: u32) -> String {
     format!("{market}/buyer.safetensors")
 }
 
-/// The frozen file of what participants see of a seller, by the seller's number from 0 on.
+/// The path of a seller's public summary, by the seller's number from 0.
 pub fn seller_file(market: u32, seller: usize) -> String {
     format!("public/{market}/{seller}.json")
 }
@@ -82,9 +83,9 @@ pub fn seller_file(market: u32, seller: usize) -> String {
 pub struct Parameters {
     /// The model that the buyer trains.
     pub buyer_model: BuyerModel,
-    /// Seeds the sampling, which starts again in every market.
+    /// The seed of the sampling, which starts anew in every market.
     pub seed: u32,
-    /// Training sets that are sampled in each market.
+    /// The number of training sets that are sampled in each market.
     pub n_trials: usize,
     /// The markets by number.
     pub markets: BTreeMap<u32, Market>,
@@ -143,7 +144,7 @@ impl Benchmark for DataAcquisition {
         Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    /// One market after another: a market's rows may be hundreds of megabytes.
+    /// Markets are evaluated one after another, because the rows of a single one may take hundreds of megabytes.
     async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {
         let mut units = Vec::new();
         for bought in checked.markets() {

@@ -1,4 +1,4 @@
-//! The frozen model: what the buyer's model answers in each market.
+//! The frozen model: the predictions of the buyer's model in each market.
 
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::numbers::Stored;
 
-/// What the model of each trial says of the buyer's rows, in one market. `read` are the rows of [`Bought::rows`].
+/// The predicted labels of the buyer's rows in one market, for the model of each trial. `read` are the rows of [`Bought::rows`].
 pub(super) fn evidence(
     bought: &Bought,
     frozen: &Frozen,
@@ -36,7 +36,7 @@ pub(super) fn evidence(
         let predicted = predicted.map_err(damaged)?;
         Ok(predicted.into_iter().map(|class| class as u8).collect())
     };
-    // one piece of memory a thread: fresh pages for each trial would cost as much as copying the rows into them
+    // working memory is allocated once a thread: fresh pages for each trial would cost as much as copying the rows into them
     let n_rows = bought.trials.iter().map(Vec::len).max().unwrap_or(0);
     let n_trials = bought.trials.len().div_ceil(rayon::current_num_threads()).max(1);
     let chunks: Result<Vec<Vec<Vec<u8>>>, FrozenError> = bought

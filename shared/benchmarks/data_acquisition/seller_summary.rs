@@ -1,10 +1,10 @@
-//! What participants see of a seller instead of its rows.
+//! The public summary of a seller, which participants see instead of its rows.
 
 use serde::Serialize;
 
-/// Bins of a histogram.
+/// The number of bins of a feature's histogram.
 const N_BINS: usize = 10;
-/// Rows that are shown.
+/// The number of a seller's rows that its summary shows.
 const N_SAMPLES: usize = 5;
 
 /// The summary of one seller, a JSON file of its own.
@@ -14,23 +14,23 @@ pub(crate) struct SellerSummary {
     pub(crate) seller: u32,
     pub(crate) max_price: f64,
     pub(crate) n_rows: usize,
-    /// The features and the label.
+    /// The number of columns: the features and the label.
     pub(crate) n_columns: usize,
-    /// Rows of label 0 and of label 1.
+    /// The number of rows with label 0 and with label 1.
     pub(crate) n_rows_by_label: [usize; 2],
     pub(crate) features: Features,
-    /// Some rows, spread evenly over the seller's own order, the label last.
+    /// Some of the rows, spread evenly over the seller's own order; the label is the last number of each.
     pub(crate) samples: Vec<Vec<f64>>,
 }
 
-/// One entry a feature in each list.
+/// Figures of the features; each list has one entry for each feature.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Features {
     pub(crate) min: Vec<f64>,
     pub(crate) max: Vec<f64>,
-    /// Rows in ten bins of equal width from min to max, the last one with its upper edge.
+    /// The number of rows in each of ten bins of equal width from min to max; the last bin includes its upper edge.
     pub(crate) histogram: Vec<[usize; N_BINS]>,
-    /// Pearson's correlation with the label; null where one of the two does not vary.
+    /// Pearson's correlation with the label; null where the feature or the label does not vary.
     pub(crate) correlation: Vec<Option<f64>>,
 }
 
@@ -61,8 +61,8 @@ impl SellerSummary {
 }
 
 impl Features {
-    /// `features`: `(n_rows, n_features)`, row after row; `labels`: `(n_rows,)`, below `n_classes`. Of more than two classes
-    /// there is no correlation.
+    /// `features`: `(n_rows, n_features)`, row after row; `labels`: `(n_rows,)`, below `n_classes`. With more than two classes no
+    /// correlations are computed.
     pub(crate) fn of(features: &[f64], labels: &[u8], n_classes: usize) -> Self {
         let n_rows = labels.len();
         let n_features = features.len() / n_rows.max(1);
@@ -85,7 +85,7 @@ impl Features {
     }
 }
 
-/// As `numpy.histogram`: a single value lies in the middle of a range of width 1.
+/// Counts as `numpy.histogram` does: if all values are equal, the value lies in the middle of a range of width 1.
 fn histogram(column: &[f64], min: f64, max: f64) -> [usize; N_BINS] {
     let (first, last) = if max <= min {
         (min - 0.5, max + 0.5)
@@ -132,7 +132,7 @@ fn correlation(column: &[f64], labels: &[u8]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// What `numpy.histogram`, `numpy.corrcoef`, `min` and `max` say of the same numbers.
+    /// The expected numbers are those of `numpy.histogram`, `numpy.corrcoef`, `min` and `max` for the same input.
     #[test]
     fn says_what_numpy_says() {
         let column = [0.1, 0.2, 0.3, 0.3, 0.7, 0.95, 1.1];

@@ -13,18 +13,18 @@ const BOUNDS: Bounds = Bounds {
 /// What a strategy buys in one market.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Where it stands in the artifact.
+    /// Where the market's plan is in the artifact.
     pub(super) at: String,
     /// The market as the artifact names it.
     pub(super) market: String,
-    /// One for each seller; `None` when it is no whole number, which has been noted. No counts at all when they are not a
-    /// list.
+    /// One count for each seller; `None` in place of a count that is no whole number, and `None` as a whole if the counts are not a
+    /// list. The mistake has been noted in either case.
     pub(super) counts: Option<Vec<Option<u64>>>,
     is_text: bool,
 }
 
 impl Plan {
-    /// Where the count number `idx` stands in the artifact. Not kept: an artifact may have 250,000 of them.
+    /// Where the count number `idx` is in the artifact. Computed on demand, because an artifact may have 250,000 counts.
     pub(super) fn at(&self, idx: usize) -> String {
         if self.is_text {
             field_of(&self.at, idx)
@@ -42,7 +42,7 @@ fn field_of(file: &str, idx: usize) -> String {
     format!("{file} field {}", idx + 1)
 }
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
     pub(super) plans: Vec<Plan>,

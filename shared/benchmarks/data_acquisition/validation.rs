@@ -11,7 +11,7 @@ use dataperf::{Reason, Reasons, Rejection, quote};
 /// A submission that obeys the rules.
 #[derive(Debug)]
 pub struct Checked {
-    /// In the order of the markets.
+    /// What is bought in each market, in the order of the markets.
     markets: Vec<Bought>,
 }
 
@@ -19,11 +19,11 @@ pub struct Checked {
 #[derive(Debug)]
 pub struct Bought {
     pub(super) market: u32,
-    /// The rows a trial samples, in the order the model is fitted in: seller after seller, as drawn.
+    /// For each trial the sampled rows, in the order in which the model is fitted to them: seller after seller, as drawn.
     pub(super) trials: Vec<Vec<u32>>,
-    /// The rows that any trial samples, ascending.
+    /// All rows that at least one trial samples, ascending.
     pub(super) rows: Vec<u32>,
-    /// What it costs.
+    /// The cost of what is bought.
     pub(super) cost: f64,
 }
 
@@ -66,7 +66,7 @@ impl Checked {
             };
             let is_paid = rules.is_within_budget(&plan, number, market, &counts);
             let is_enough = counts.are_valid && rules.is_enough(&plan, number, &counts.of_sellers);
-            // What can't be paid is not sampled: it could be all rows of all sellers, in every trial.
+            // An unaffordable purchase is not sampled: it could be all rows of all sellers, in every trial.
             if is_paid && is_enough {
                 markets.push(rules.bought(number, market, &counts.of_sellers));
             }
@@ -84,7 +84,8 @@ impl Checked {
         }
         markets.sort_by_key(|bought| bought.market);
         let checked = rules.reasons.into_verdict(Self { markets })?;
-        // Last and alone, because it follows from hidden labels: it counts as a score does, and what breaks another rule does not.
+        // This check comes last and is reported alone, because it follows from hidden labels: the rejection counts against limits
+        // as a score does, and one for another rule does not.
         if checked.markets.iter().any(|bought| has_one_label(bought, frozen)) {
             return Err(one_label().into());
         }
@@ -92,11 +93,11 @@ impl Checked {
     }
 }
 
-/// What is wanted of each seller.
+/// The number of rows wanted from each seller.
 struct Counts {
     of_sellers: Vec<usize>,
-    /// Whether this is what the submission says. Otherwise it is the least that a mended one can mean: all of a seller's
-    /// rows where more are wanted, and nothing where the count can't be read.
+    /// Whether `of_sellers` is what the submission says. If not, it is the least that a mended submission can mean: all of a
+    /// seller's rows where more are wanted, and none where the count can't be read.
     are_valid: bool,
 }
 
@@ -106,7 +107,7 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// The counts, if there are any.
+    /// The counts of a market; `None` if the submission has none.
     fn counts(&mut self, plan: &Plan, market: &Market) -> Option<Counts> {
         let (listed, n_sellers) = (plan.counts.as_ref()?, market.sellers.len());
         let mut of_sellers = vec![0; n_sellers];
@@ -168,7 +169,8 @@ impl Rules<'_> {
             "the counts of market `{number}` cost {at_least}{cost:.6}, the budget is {budget}: spend {over:.6} less"
         );
         let reason = Reason::new("over_budget", &plan.at, message);
-        // These two are whole numbers: what is over a whole budget is so when rounded up, any other budget is only told.
+        // `limit` and `actual` are whole numbers, so they are given for a whole budget only, with the cost rounded up; for any
+        // other budget the message alone gives the figures.
         let is_whole = budget.fract() == 0.0;
         self.reasons.add(Reason {
             limit: is_whole.then_some(budget as u64),
@@ -218,7 +220,7 @@ impl Rules<'_> {
     }
 }
 
-/// Whether a trial samples rows of one label only, which no model can be trained on. Participants' kits can't tell.
+/// Whether some trial samples rows of one label only, on which no model can be trained. A participants' kit can't tell.
 fn has_one_label(bought: &Bought, frozen: &Frozen) -> bool {
     let Some(labels) = frozen.labels(bought.market) else {
         return false;
@@ -229,7 +231,7 @@ fn has_one_label(bought: &Bought, frozen: &Frozen) -> bool {
     })
 }
 
-/// The draws are public and the sellers' labels are not, so it says neither which market nor which trial.
+/// The message names neither the market nor the trial: the draws are public, and the sellers' labels are not.
 fn one_label() -> Reason {
     let message = "in at least one market a trial samples rows of one label only, and a model needs both: buy more, or from other \
                    sellers. Because this tells something about the sellers' labels, it counts against your limits as a score does";

@@ -1,4 +1,4 @@
-//! `selection` and `debugging` of own data.
+//! The baselines of `selection` and `debugging`.
 
 use crate::own_data::debugging::{self, Debugging, TRAIN};
 use crate::own_data::selection::{self, LabelSource, POOL, Selection};
@@ -41,7 +41,7 @@ impl Baselines for Selection {
         },
     ];
 
-    /// All of them need the pool's labels.
+    /// All methods if the pool has labels, else none: each of them needs them.
     fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
         let parameters: selection::Parameters = manifest.parameters()?;
         let has_labels = parameters.labels == LabelSource::Pool;
@@ -82,7 +82,7 @@ impl Baselines for Selection {
                 let (is_flagged, quality) = pool.doubts(seed, progress)?;
                 let mut order = ascending(&quality);
                 order.reverse();
-                // what is flagged comes last: a class may have nothing else
+                // flagged examples come last instead of being dropped, because a class may have no others
                 order.sort_by_key(|&row| is_flagged[row]);
                 pool.balanced(&order, max_examples)
             }
@@ -122,7 +122,7 @@ impl Baselines for Debugging {
         },
     ];
 
-    /// Some need a public eval set, one of them two classes.
+    /// `influence` and `datascope` need a public eval set, and `influence` two classes as well.
     fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
         let parameters: debugging::Parameters = manifest.parameters()?;
         let is_public = manifest.files.contains_key(&features_file(PUBLIC_EVAL));
@@ -182,7 +182,7 @@ impl Baselines for Debugging {
     }
 }
 
-/// The eval set that participants have.
+/// Reads the eval set that participants have.
 async fn public_eval(files: &Files<'_>, scoring: &Scoring) -> Result<Labelled, BaselineError> {
     if !files.has(&features_file(PUBLIC_EVAL)) {
         return Err(BaselineError::TooFew {
@@ -194,7 +194,7 @@ async fn public_eval(files: &Files<'_>, scoring: &Scoring) -> Result<Labelled, B
     Labelled::of(read(files, PUBLIC_EVAL).await?, LABEL, scoring)
 }
 
-/// Rows with a class each.
+/// Rows with a class each, such as a pool.
 struct Labelled {
     ids: Vec<String>,
     /// `(n_rows, n_features)`
@@ -215,7 +215,7 @@ impl Labelled {
         })
     }
 
-    /// The rows of a class, in this order.
+    /// The rows of a class, in the given order.
     fn of_class(&self, order: &[usize], class: usize) -> Vec<usize> {
         order
             .iter()
@@ -234,7 +234,7 @@ impl Labelled {
         rows
     }
 
-    /// The first rows of each class in an order, one class after another, until there are `n` or no more.
+    /// The first rows of each class in the given order, one class after another in turn, until there are `n` rows or none is left.
     fn balanced(&self, order: &[usize], n: usize) -> Vec<usize> {
         let mut of_classes: Vec<_> = (0..self.n_classes)
             .map(|class| self.of_class(order, class).into_iter())
@@ -270,7 +270,7 @@ impl Labelled {
         self.balanced(&order, n)
     }
 
-    /// Which labels confident learning doubts, and how well each is confirmed.
+    /// Whether confident learning doubts each label, and how well each is confirmed.
     fn doubts(&self, seed: u32, progress: &dyn Progress) -> Result<(Vec<bool>, Vec<f64>), BaselineError> {
         let x = self.x.mapv(|number| number as f32);
         let probabilities = out_of_sample(x.view(), &self.labels, self.n_classes, seed, progress)?;

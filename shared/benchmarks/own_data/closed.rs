@@ -1,4 +1,4 @@
-//! What submitted programs see of the tasks of own data: the participants' files, in another order and under numbers.
+//! What submitted programs see of the tasks of own data: the participants' files, with rows in another order and numbers for ids.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use crate::data_acquisition::closed::summary;
 use dataperf::closed::{ClosedTask, DataFile, Seed, each_member};
 use dataperf::dataset::{DatasetError, Files};
 
-/// The name of the public eval set's table.
+/// The name under which a program gets the public eval set.
 const VALIDATION: &str = "validation";
 
-/// Gives a table under a name, and says what its rows' ids are in the order in which they are given.
+/// Gives the program a table under a name. Returns the ids of its rows, in the order in which they are given.
 async fn table(
     files: &Files<'_>,
     table: &str,
@@ -49,7 +49,7 @@ async fn table(
         .collect())
 }
 
-/// The second eval set that participants may have, where there is one.
+/// Gives the program the public eval set, if there is one.
 async fn validation(files: &Files<'_>, seed: Seed, given: &mut Vec<DataFile>) -> Result<(), DatasetError> {
     if files.has(&features_file(PUBLIC_EVAL)) {
         table(files, PUBLIC_EVAL, VALIDATION, seed, given).await?;

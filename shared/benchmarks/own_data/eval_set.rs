@@ -1,4 +1,4 @@
-//! The eval set: what the model of a submission is asked for, and the labels that its answers are compared with.
+//! The eval set: the items that the model of a submission is asked about, and their labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,29 +16,29 @@ use dataperf_numerics::metrics::{
     mean, weighted_accuracy,
 };
 
-/// The hidden eval set's table; also the name of the one unit of evidence.
+/// The name of the hidden eval set's table, and of the only unit of evidence.
 pub const EVAL: &str = "eval";
-/// The table of the eval set that participants may have.
+/// The name of the table with the eval set that participants may have.
 pub const PUBLIC_EVAL: &str = "public/eval";
 const GROUP: &str = "group";
 const CLUSTER: &str = "cluster";
 
-/// The rows to predict and what is right.
+/// The items to predict, and their right classes.
 #[derive(Debug)]
 pub struct EvalSet {
     /// `(n_items, n_features)`
     pub features: Array2<f64>,
     /// `(n_items,)` class numbers.
     pub truth: Vec<u8>,
-    /// The items' groups, where the data set has some.
+    /// The items' groups, if the data set has groups.
     pub groups: Option<Grouping>,
-    /// What depends on each other among the items, such as the recordings of one speaker, where the data set says so.
+    /// The clusters of items that depend on each other, such as the recordings of one speaker, if the data set has clusters.
     pub clusters: Option<Grouping>,
-    /// Whether it is the one that participants may have.
+    /// Whether this is the eval set that participants may have.
     pub is_public: bool,
 }
 
-/// A partition of the items.
+/// A division of the items into parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grouping {
     /// The parts' names, ascending.
@@ -59,14 +59,15 @@ impl Grouping {
 }
 
 impl EvalSet {
-    /// The table of the eval set that a data set is scored with: the hidden one, or in what participants have the public one.
+    /// The table of the eval set that a data set is scored with: the hidden one if it is there, as it is not in a participants'
+    /// kit, else the public one.
     pub fn table_in(manifest: &Manifest) -> Option<&'static str> {
         [EVAL, PUBLIC_EVAL]
             .into_iter()
             .find(|table| manifest.files.contains_key(&features_file(table)))
     }
 
-    /// The eval set of a data set; `None` where participants have none.
+    /// Reads the eval set of a data set; `None` if there is none, as in some participants' kits.
     ///
     /// # Errors
     /// [`DatasetError`] when its files are not what the manifest says.
@@ -83,7 +84,7 @@ impl EvalSet {
             .map(Some)
     }
 
-    /// The eval set of a table whose features have been read.
+    /// The eval set of a table whose features have been read already.
     ///
     /// # Errors
     /// [`DatasetError`] when its examples are not what the manifest says.
@@ -111,7 +112,7 @@ impl EvalSet {
         self.truth.len()
     }
 
-    /// The items, as they are drawn: within groups where the score is that of the worst one.
+    /// The items and how they are drawn: within groups if the score is the accuracy of the worst group.
     pub(super) fn items<M>(&self, scoring: &Scoring<M>) -> Vec<(String, EvalItems<'_>)> {
         let of_groups = scoring.metric == ScoreMetric::WorstGroupAccuracy;
         let groups = self.groups.as_ref().filter(|_| of_groups);
@@ -124,7 +125,7 @@ impl EvalSet {
         vec![(EVAL.to_owned(), items)]
     }
 
-    /// The unit of evidence, if it is of this eval set.
+    /// The unit of evidence, checked to belong to this eval set.
     ///
     /// # Errors
     /// [`EvidenceError::OtherData`].
@@ -138,7 +139,7 @@ impl EvalSet {
 }
 
 impl<M> Scoring<M> {
-    /// The metric of one model's answers.
+    /// The score of one model's predictions, with each item counted by its weight.
     ///
     /// # Shapes and units
     /// `predicted`: `(n_items,)` class numbers.
@@ -146,7 +147,7 @@ impl<M> Scoring<M> {
         self.item_metric(eval).value(&eval.truth, predicted, weights)
     }
 
-    /// The metric with what it needs of the eval set.
+    /// The metric together with the groups of the eval set, if it needs them.
     pub(super) fn item_metric<'a>(&self, eval: &'a EvalSet) -> ItemMetric<'a> {
         match &self.metric {
             ScoreMetric::Accuracy => ItemMetric::Accuracy,
@@ -238,10 +239,10 @@ impl<M> Scoring<M> {
     }
 }
 
-/// The eval set, where there is one to score with.
+/// The eval set to score with.
 ///
 /// # Errors
-/// [`FrozenError::ForParticipants`].
+/// [`FrozenError::ForParticipants`] if there is none.
 pub(super) fn scoring_eval_set(eval: Option<&EvalSet>) -> Result<&EvalSet, FrozenError> {
     eval.ok_or(FrozenError::ForParticipants { missing: "eval set" })
 }

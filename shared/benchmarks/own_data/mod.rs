@@ -34,7 +34,7 @@ pub use import::{Apart, Half, TASKS, init, schema, split};
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
 pub use scoring::{MAX_CLASSES, NOT_FITTED, ScoreMetric, Scoring};
 
-/// What people are told of a contest.
+/// What people are told about a contest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
@@ -43,24 +43,24 @@ pub struct About {
     /// More about it, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The path of a picture in the data set.
+    /// The path in the data set of a picture for the contest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<String>,
-    /// What the rows are, such as `recordings`.
+    /// The noun for the rows, such as `recordings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Digits of a score behind the point that are shown.
+    /// The number of decimals with which scores are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u8>,
 }
 
 impl About {
-    /// What the rows are called.
+    /// The noun for the rows.
     pub fn unit(&self) -> &str {
         self.unit.as_deref().unwrap_or("rows")
     }
 
-    /// A board of the contest, as people see it. All boards have the one eval set.
+    /// The description of one board for people. All boards of a contest share one eval set.
     fn board(&self, name: String, about: String) -> Leaderboard {
         Leaderboard {
             name,
@@ -75,13 +75,13 @@ impl About {
     }
 }
 
-/// One board of a task whose boards differ in nothing but their names.
+/// A board of a task whose boards differ only in their names and descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Its name.
+    /// The board's name.
     pub name: String,
-    /// One line about it.
+    /// One line about the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
 }

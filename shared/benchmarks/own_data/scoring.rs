@@ -14,8 +14,8 @@ use dataperf_numerics::learner::{FitError, Learner};
 /// The code of the rejection of a training set that the model can't be fitted to.
 pub const NOT_FITTED: &str = "not_fitted";
 
-/// Why no model comes of a training set: of one that parts its classes too badly that is the artifact's, of anything else that of the data
-/// set's file at `path`.
+/// The verdict if the model can't be fitted to a training set: a rejection if the model does not converge because the training set
+/// separates its classes too badly, else damage to the data set's file at `path`.
 pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
     match error {
         FitError::NotConverged { n_steps } => {
@@ -29,44 +29,44 @@ pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
     }
 }
 
-/// The most classes a contest has.
+/// The most classes that a contest may have.
 pub const MAX_CLASSES: usize = 100;
 
-/// How a training set becomes a score.
+/// How a training set becomes a score: the model is fitted to it, and the metric compares predictions with labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scoring<M = Learner> {
-    /// The classes, numbered in this order.
+    /// The names of the classes; their numbers follow this order.
     pub classes: Vec<String>,
     /// The model, with its parameters.
     pub model: M,
-    /// What the score is.
+    /// The metric that is the score.
     pub metric: ScoreMetric,
     /// The seeds of a model that draws; the score is the mean over them.
     pub seeds: Vec<u32>,
 }
 
-/// What of the model's answers is the score. All are in [0, 1], and more is better.
+/// A metric of the model's predictions. All are in [0, 1], and higher is better.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScoreMetric {
-    /// The share of the items that are right.
+    /// The share of the items that are predicted correctly.
     Accuracy,
-    /// The mean over the classes that occur of the share that is right.
+    /// The mean of the recalls of the classes that occur.
     BalancedAccuracy,
     /// F1 of one class.
     F1 {
-        /// The class.
+        /// The class's name.
         class: String,
     },
     /// The mean of F1 over all classes, 0 for one that neither occurs nor is predicted.
     MacroF1,
-    /// The smallest accuracy of a group.
+    /// The lowest accuracy of any group of items.
     WorstGroupAccuracy,
 }
 
 impl ScoreMetric {
-    /// Its name in a document.
+    /// The metric's name in a document.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Accuracy => "accuracy",
@@ -77,7 +77,7 @@ impl ScoreMetric {
         }
     }
 
-    /// A few words for people.
+    /// A short description for people.
     pub fn about(&self) -> String {
         match self {
             Self::Accuracy => "accuracy".into(),
@@ -89,19 +89,19 @@ impl ScoreMetric {
     }
 }
 
-/// How many examples a training set has.
+/// The name of the count of a training set's examples.
 const N_EXAMPLES: &str = "n_examples";
-/// Begins the names of the counts of examples by class number.
+/// The beginning of the names of the counts of each class's examples; a class number follows it.
 const N_OF_CLASS: &str = "n_of_class_";
 
 impl Scoring {
-    /// How often the model is asked, and what each time is called.
+    /// How often the model is fitted and asked, and what each time is called.
     pub(super) fn repeats(&self) -> Repeats {
         repeats(&self.model, &self.seeds)
     }
 }
 
-/// How often a model is asked, and what each time is called.
+/// How often a model is fitted and asked, and what each time is called: once, or once for each seed if it depends on one.
 pub(super) fn repeats(model: &Learner, seeds: &[u32]) -> Repeats {
     if model.is_seeded() {
         Repeats::Seeds(seeds.to_vec())
@@ -111,12 +111,12 @@ pub(super) fn repeats(model: &Learner, seeds: &[u32]) -> Repeats {
 }
 
 impl<M> Scoring<M> {
-    /// The number of the class of this name.
+    /// The number of the class with this name.
     pub fn class_of(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class == name)
     }
 
-    /// Notes how many examples a training set has, in all and of each class.
+    /// Adds the number of examples in a training set to the evidence, in all and of each class.
     pub(super) fn count_examples(&self, unit: UnitEvidence, classes: &[usize]) -> UnitEvidence {
         let n_of = |class: usize| classes.iter().filter(|&&other| other == class).count();
         let unit = unit.with_count(N_EXAMPLES, classes.len());
@@ -125,10 +125,10 @@ impl<M> Scoring<M> {
         })
     }
 
-    /// What [`count_examples`](Self::count_examples) noted, as metrics.
+    /// The counts of [`count_examples`](Self::count_examples), as metrics.
     ///
     /// # Errors
-    /// [`EvidenceError`] when the evidence is of something else.
+    /// [`EvidenceError`] if the evidence does not have these counts.
     pub(super) fn counted_examples(
         &self,
         unit: &UnitEvidence,

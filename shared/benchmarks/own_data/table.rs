@@ -1,6 +1,6 @@
 //! Frozen tables: features in a `.npy` file, and beside it a `.csv` file with a line for each row.
 //!
-//! Both are forms that participants' own programs read. The manifest says where in the `.npy` file the numbers begin.
+//! Participants' own programs can read both forms. The manifest says where the numbers begin in the `.npy` file.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
-/// The name of the matrices.
+/// The name of the matrices in the manifest.
 pub const FEATURES: &str = "features";
-/// The column with the rows' ids.
+/// The name of the column with ids.
 pub const ID: &str = "id";
-/// The column with the rows' classes by name.
+/// The name of the column with classes.
 pub const LABEL: &str = "label";
 
-/// The file of a table's features.
+/// The path of the file with a table's features.
 pub fn features_file(table: &str) -> String {
     format!("{table}.npy")
 }
 
-/// The file of a table's examples: ids and labels.
+/// The path of the file with a table's examples: ids and labels.
 pub fn examples_file(table: &str) -> String {
     format!("{table}.csv")
 }
 
-/// The rows and columns of a table's features, and how their numbers are stored.
+/// The number of rows and columns of a table's features, and the encoding of their numbers.
 ///
 /// # Errors
-/// [`FrozenError::Damaged`] when there is no such file or it holds no matrix of floats.
+/// [`FrozenError::Damaged`] if there is no such file, or it has no matrix of floats.
 pub(super) fn shape(manifest: &Manifest, table: &str) -> Result<(usize, usize, Encoding), FrozenError> {
     let path = features_file(table);
     let tensor = manifest.any_tensor(&path, FEATURES)?;
@@ -64,11 +64,11 @@ pub(super) async fn features(files: &Files<'_>, table: &str) -> Result<Array2<f6
     Ok(features.map_err(|error| FrozenError::damaged(&path, error.to_string()))?)
 }
 
-/// A table, whole.
+/// A whole table: features and examples.
 pub struct Table {
     /// `(n_rows, n_features)`
     pub features: Array2<f64>,
-    /// What is said of each row.
+    /// The columns that describe the rows, such as ids and labels.
     pub examples: Examples,
 }
 
@@ -82,7 +82,7 @@ pub async fn read(files: &Files<'_>, table: &str) -> Result<Table, DatasetError>
     Ok(Table { features, examples })
 }
 
-/// The examples of a table: the named columns, a text for each row.
+/// The examples of a table: named columns with a text for each row.
 pub struct Examples {
     path: String,
     columns: BTreeMap<String, Vec<String>>,
@@ -116,12 +116,12 @@ impl Examples {
         Ok(Self { path, columns })
     }
 
-    /// A column, if there is one.
+    /// The column with this name, if there is one.
     pub fn column(&self, name: &str) -> Option<&[String]> {
         self.columns.get(name).map(Vec::as_slice)
     }
 
-    /// A column that there has to be.
+    /// The column with this name, which has to be there.
     ///
     /// # Errors
     /// [`FrozenError::Damaged`].

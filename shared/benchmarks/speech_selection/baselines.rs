@@ -1,4 +1,4 @@
-//! Selection for Speech.
+//! The baselines of Selection for Speech.
 
 use std::collections::BTreeMap;
 

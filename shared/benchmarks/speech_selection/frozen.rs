@@ -8,7 +8,7 @@ use super::{CLASSES, EMBEDDINGS, Language, Parameters, eval_file, train_file, tr
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{Dtype, FrozenError, Matrix};
 
-/// What a row of the training matrix may be used as.
+/// The role that a row of the training matrix may be used in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place<'a> {
     Target(&'a str),
@@ -24,11 +24,11 @@ pub struct Frozen {
     max_clips: usize,
     seeds: Vec<u32>,
     row_of: HashMap<Box<str>, u32>,
-    /// `None` in a participants' kit.
+    /// The eval set; `None` in a participants' kit.
     eval: Option<EvalSet>,
 }
 
-/// What models are asked for, and the right answers.
+/// The clips that models predict, and their right classes.
 #[derive(Debug)]
 pub(super) struct EvalSet {
     /// `(n_eval, n_features)`
@@ -98,12 +98,12 @@ impl Frozen {
         &self.code
     }
 
-    /// The target words in ascending order: class 1 and on.
+    /// The target words in ascending order; their classes count from 1.
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// The most clips a submission may choose.
+    /// The most clips that a submission may choose.
     pub fn max_clips(&self) -> usize {
         self.max_clips
     }
@@ -113,13 +113,13 @@ impl Frozen {
         &self.seeds
     }
 
-    /// The eval set, where there is one to score with.
+    /// The eval set; an error in a participants' kit, which has none.
     pub(super) fn eval(&self) -> Result<&EvalSet, FrozenError> {
         let missing = FrozenError::ForParticipants { missing: "eval set" };
         self.eval.as_ref().ok_or(missing)
     }
 
-    /// Classes: nontarget and the words.
+    /// The number of classes: nontarget and the words.
     pub(super) fn n_classes(&self) -> usize {
         self.words.len() + 1
     }
@@ -146,7 +146,7 @@ impl Frozen {
     }
 }
 
-/// The row of each id: one a line.
+/// The row of each id, from a text with one id a line.
 fn index(ids: &[u8]) -> Result<HashMap<Box<str>, u32>, String> {
     let text = std::str::from_utf8(ids).map_err(|_| "it is not UTF-8")?;
     Ok(text.lines().zip(0..).map(|(id, row)| (id.into(), row)).collect())

@@ -23,7 +23,7 @@ const COLUMNS: Columns = Columns {
 };
 const ALLOWED: &str = "allowed_training_set.yaml";
 const EVAL: &str = "eval.yaml";
-/// Class numbers are bytes.
+/// The most target words: class numbers are bytes, and 0 is nontarget.
 const MAX_WORDS: usize = u8::MAX as usize;
 
 impl Import for SpeechSelection {
@@ -120,7 +120,7 @@ impl Import for SpeechSelection {
     }
 }
 
-/// The directories of one language each: `from` itself, or those in it, in ascending order.
+/// The directory of each language, ascending: `from` itself, or the directories in it.
 fn language_directories(from: &Path) -> Result<Vec<PathBuf>, ImportError> {
     let is_language = |path: &Path| path.join(ALLOWED).exists() || path.join(EVAL).exists();
     if is_language(from) {
@@ -147,9 +147,9 @@ fn language_directories(from: &Path) -> Result<Vec<PathBuf>, ImportError> {
 }
 
 enum Problem {
-    /// The source is at fault: everything that is wrong with this language.
+    /// Everything that is wrong with this language in the source.
     Refused(Vec<String>),
-    /// Writing failed.
+    /// A failure to write.
     Fatal(ImportError),
 }
 
@@ -159,7 +159,7 @@ impl From<ImportError> for Problem {
     }
 }
 
-/// One of the YAML files: target words with their clips, and nontarget clips.
+/// One of the YAML files: clips of target words, and nontarget clips.
 #[derive(Deserialize)]
 struct Clips {
     targets: BTreeMap<String, Vec<String>>,
@@ -175,7 +175,7 @@ impl Clips {
         serde_saphyr::from_str_with_options(&text, options).map_err(|error| about(error.to_string()))
     }
 
-    /// All ids, with the parquet file each stands in.
+    /// The clips' ids by the word whose parquet file has them: the target words, then the nontargets' words.
     fn by_word(&self) -> Vec<(&str, Vec<&str>)> {
         let mut words: Vec<(&str, Vec<&str>)> = Vec::new();
         for (word, clips) in &self.targets {
@@ -198,12 +198,12 @@ impl Clips {
     }
 }
 
-/// The embeddings of one of the lists, grouped by word.
+/// The embeddings of one list of clips, grouped by word.
 struct Gathered {
     ids: Vec<String>,
-    /// Half a gigabyte for the English data.
+    /// The embeddings, kept in a file: for English they take half a gigabyte.
     numbers: Spool,
-    /// Rows a group, in the order of [`Clips::by_word`].
+    /// The number of rows of each group, in the order of [`Clips::by_word`].
     n_rows: Vec<usize>,
 }
 
@@ -272,7 +272,7 @@ impl Source {
         problems
     }
 
-    /// The language's code: of the directory's name, or else of the clips' names.
+    /// The language's code, from the directory's name or else from the clips' names.
     fn code(&self) -> Result<String, Problem> {
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let name = root
@@ -295,7 +295,7 @@ impl Source {
                 .split_once('_')
                 .map(|(code, _)| code)
         };
-        // The public archives use both the two- and the three-letter codes.
+        // the public archives use two-letter codes as well as three-letter ones
         match of_name.or_else(of_clip).unwrap_or_default() {
             "eng" => Ok("en".into()),
             "por" => Ok("pt".into()),
@@ -365,7 +365,7 @@ impl Source {
         Ok((code, language))
     }
 
-    /// Which of the training rows belong to what.
+    /// The training rows of each target word and of the nontargets.
     fn language(&self, train: &Gathered) -> Language {
         let mut targets = BTreeMap::new();
         let mut first = 0;
@@ -382,7 +382,7 @@ impl Source {
         }
     }
 
-    /// The rows of the listed clips: words in the list's order, a word's rows in the order of its file.
+    /// The embeddings of the listed clips: words in the list's order, and each word's rows in the order of its file.
     fn gather(
         &self,
         folder: &str,
@@ -450,7 +450,7 @@ impl Source {
     }
 }
 
-/// The class of each eval row: the target words come first, in ascending order, and count from 1.
+/// The class of each eval row: the target words in ascending order, from 1, then 0 for the nontargets.
 fn classes(n_rows: &[usize], n_words: usize) -> Vec<u8> {
     let class = |group: usize| if group < n_words { group as u8 + 1 } else { 0 };
     n_rows

@@ -11,9 +11,9 @@ use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
-/// How many clips are chosen.
+/// The name of the metric with the number of chosen clips.
 pub(super) const N_CLIPS: &str = "n_clips";
-/// How many of them are nontargets.
+/// The name of the metric with the number of chosen nontargets.
 pub(super) const N_NONTARGETS: &str = "n_nontargets";
 
 pub(super) fn scorecard(

@@ -1,4 +1,4 @@
-//! The frozen model: an SVC and a logistic regression that vote softly.
+//! The frozen model: the soft vote of an SVC and a logistic regression.
 
 use super::frozen::{EvalSet, Frozen};
 use super::metric::{N_CLIPS, N_NONTARGETS};
@@ -7,7 +7,8 @@ use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
 use dataperf::frozen::{FrozenError, Matrix, ReadRows};
 use dataperf_numerics::models::soft_voting::SoftVoting;
 
-/// The class of every eval clip under every seed: one unit, the language. `chosen` are the checked rows' embeddings.
+/// The predicted class of every eval clip under every seed; the language is the only unit. `chosen` are the embeddings of the
+/// checked rows.
 pub(super) fn evidence(
     checked: &Checked,
     frozen: &Frozen,

@@ -6,10 +6,10 @@ use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 /// One listed clip: its index in its list and its id.
 pub(super) type Listed = (usize, String);
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
-    /// The words in the order of the artifact's keys: the rows of the training matrix follow it.
+    /// The clips of each word, in the order of the artifact's keys, which is that of the training rows.
     pub(super) targets: Option<Vec<(String, Vec<Listed>)>>,
     pub(super) nontargets: Option<Vec<Listed>>,
     pub(super) reasons: Reasons,
@@ -57,7 +57,7 @@ impl Submission {
     }
 }
 
-/// The lists by word; `None` when they are no object.
+/// The list of each word; `None` if the value is no object, which has been noted.
 fn words(value: Json, reasons: &mut Reasons) -> Option<Vec<(String, Vec<Listed>)>> {
     let is_object = matches!(value, Json::Object(_));
     let words = value.into_members("/targets", reasons).into_iter();

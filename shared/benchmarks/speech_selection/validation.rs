@@ -17,12 +17,12 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The chosen rows of the training matrix.
+    /// The rows of the training matrix that are chosen.
     pub fn rows(&self) -> &[usize] {
         &self.rows
     }
 
-    /// Their classes: 0 for nontarget, then the words in ascending order.
+    /// The classes of the chosen rows: 0 for nontarget, then the words in ascending order.
     pub fn classes(&self) -> &[usize] {
         &self.classes
     }
@@ -92,7 +92,7 @@ impl Checked {
 struct Rules<'a> {
     frozen: &'a Frozen,
     reasons: Reasons,
-    /// Where each clip stands first, by id: the list, and the place in it.
+    /// Where each clip is first listed, by its id: the list, and the place in it.
     first_seen: HashMap<String, (Rc<str>, usize)>,
     n_listed: usize,
     unknown: Vec<String>,
@@ -100,7 +100,7 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// That the file is one of another language: no word of it is one of this board's.
+    /// A reason if the file was made for another language: none of its words is one of this board's.
     fn foreign_words(&self, n_words: usize) -> Option<Reason> {
         let is_foreign = n_words > 1 && self.n_unknown_words == n_words;
         is_foreign.then(|| {
@@ -134,7 +134,7 @@ impl Rules<'_> {
         self.rows(clips, &at, Place::Target(word))
     }
 
-    /// The rows of the listed nontargets, grouped by the word in front of their ids' first slash.
+    /// The rows of the listed nontargets, grouped by the word before the first slash of their ids.
     fn nontarget_rows(&mut self, clips: &[Listed]) -> Vec<usize> {
         let mut groups: Vec<(&str, Vec<Listed>)> = Vec::new();
         let mut group_of: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Debugging for Vision.
+//! The baselines of Debugging for Vision.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Baselines for VisionDebugging {
             let n_train = train.labels.len();
             let order = match method {
                 "consecutive" => orders::consecutive(n_train),
-                // each task has its own order
+                // each task has an order of its own
                 "random" => orders::random(n_train, seed.wrapping_add(of_task)),
                 "influence" | "datascope" => {
                     let path = validation_file(name);

@@ -1,4 +1,4 @@
-//! What a submitted program sees of each task: the images with their given labels, and the validation images where there are some.
+//! What a submitted program sees of each task: the images with their given labels, and the validation images, if there are any.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub(super) async fn task(
     })
 }
 
-/// Gives a file's images and labels under a name, and says in which order.
+/// Gives the program a file's images and labels under a name. Returns the order in which they are given.
 async fn images(
     files: &Files<'_>,
     path: &str,
@@ -80,7 +80,8 @@ async fn images(
     Ok(order)
 }
 
-/// The images of a task by their own numbers. What is no number stays what it is, and the ordinary rules refuse it.
+/// Translates a program's numbers into the data set's. A value that is no number is returned unchanged, for the ordinary rules to
+/// refuse.
 fn renumbered(listed: Json, order: &[usize], at: &str, reasons: &mut Reasons) -> Json {
     let Json::Array(items) = listed else {
         return listed;

@@ -9,10 +9,10 @@ use dataperf::frozen::{FrozenError, Matrix};
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures};
 
-/// Labels are 0 and 1.
+/// The number of classes: labels are 0 and 1.
 pub(super) const N_CLASSES: usize = 2;
 
-/// What scoring keeps in memory: every task's images, those for training sorted.
+/// What scoring keeps in memory: every task's images, with the features of those for training sorted.
 #[derive(Debug)]
 pub struct Frozen {
     pub(super) parameters: Parameters,
@@ -23,13 +23,13 @@ pub struct Frozen {
 pub(super) struct Task {
     pub(super) name: String,
     pub(super) features: TrainingFeatures,
-    /// As participants see them.
+    /// The labels as participants see them, some of them wrong.
     pub(super) labels: Vec<bool>,
-    /// `None` in a participants' kit.
+    /// The right labels and the test images; `None` in a participants' kit.
     pub(super) hidden: Option<Hidden>,
 }
 
-/// What a task is scored with.
+/// The hidden part of a task, which it is scored with.
 #[derive(Debug)]
 pub(super) struct Hidden {
     /// The right labels of the training images.
@@ -97,7 +97,7 @@ impl Frozen {
     }
 }
 
-/// A task's files.
+/// The files of a task.
 struct Source {
     name: String,
     train: Matrix,
@@ -132,7 +132,7 @@ impl Source {
     }
 }
 
-/// The columns of a file's rows, of which there are some, of `n_features` numbers each.
+/// The columns of a file's matrix, checked to have rows of `n_features` numbers.
 fn columns(path: &str, matrix: &Matrix, n_features: usize) -> Result<Columns, FrozenError> {
     let (n_rows, n_cols) = matrix.view().dim();
     if n_cols != n_features || n_rows == 0 {
@@ -175,7 +175,7 @@ impl Task {
         })
     }
 
-    /// What the task is scored with.
+    /// The hidden part of the task; an error in a participants' kit.
     pub(super) fn hidden(&self) -> Result<&Hidden, FrozenError> {
         let missing = FrozenError::ForParticipants {
             missing: "right labels and test images",
@@ -189,7 +189,7 @@ impl Task {
 }
 
 impl Hidden {
-    /// What a model says of the test images, `(n_test,)`.
+    /// The predicted label of each test image, `(n_test,)`.
     pub(super) fn predicted(&self, model: &BoostedTrees) -> Vec<u8> {
         model.predict(&self.tests).into_iter().map(u8::from).collect()
     }

@@ -25,7 +25,7 @@ const LABEL: &str = "label";
 const TRUE_ID: &str = "ImageID";
 const TRUE_LABEL: &str = "hv_label";
 
-/// Images with the labels of their file.
+/// Images with the labels that their file gives them.
 fn images(
     directory: &Path,
     manifest: &Manifest,
@@ -157,7 +157,7 @@ fn curves(path: &Path) -> Result<Extent, String> {
     }
 }
 
-/// One task's files.
+/// The files of one task.
 #[derive(Debug, Default)]
 struct Source {
     train: PathBuf,
@@ -166,7 +166,7 @@ struct Source {
     truth: PathBuf,
 }
 
-/// The tasks by name, and what is missing.
+/// The files of each task by its name, and sentences about missing ones.
 fn sources(from: &Path) -> Result<(BTreeMap<String, Source>, Vec<String>), ImportError> {
     let mut found: BTreeMap<(String, &str), Vec<PathBuf>> = BTreeMap::new();
     for (stem, path) in named(&from.join("embeddings"), "", ".parquet")? {
@@ -349,7 +349,7 @@ impl Task {
     }
 }
 
-/// The right labels of the named images, whose order in the file is another.
+/// The right labels of the named images; their file has another order.
 fn truth(path: &Path, names: &[String]) -> Result<Vec<u8>, Vec<String>> {
     let about = |why: String| format!("`{}`: {why}", path.display());
     let failed = |error: csv::Error| vec![about(error.to_string())];

@@ -1,4 +1,4 @@
-//! The score: how soon 95 % of the cleaned set's accuracy is reached, as the mean over the tasks.
+//! The score: the mean over the tasks of the fraction of fixes after which 95 % of the cleaned set's accuracy is reached.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitE
 use dataperf_numerics::bootstrap::{Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
-/// How long the method took, where the submitter says.
+/// The name of the metric with the seconds that the method took, if the submitter says it.
 pub(super) const METHOD_SECONDS: &str = "method_seconds";
 
-/// How the accuracy on one task's test images grows with the fixes.
+/// The accuracy on one task's test images as labels are fixed.
 #[derive(Debug, Clone, PartialEq)]
 struct Curve {
-    /// Before any fix.
+    /// The accuracy before any fix.
     before: f64,
-    /// When every label is right.
+    /// The accuracy with every label right.
     after: f64,
-    /// After each fix; ends with the step that reaches the target when no more was asked for.
+    /// The accuracy after each fix; the last one is that of the step that reaches the target if no more was computed.
     accuracy: Vec<f64>,
-    /// What has to be reached, in rounded accuracy.
+    /// The accuracy that has to be reached; accuracies are rounded before they are compared with it.
     target: f64,
     /// The first step that reaches it, counted from 0.
     first: usize,
@@ -44,7 +44,7 @@ impl Curve {
         })
     }
 
-    /// The curve of one task of `n_images`.
+    /// The curve of one task with `n_images` training images.
     fn of(
         unit: &UnitEvidence,
         truth: &[u8],
@@ -65,12 +65,12 @@ impl Curve {
     }
 }
 
-/// The model of each step from the first, as far as they are known.
+/// The model after each fix, from the first, as far as models are known.
 fn models_of_steps(fixes: &Fixes, n_images: usize) -> impl Iterator<Item = usize> {
     (1..=n_images).map_while(|n_fixes| fixes.model_after(n_fixes as u32))
 }
 
-/// The target is reached later than the models are known.
+/// The error for evidence whose known models end before the target is reached.
 fn cut_off(task: &str, fixes: &Fixes) -> EvidenceError {
     EvidenceError::CutOff {
         unit: task.to_owned(),
@@ -78,7 +78,8 @@ fn cut_off(task: &str, fixes: &Fixes) -> EvidenceError {
     }
 }
 
-/// Whether an accuracy is the share of the cleaned set's, both rounded to two decimals, which is part of the score.
+/// Whether an accuracy is at least the share of the cleaned set's accuracy. Both are rounded to two decimals first, which is part
+/// of the score.
 pub(super) fn reaches(accuracy: f64, after: f64, target_share: f64) -> bool {
     rounded(accuracy) >= target_share * rounded(after)
 }
@@ -137,20 +138,20 @@ pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>
         .collect()
 }
 
-/// A task as its draws are scored.
+/// A task that is scored under draws.
 struct Drawn<'a> {
     name: &'a str,
     fixes: &'a Fixes,
     course: Course,
-    /// The model of each step.
+    /// The model after each fix.
     models: Vec<usize>,
     n_images: usize,
-    /// For each number of right answers the accuracy, rounded to two decimals: every draw has as many items.
+    /// The accuracy, rounded to two decimals, for each number of right answers: every draw has the same number of items.
     rounded: Vec<f64>,
 }
 
 impl Drawn<'_> {
-    /// The fraction of fixes under one draw of which each model's right answers are known.
+    /// The fraction of fixes under one draw; `n_right` is each model's number of right answers.
     fn fraction(&self, n_right: &[[u32; LANES]], lane: usize, target_share: f64) -> Option<f64> {
         let accuracy = |model: usize| self.rounded[n_right[model][lane] as usize];
         let target = target_share * accuracy(n_right.len() - 1);

@@ -36,44 +36,44 @@ use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
-/// The name of the matrices.
+/// The name of the tensors with embeddings.
 pub const EMBEDDINGS: &str = "embeddings";
-/// The name of the labels.
+/// The name of the tensors with labels.
 pub const LABELS: &str = "labels";
 /// The public challenge's share of the cleaned set's accuracy that has to be reached.
 pub const TARGET_SHARE: f64 = 0.95;
 const LEADERBOARD: &str = "open";
 
-/// The frozen file of a task's training images.
+/// The path of the frozen file with a task's training images.
 pub fn train_file(task: &str) -> String {
     format!("public/{task}/train.safetensors")
 }
 
-/// The frozen file of the training images' names.
+/// The path of the frozen file with the training images' names.
 pub fn train_images_file(task: &str) -> String {
     format!("public/{task}/train_images.txt")
 }
 
-/// The frozen file of a task's validation images.
+/// The path of the frozen file with a task's validation images.
 pub fn validation_file(task: &str) -> String {
     format!("public/{task}/validation.safetensors")
 }
 
-/// The frozen file of the training images' right labels.
+/// The path of the frozen file with the training images' right labels.
 pub fn truth_file(task: &str) -> String {
     format!("{task}/truth.safetensors")
 }
 
-/// The frozen file of a task's test images.
+/// The path of the frozen file with a task's test images.
 pub fn eval_file(task: &str) -> String {
     format!("{task}/test.safetensors")
 }
 
-/// How much of a task's curve an evaluation computes. The score is the same.
+/// How much of a task's curve an evaluation computes. The score does not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
-    /// Every step, for the figure.
+    /// Every step, so that the whole curve can be shown.
     Whole,
     /// Up to the step that reaches the target: about half the work.
     UntilTarget,
@@ -85,7 +85,7 @@ pub enum Extent {
 pub struct Parameters {
     /// The tasks, ascending: a submission orders the images of each.
     pub tasks: Vec<String>,
-    /// Numbers of an embedding.
+    /// The number of numbers in an embedding.
     pub n_features: usize,
     /// The share of the cleaned set's accuracy that has to be reached.
     pub target_share: f64,

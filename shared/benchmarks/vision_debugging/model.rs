@@ -13,16 +13,16 @@ use dataperf::frozen::FrozenError;
 use dataperf_numerics::metrics::accuracy;
 use dataperf_numerics::models::boosted_trees::fit_each;
 
-/// Fits that one thread does side by side, at least: they fill the search's lanes.
+/// The fewest fits that one thread does side by side: they fill the lanes of the search.
 const MIN_FITS: usize = 16;
 
-/// The models that one task's order asks for: labels that a fix leaves as they were give the same model again.
+/// The models that are fitted for the order of one task: a fix that changes no label adds none.
 struct Steps {
-    /// The labels of each model; the first before any fix, the last when all are right.
+    /// The labels of each model; the first is before any fix, and the last has all labels right.
     label_sets: Vec<Vec<bool>>,
-    /// After how many fixes each model stands.
+    /// After how many fixes each model begins.
     models: Vec<u32>,
-    /// As many as there are images.
+    /// The number of fixes, which is that of the images.
     n_fixes: u32,
 }
 
@@ -46,7 +46,7 @@ impl Steps {
         }
     }
 
-    /// Every model is known up to so many fixes.
+    /// The course of fixes in which models are known up to `n_known` fixes.
     fn fixes(&self, n_known: u32) -> Fixes {
         Fixes {
             models: self.models.clone(),
@@ -55,8 +55,8 @@ impl Steps {
     }
 }
 
-/// What each task's models say of every test image: the course of its fixes. The fits are independent: they are spread
-/// over the cores, and each core does many side by side.
+/// The predictions of each task's models for every test image, in the course of its fixes. The fits are independent: they are
+/// spread over the cores, and each core does many side by side.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let tasks = frozen.tasks.par_iter().zip(checked.tasks());
     let share = frozen.target_share();
@@ -97,22 +97,22 @@ fn whole(task: &Task, hidden: &Hidden, steps: &Steps) -> Result<Vec<Vec<u8>>, Fr
     chunks.map(|chunks| chunks.concat())
 }
 
-/// Fits in the order of the steps, and no further than the first that reaches the target. The predictions are those of the
-/// models up to there, and of the last one.
+/// Fits models in the order of the steps, up to the first that reaches the target. Returns the predictions of the models up to that
+/// step, and of the one with all labels right.
 fn until_target(
     task: &Task,
     hidden: &Hidden,
     steps: &Steps,
     target_share: f64,
 ) -> Result<(Fixes, Vec<Vec<u8>>), FrozenError> {
-    // the target is known only when everything is right, so that comes first
+    // the target depends on the model with all labels right, so that model is fitted first
     let mut label_sets = steps.label_sets.clone();
     label_sets.rotate_right(1);
     let n_sets = label_sets.len();
     let all = steps.fixes(steps.n_fixes);
     let mut predicted = vec![Vec::new(); n_sets];
     let mut accuracies: Vec<Option<f64>> = vec![None; n_sets];
-    // after how many fixes the target is reached, once that can be told
+    // the number of fixes after which the target is reached, as soon as enough models are known
     let n_needed = |accuracies: &[Option<f64>]| {
         let after = accuracies[n_sets - 1]?;
         accuracies[0]?;
@@ -135,7 +135,7 @@ fn until_target(
     });
     fitted.map_err(task.damaged())?;
     let n_known = n_needed(&accuracies).unwrap_or(steps.n_fixes);
-    // what was fitted beyond by the way depends on the number of lanes
+    // models beyond the target are dropped: how many were fitted depends on the number of lanes
     let is_kept = |set: &usize| all.models[*set] <= n_known || set + 1 == n_sets;
     let kept: Vec<usize> = (0..n_sets).filter(is_kept).collect();
     let fixes = Fixes {

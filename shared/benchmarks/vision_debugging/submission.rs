@@ -15,9 +15,9 @@ const TIME: &str = "time_";
 /// How an artifact names a task.
 #[derive(Debug)]
 pub(super) enum Name {
-    /// By its name.
+    /// The exact name.
     Is(String),
-    /// By a file name that is its name, or begins with it and an underscore.
+    /// A file's name, which is the task's or begins with it and an underscore.
     BeginsWith(String),
 }
 
@@ -26,13 +26,13 @@ pub(super) enum Name {
 pub(super) struct Order {
     pub(super) at: String,
     pub(super) task: Name,
-    /// The images, each `None` when it is no whole number, which has been noted. No images at all when the order is of
-    /// another form, which has been noted too.
+    /// The images; `None` in place of an index that is no whole number, and `None` as a whole if the order has another form. The
+    /// mistake has been noted in either case.
     pub(super) indices: Option<Vec<Option<i64>>>,
 }
 
 impl Order {
-    /// Where its image number `idx` stands in the artifact. Not kept: an artifact may have a million of them.
+    /// Where the image number `idx` is in the artifact. Computed on demand, because an artifact may have a million images.
     pub(super) fn at(&self, idx: usize) -> String {
         match self.task {
             Name::Is(_) => item_of(&self.at, idx),
@@ -54,11 +54,11 @@ fn line_of(file: &str, line_idx: usize) -> String {
 pub(super) struct Time {
     pub(super) at: String,
     pub(super) task: Name,
-    /// `None` when it is no number of seconds, which has been noted.
+    /// The seconds; `None` if the value is no number of seconds, which has been noted.
     pub(super) seconds: Option<f64>,
 }
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
     pub(super) orders: Vec<Order>,

@@ -4,27 +4,27 @@ use super::frozen::Frozen;
 use super::submission::{Name, Order, Submission};
 use dataperf::{Reason, Reasons, Rejection, quote};
 
-/// Images that a message lists by their numbers.
+/// The most images that a message names by their numbers.
 const MAX_LISTED: usize = 5;
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
 pub struct Checked {
-    /// In the order of the tasks.
+    /// The inspections, in the order of the tasks.
     tasks: Vec<Inspection>,
 }
 
-/// How one task's images are inspected.
+/// The order in which one task's images are inspected.
 #[derive(Debug, Clone, Default)]
 pub struct Inspection {
-    /// Each image once.
+    /// The images in the order of inspection, each once.
     pub(super) order: Vec<usize>,
-    /// How long the method took, where the submitter says.
+    /// The time that the method took, in seconds, if the submitter says it.
     pub(super) seconds: Option<f64>,
 }
 
 impl Checked {
-    /// How each task's images are inspected.
+    /// The inspection of each task.
     pub fn tasks(&self) -> &[Inspection] {
         &self.tasks
     }
@@ -75,13 +75,13 @@ impl Checked {
 struct Rules<'a> {
     frozen: &'a Frozen,
     reasons: Reasons,
-    /// Orders that were read, and those of them that count images from 1.
+    /// The number of orders that were read; `n_from_one` of them count images from 1.
     n_orders: usize,
     n_from_one: usize,
 }
 
 impl Rules<'_> {
-    /// The task that is named, if it has not been before.
+    /// The number of the task that is named, unless it was named before.
     fn task(&mut self, at: &str, name: &Name, twice: &str, first_at: &mut [Option<String>]) -> Option<usize> {
         let tasks = self.frozen.tasks().enumerate();
         let found = match name {
@@ -111,7 +111,7 @@ impl Rules<'_> {
         Some(task_idx)
     }
 
-    /// The images in their order; what makes it no permutation is noted.
+    /// The images in their order; what keeps it from being a permutation is noted.
     fn order(&mut self, task: usize, order: &Order) -> Vec<usize> {
         let Some(indices) = &order.indices else {
             return Vec::new();

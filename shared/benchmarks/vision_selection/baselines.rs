@@ -1,4 +1,4 @@
-//! Selection for Vision.
+//! The baselines of Selection for Vision.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -95,7 +95,7 @@ impl Baselines for VisionSelection {
     }
 }
 
-/// The candidates, in memory.
+/// The candidates, held in memory.
 struct Pool {
     ids: Vec<String>,
     /// `(n_pool, n_features)`
@@ -128,7 +128,7 @@ impl Pool {
     }
 }
 
-/// The rows of a concept's examples that the pool has.
+/// The rows of the pool that hold a concept's example images; examples that are no candidates are left out.
 async fn examples(files: &Files<'_>, concept: &str, pool: &Pool) -> Result<Vec<usize>, BaselineError> {
     let path = examples_file(concept);
     if !files.has(&path) {

@@ -1,4 +1,4 @@
-//! What a submitted program sees of the pool: every candidate, and the images to search from.
+//! What a submitted program sees: all candidates of the pool, and the example images of each concept.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,7 @@ pub(super) async fn task(
         let listed = files.whole(&path).await?;
         let listed =
             std::str::from_utf8(&listed).map_err(|_| FrozenError::damaged(&path, "it is not UTF-8"))?;
-        // those that are no candidates can't be chosen, and say nothing to a program
+        // example images that are no candidates are left out: a program can't choose them and does not have their vectors
         let mut numbers: Vec<usize> = listed
             .lines()
             .filter_map(|id| number_of.get(id).copied())

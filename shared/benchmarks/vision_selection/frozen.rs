@@ -8,7 +8,7 @@ use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::FrozenError;
 use dataperf::pool::PoolIndex;
 
-/// An image shows the concept or does not.
+/// The number of classes: an image shows the concept or does not.
 pub(super) const N_CLASSES: usize = 2;
 
 /// What scoring keeps in memory: the concepts' test sets and the index of the pool.
@@ -16,7 +16,7 @@ pub(super) const N_CLASSES: usize = 2;
 pub struct Frozen {
     parameters: Parameters,
     pool: PoolIndex,
-    /// `None` in a participants' kit.
+    /// The test sets, in the order of the concepts; `None` in a participants' kit.
     tests: Option<Vec<TestSet>>,
 }
 
@@ -62,12 +62,12 @@ impl Frozen {
         &self.parameters.concepts
     }
 
-    /// The most examples a submission may have.
+    /// The most examples that a submission may have.
     pub fn max_examples(&self) -> usize {
         self.parameters.max_examples
     }
 
-    /// The width of a vector.
+    /// The number of numbers in an embedding.
     pub fn n_features(&self) -> usize {
         self.parameters.n_features
     }
@@ -77,7 +77,7 @@ impl Frozen {
         &self.pool
     }
 
-    /// The labels of each concept's test set, `(n_test,)`, with the concept, where there are some to score with.
+    /// Each concept with the labels of its test set, `(n_test,)`; an error in a participants' kit, which has none.
     pub(super) fn tests(&self) -> Result<impl Iterator<Item = (&str, &[u8])>, FrozenError> {
         let labels = self.test_sets()?.iter().map(|test| &test.labels[..]);
         Ok(self.concepts().iter().map(String::as_str).zip(labels))

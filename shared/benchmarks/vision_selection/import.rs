@@ -22,10 +22,10 @@ const COLUMNS: Columns = Columns {
     vector: "embedding",
 };
 const LABEL: &str = "Confidence";
-/// An id longer than this is no id, and every record of the pool would pay for it.
+/// The most bytes of an id: a longer one is taken for a mistake, and every record of the pool would need room for it.
 const MAX_ID_BYTES: usize = 128;
 
-/// The pool's records.
+/// Where the pool's records are.
 fn pool_rows(parameters: &Parameters) -> RowsAt {
     RowsAt {
         id_bytes: Some(parameters.id_bytes),
@@ -131,8 +131,8 @@ impl Import for VisionSelection {
     }
 }
 
-/// The test sets by concept; the number at the end of their names is the embeddings' width. Two of one concept are a
-/// problem.
+/// The test set of each concept; the number at the end of a file's name is the width of its embeddings. Two test sets of one
+/// concept are a problem.
 fn test_sets(from: &Path, problems: &mut Vec<String>) -> Result<BTreeMap<String, PathBuf>, ImportError> {
     let mut tests = BTreeMap::new();
     for (name, path) in named(&from.join("test_sets"), "alpha_test_set_", ".parquet")? {
@@ -224,13 +224,13 @@ impl TestSet {
     }
 }
 
-/// The pool's ids in the order of the source, and where each row is to stand. The vectors stay in the file.
+/// The pool's ids in the order of the source, and the row that each gets in the frozen pool. The vectors stay in their file.
 struct Pool {
     path: PathBuf,
     id_bytes: usize,
-    /// Ascending.
+    /// The fingerprints of the ids, ascending.
     fingerprints: Vec<u32>,
-    /// For each row of the source its row in the frozen pool.
+    /// The row in the frozen pool of each row of the source.
     row_of: Vec<u32>,
 }
 
@@ -283,7 +283,7 @@ impl Pool {
         })
     }
 
-    /// Writes index and records; gives what is wrong with the vectors.
+    /// Writes the index and the records, and returns the problems of the vectors.
     fn freeze(
         &self,
         n_features: usize,
@@ -344,7 +344,7 @@ impl Pool {
     }
 }
 
-/// Copies the ids of each concept's example set; gives what is wrong with them.
+/// Copies the ids of each concept's example images, and returns the problems found.
 fn freeze_examples(
     from: &Path,
     concepts: &[String],

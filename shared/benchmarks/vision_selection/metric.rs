@@ -12,11 +12,11 @@ use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
-/// The class of an image that shows the concept.
+/// The class of images that show the concept.
 const POSITIVE: u8 = 1;
-/// How many images of a concept are labelled.
+/// The name of the metric with the number of a concept's labelled images.
 pub(super) const N_EXAMPLES: &str = "n_examples";
-/// How many of them are said to show it.
+/// The name of the metric with the number of images that are labelled as showing the concept.
 pub(super) const N_POSITIVE: &str = "n_positive";
 
 pub(super) fn scorecard(

@@ -36,31 +36,31 @@ use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::pool::RECORDS;
 use dataperf::scorecard::Metric;
 
-/// The candidates.
+/// The file with the candidates.
 pub const POOL_FILE: &str = "public/pool.safetensors";
-/// The index of the candidates' ids.
+/// The file with the index of the candidates' ids.
 pub const POOL_INDEX_FILE: &str = "public/pool_index.safetensors";
-/// The name of the test sets' matrices.
+/// The name of the tensors with the test sets' embeddings.
 pub const EMBEDDINGS: &str = "embeddings";
-/// The name of the test sets' labels.
+/// The name of the tensors with the test sets' labels.
 pub const LABELS: &str = "labels";
 /// The public challenge's limit on the examples of all concepts together.
 pub const MAX_EXAMPLES: usize = 1_000;
-/// The most bytes of the pool that are read to check a submission: sixty times what the public challenge's 1,000 images need.
+/// The most bytes of the pool that are read to check one submission: sixty times what the public challenge's 1,000 images need.
 const MAX_LOOKUP_BYTES: u64 = 64 << 20;
 const LEADERBOARD: &str = "open";
 
-/// The frozen file of a concept's test set.
+/// The path of a concept's frozen test set.
 pub fn eval_file(concept: &str) -> String {
     format!("tests/{concept}.safetensors")
 }
 
-/// The frozen file of a concept's examples.
+/// The path of the frozen list of a concept's example images.
 pub fn examples_file(concept: &str) -> String {
     format!("public/examples/{concept}.txt")
 }
 
-/// The frozen file of a training set.
+/// The path of a frozen training set.
 pub fn train_set_file(name: &str) -> String {
     format!("public/train_sets/{name}.json")
 }
@@ -73,9 +73,9 @@ pub struct Parameters {
     pub concepts: Vec<String>,
     /// The most examples a submission may have, all concepts together.
     pub max_examples: usize,
-    /// Numbers of an embedding.
+    /// The number of numbers in an embedding.
     pub n_features: usize,
-    /// Bytes of an id in a record of the pool.
+    /// The number of bytes that an id takes in a record of the pool.
     pub id_bytes: usize,
 }
 
@@ -141,7 +141,7 @@ impl Benchmark for VisionSelection {
         Ok(Checked::new(&submission, frozen, &found)?)
     }
 
-    /// What the models need was read to check the submission.
+    /// Reads no file: the vectors that the models need were read to check the submission.
     async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {
         Ok(model::evidence(checked, frozen)?)
     }

@@ -1,4 +1,4 @@
-//! The frozen model: a logistic regression a concept.
+//! The frozen model: a logistic regression for each concept.
 
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use dataperf::frozen::FrozenError;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use dataperf_numerics::numbers::Numbers;
 
-/// What each concept's classifier says of every image of its test set.
+/// The classes that each concept's classifier predicts for the images of its test set.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let chosen = checked.concepts().iter().zip(frozen.concepts());
     let concepts: Vec<((&Chosen, &String), &TestSet)> = chosen.zip(frozen.test_sets()?).collect();

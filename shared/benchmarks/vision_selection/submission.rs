@@ -16,24 +16,24 @@ const LABEL: &str = "Confidence";
 /// One labelled image.
 #[derive(Debug)]
 pub(super) struct Example {
-    /// Its line in a CSV file, from 1; `None` in JSON, where its place follows from its id.
+    /// The example's line in a CSV file, from 1; `None` for JSON, where the id tells the place.
     line: Option<u32>,
     pub(super) id: String,
-    /// `None` when it is neither 0 nor 1, which has been noted.
+    /// The label; `None` if it is neither 0 nor 1, which has been noted.
     pub(super) label: Option<u8>,
 }
 
-/// The examples of one concept, in the order of the artifact: the model is fitted in it.
+/// The examples of one concept, in the artifact's order, in which the model is fitted to them.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) at: String,
     pub(super) concept: String,
-    /// `None` when they are in no form that can be read, which has been noted.
+    /// The examples; `None` if their form can't be read, which has been noted.
     pub(super) examples: Option<Vec<Example>>,
 }
 
 impl Listed {
-    /// Where one of its examples stands in the artifact. Not kept: an artifact may have 250,000 of them.
+    /// Where an example is in the artifact. Computed on demand, because an artifact may have 250,000 examples.
     pub(super) fn at(&self, example: &Example) -> String {
         match example.line {
             Some(line) => line_of(&self.at, line),
@@ -46,7 +46,7 @@ fn line_of(file: &str, line: u32) -> String {
     format!("{file} line {line}")
 }
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
     pub(super) concepts: Vec<Listed>,
@@ -86,7 +86,7 @@ impl Submission {
         Ok(Self { concepts, reasons })
     }
 
-    /// How many images are labelled, in all concepts together.
+    /// The number of labelled images in all concepts together.
     pub(super) fn n_examples(&self) -> usize {
         let listed = self.concepts.iter();
         listed
@@ -156,10 +156,10 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
     })
 }
 
-/// The images and labels of a training set in the CSV form, in its order. `name` is the file's, for messages.
+/// The images and labels of a training set in CSV form, in the file's order. `name` is the file's name in messages.
 ///
 /// # Errors
-/// A sentence for each line that is not of this form.
+/// A sentence for each line that does not have this form.
 pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Vec<String>> {
     let mut reasons = Reasons::default();
     let examples = read_csv(name, bytes, &mut reasons).unwrap_or_default();
@@ -214,7 +214,7 @@ fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Examp
     Some(examples)
 }
 
-/// Where the two columns stand, if they are the only ones.
+/// The places of the two columns; `None` if the header has other columns.
 fn columns(header: &csv::StringRecord) -> Option<(usize, usize)> {
     let names: Vec<&str> = header.iter().map(str::trim).collect();
     match names.as_slice() {

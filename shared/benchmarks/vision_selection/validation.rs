@@ -1,4 +1,4 @@
-//! The rules: every concept, ids of the pool, none twice in a concept, both labels, within the limit.
+//! The rules: every concept is there; ids are of the pool, and distinct within a concept; both labels occur; the limit is kept.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
 /// A submission that obeys the rules.
 #[derive(Debug)]
 pub struct Checked {
-    /// In the order of the concepts.
+    /// The training sets, in the order of the concepts.
     concepts: Vec<Chosen>,
 }
 
@@ -24,13 +24,13 @@ pub struct Chosen {
     pub(super) labels: Vec<usize>,
 }
 
-/// Whether a submission is so small that its ids are looked up. Counting needs no look-up: it comes first.
+/// Whether a submission is small enough for its ids to be looked up; the examples are counted first, which needs no look-up.
 fn is_looked_up(submission: &Submission, frozen: &Frozen) -> bool {
     submission.n_examples() <= frozen.max_examples()
 }
 
-/// The distinct ids of a submission, as they come, each with the rows of the pool that may be its own; none of one that has
-/// too many.
+/// The distinct ids of a submission, in its order, each with the rows of the pool in which it may be found. None for a submission
+/// with too many examples.
 pub(super) fn candidates<'a>(submission: &'a Submission, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
     if !is_looked_up(submission, frozen) {
         return Vec::new();
@@ -52,7 +52,7 @@ impl Checked {
         &self.concepts
     }
 
-    /// `found` are the records of [`candidates`], one after another.
+    /// Checks a submission; `found` are the pool's records for [`candidates`], one after another.
     pub(super) fn new(submission: &Submission, frozen: &Frozen, found: &ReadRows) -> Result<Self, Rejection> {
         let mut vector_of = HashMap::new();
         let mut found_idx = 0;
@@ -113,10 +113,10 @@ impl Checked {
 
 struct Rules<'a> {
     frozen: &'a Frozen,
-    /// The vectors of the pool's ids; `None` where nothing was looked up.
+    /// The vector of each id that the pool has; `None` if nothing was looked up.
     vector_of: Option<HashMap<&'a str, &'a [u8]>>,
     reasons: Reasons,
-    /// Images that were looked up, and those of them that the pool does not have.
+    /// The number of images that were looked up; `n_unknown` of them are not in the pool.
     n_listed: usize,
     n_unknown: usize,
 }

@@ -1,8 +1,8 @@
-//! A daily allowance of what costs money: taken before the work, kept with its result, given back when the platform fails.
+//! A daily allowance of what costs money: it is taken before the work, kept with the result, and given back when the platform fails.
 //!
-//! What is taken has an item of its own, which is made in the same transaction that counts it. A mark below the submission
-//! says what it has taken and not yet got: whoever ends the submission as failed gives that back. How often something was begun on a
-//! day is counted beside it, and given back only where nothing has to be paid, so that failures without end cost no money without end.
+//! Each thing that is taken has an item of its own, made in the transaction that counts it. A mark below the submission says what it has taken and
+//! not received yet; whoever ends the submission as failed gives that back. The starts of a day are counted too, and given back only where nothing
+//! has to be paid, so that endless failures can't cost endless money.
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use dataperf::ports::PortError;
@@ -17,23 +17,23 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::reservation::{LINES, Reservation};
 
-/// Under which word the table counts what was taken.
+/// The word under which the table counts what was taken.
 const TAKEN: &str = "day";
-/// Under which word the table counts what was begun and may have to be paid for: what is made, and what failed after it may have cost.
+/// The word under which the table counts starts that may have to be paid for: of what is made, and of what failed after it may have cost.
 const BEGUN: &str = "begun";
-/// So many times the allowance may be begun on a day.
+/// The most starts of a day, as a multiple of the day's allowance.
 pub const BEGUN_A_DAY: u64 = 2;
-/// While it is being made.
+/// The state of a thing that is being made.
 const MAKING: &str = "making";
-/// Once it is there.
+/// The state of a thing that is made.
 const MADE: &str = "made";
 const COUNT: Step = Step::Named("count");
 const BEGIN: Step = Step::Named("begin");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
-/// Gives back what an upload has taken of an allowance and not got: the caretaker gives the upload up. For benchmarks that
-/// collect something; others take nothing of an allowance.
+/// Gives back what an upload has taken of an allowance and not received, when the caretaker gives the upload up. Only benchmarks that collect
+/// something have allowances.
 pub fn release<'a>(
     table: &'a Table,
     benchmark: &'a str,
@@ -56,48 +56,48 @@ pub struct Allowance<'a> {
     pub benchmark: &'a str,
 }
 
-/// What somebody wants to have made.
+/// A thing that somebody wants to have made.
 #[derive(Debug, Clone)]
 pub struct Taking<'a> {
-    /// Whose allowance it comes from.
+    /// The submitter whose allowance it comes from.
     pub submitter: &'a str,
-    /// For which submission.
+    /// The submission that it is made for.
     pub submission: &'a SubmissionId,
-    /// When that was uploaded: its day counts.
+    /// When that submission was uploaded: its day counts.
     pub at: Timestamp,
     /// The name of what is made.
     pub thing: &'a str,
-    /// How many a day there are.
+    /// The allowance of a day.
     pub limit: u64,
-    /// Who makes it: the id of the invocation.
+    /// The worker that makes it: the id of the invocation.
     pub worker: &'a str,
-    /// When the lease expires: before that nobody else makes it.
+    /// When the worker's lease expires: before that nobody else makes the thing.
     pub until: Timestamp,
 }
 
-/// What came of taking.
+/// The result of taking something of an allowance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Taken {
-    /// The caller is to make it.
+    /// The caller has to make it.
     Make {
         /// The submission whose allowance it came from.
         taken_by: SubmissionId,
-        /// The day on which this making of it is counted as begun.
+        /// The day on which this start is counted.
         begun_on: String,
     },
-    /// It is there.
+    /// It is made already: its item.
     Made(Item),
-    /// Another worker makes it, until then.
+    /// Another worker is making it.
     Busy {
-        /// When the other's time is over.
+        /// When the other worker's lease expires.
         until: Timestamp,
     },
     /// There is nothing left of the day's allowance.
     UsedUp {
-        /// What was taken of it.
+        /// How much of it was taken.
         n_taken: u64,
     },
-    /// [`BEGUN_A_DAY`] times the allowance were begun today.
+    /// Today's starts have reached [`BEGUN_A_DAY`] times the allowance.
     BegunTooOften,
 }
 
@@ -110,7 +110,7 @@ impl Allowance<'_> {
         format!("{}#taken#{submission}", self.benchmark)
     }
 
-    /// Where what is made has its item.
+    /// The key of the item of a thing that is made.
     pub fn thing(&self, thing: &str) -> Key {
         Key::new(format!("{}#set#{thing}", self.benchmark), "set")
     }
@@ -125,7 +125,7 @@ impl Allowance<'_> {
             .await
     }
 
-    /// Takes one, unless the thing is there or being made.
+    /// Takes one thing of the allowance, unless the thing is made or being made.
     ///
     /// # Errors
     /// [`PortError`].
@@ -160,7 +160,7 @@ impl Allowance<'_> {
         }
     }
 
-    /// One more of what is counted in an item, below `limit`.
+    /// The operation that adds one to what an item counts, as long as that is below `limit`.
     fn one_more(&self, counted: Key, limit: u64) -> TransactWriteItem {
         let below = Condition {
             text: "attribute_not_exists(#n_taken) OR #n_taken < :limit",
@@ -184,7 +184,7 @@ impl Allowance<'_> {
         self.table.update(counted, change)
     }
 
-    /// Where it is counted how often something was begun on a day.
+    /// The key of the item that counts the starts of a day.
     fn begun(&self, submitter: &str, day: &str) -> Key {
         Key::taken_of_day(self.benchmark, submitter, BEGUN, day)
     }
@@ -223,7 +223,7 @@ impl Allowance<'_> {
         ]
     }
 
-    /// The thing has an item: it is made, or somebody makes it, or has stopped making it and is taken over from.
+    /// Takes a thing that has an item: it is made, or another worker makes it, or that worker has stopped and this one takes over.
     async fn found(
         &self,
         taking: &Taking<'_>,
@@ -267,8 +267,8 @@ impl Allowance<'_> {
         }))
     }
 
-    /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
-    /// whatever else belongs to it may be written. Their conditions do not hold when it was given back meanwhile.
+    /// The operations that end the making: the thing gets the attributes of `made`, and the mark is removed. Whatever else belongs to the thing may
+    /// be written with them. Their conditions fail when the thing was given back meanwhile.
     pub fn made(
         &self,
         thing: &str,
@@ -295,7 +295,8 @@ impl Allowance<'_> {
         ]
     }
 
-    /// Gives back what a submission has taken and not got, all of it. The run that had it made was cut short, so that it may have to be paid for.
+    /// Gives back everything that a submission has taken and not received. Its run was cut short, so it may have to be paid for, and the starts stay
+    /// counted.
     ///
     /// # Errors
     /// [`PortError`].
@@ -303,8 +304,8 @@ impl Allowance<'_> {
         self.give_back(submission, None, None).await
     }
 
-    /// Gives one thing back that a submission has taken and not got. `free_on` is the day on which its making was begun where nothing has
-    /// to be paid for it: then that does not count either.
+    /// Gives back one thing that a submission has taken and not received. `free_on` is the day of its start where nothing has to be paid for it: then
+    /// the start is given back too.
     ///
     /// # Errors
     /// [`PortError`].
@@ -337,7 +338,7 @@ impl Allowance<'_> {
         Ok(())
     }
 
-    /// Gives one thing back; not when somebody else was faster, or the thing was made after all.
+    /// Gives one thing back, unless somebody else has done so before, or the thing was made after all.
     async fn give_marked_back(
         &self,
         submission: &SubmissionId,

@@ -1,4 +1,4 @@
-//! What a benchmark says of itself, so that its items can be kept and decided.
+//! What a benchmark tells this crate about itself, so that its items can be stored and decided.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -18,13 +18,13 @@ use crate::space::Space;
 
 /// A benchmark that collects items, has validators judge them, and scores whoever has submitted them.
 pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
-    /// What its items are called in the table.
+    /// The words for its items in the table.
     const SPACE: Space;
-    /// What it says to the platform.
+    /// Its descriptor, which the platform reads.
     const DESCRIPTOR: &'static Descriptor;
-    /// What stands on its boards.
+    /// Which of a submitter's scores stands on its boards.
     const RANKING: Ranking;
-    /// The board whose round counts: a challenge has all of them in one.
+    /// The board whose round counts: a challenge has all of its boards in one round.
     const BOARD: &'static str;
     /// Whether an item counts before it is decided, such as among those that were submitted.
     const COUNTS_UNDECIDED: bool;
@@ -33,17 +33,17 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     type Id: Clone + Debug + Display + FromStr<Err: Display> + Ord + Serialize + DeserializeOwned;
     /// What a line says of an item.
     type Said: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
-    /// What is known of an item beside it.
+    /// What is known of an item beside what its line says.
     type More: Clone + Debug + PartialEq;
     /// What one validator says of an item.
     type Verdict: Clone + Debug + Serialize + DeserializeOwned;
-    /// What they say together.
+    /// What the validators of an item say together.
     type Consensus: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
     /// What a standing keeps of an item.
     type State: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
     /// What the organizer has decided.
     type Configuration;
-    /// Which rules the scores of a round follow.
+    /// The version of the rules that the scores of a round follow.
     type Version: Copy;
 
     /// Reads what the organizer has decided from the files of a data set.
@@ -58,13 +58,13 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// The text by which duplicates of an item are found.
     fn text(said: &Self::Said) -> &str;
 
-    /// The keys by which duplicates are found: an item that has one in common is compared.
+    /// The keys by which duplicates are found: items that have one in common are compared.
     fn keys(said: &Self::Said, version: Self::Version) -> Vec<String>;
 
     /// A text in the spelling in which it is compared.
     fn comparable(text: &str, version: Self::Version) -> String;
 
-    /// From which similarity on texts are duplicates.
+    /// The least similarity of two texts that are near duplicates.
     fn near_duplicate_from(configuration: &Self::Configuration) -> f64;
 
     /// Writes what is known of an item beside what its line says.
@@ -73,7 +73,7 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// [`PortError`].
     fn write(more: &Self::More, item: &mut Item) -> Result<(), PortError>;
 
-    /// Reads it.
+    /// Reads what [`write`](Self::write) has written.
     ///
     /// # Errors
     /// [`PortError`].
@@ -82,7 +82,7 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// Whether validators are to judge an item at all.
     fn is_judged(item: &Collected<Self>) -> bool;
 
-    /// What validators may know before they judge; attributes of the item's place in the queue.
+    /// What validators may know of an item before they judge it, as attributes of its place in the queue.
     ///
     /// # Errors
     /// [`PortError`].
@@ -98,10 +98,10 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
         configuration: &Self::Configuration,
     ) -> Option<Self::Consensus>;
 
-    /// What a standing keeps of an item, by what was found of it; `None` for one that does not count.
+    /// What a standing keeps of an item, given what was found of it; `None` for an item that does not count.
     fn state(item: &Collected<Self>, found: Option<&Self::Consensus>) -> Option<Self::State>;
 
-    /// The item of a state that was recorded before there were steps, where there are such.
+    /// The item of a state that was recorded before there were steps, for a benchmark that has such states.
     fn of_state(_state: &Self::State) -> Option<Self::Id> {
         None
     }
@@ -109,18 +109,18 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// The group of items whose standing an item belongs to.
     fn group(item: &Collected<Self>) -> String;
 
-    /// Which rules the scores of a round follow.
+    /// The version of the rules that the scores of a round follow.
     fn version(
         table: &Table,
         round: &str,
         configuration: &Self::Configuration,
     ) -> impl Future<Output = Result<Self::Version, PortError>>;
 
-    /// The scores of a group of items, to which `item` belongs, of the states that count. `had_one` says whether there was one
+    /// The scores of the group of items to which `item` belongs, made of the states that count. `had_one` says whether an item of the group counted
     /// before, which may be disqualified now.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason why there are no scores.
     fn scores(
         item: &Collected<Self>,
         states: &[&Self::State],

@@ -1,4 +1,4 @@
-//! What the functions share that take verdicts: from the verdicts follow decisions, and from these the scores.
+//! What is shared by the functions that take verdicts: decisions follow from verdicts, and scores from decisions.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Deciding<C: Collection> {
 }
 
 impl<C: Collection> Deciding<C> {
-    /// By the function's environment.
+    /// Reads the function's environment.
     ///
     /// # Errors
     /// When it lacks a variable.
@@ -79,7 +79,7 @@ impl<C: Collection> Deciding<C> {
         Ok(())
     }
 
-    /// The rules of a round, whatever round is open.
+    /// The rules of a round, whichever round is open now.
     ///
     /// # Errors
     /// [`WorkflowError`].

@@ -1,5 +1,5 @@
-//! What follows from an item's last verdict, in one transaction: the decision, the item's end in the queue, and the
-//! next edition of how its submitter stands. The same again when something is disqualified, or no longer.
+//! What follows from an item's last verdict, in one transaction: the decision, the item's removal from the queue, and the next edition of how its
+//! submitter stands. The same follows when something is disqualified, or no longer is.
 
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmissionId, Timestamp};
@@ -30,20 +30,20 @@ pub struct Step<C: Collection> {
     pub submitter: String,
     /// The round.
     pub round: String,
-    /// Its number among the submitter's in the round, from 1.
+    /// Its number among the submitter's steps in the round, from 1.
     pub edition: u64,
-    /// When; later for each edition.
+    /// When it was made; later for each edition.
     pub at: Timestamp,
     /// The data set whose rules the scores follow.
     pub dataset: Digest,
-    /// The scores; none where there is none yet, or the submitter is disqualified.
+    /// The scores; empty where there is none yet, or the submitter is disqualified.
     pub scores: Vec<Score>,
-    /// What makes the submissions of its scores such that nobody can work out their ids from the item's, and so whose it is. Steps from
-    /// before have none.
+    /// A random text that goes into the ids of the submissions of its scores, so that nobody can compute these from the item's id and learn whose
+    /// item it is. Steps of earlier versions have none.
     pub nonce: Option<String>,
 }
 
-/// Why an item is looked at.
+/// Why an item is decided now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
     /// A verdict has come.
@@ -52,8 +52,8 @@ pub enum Occasion {
     Disqualification,
 }
 
-/// Decides an item of which the verdicts say something, unless it is decided; the step that follows, or followed. When something was
-/// disqualified it is decided anew, of the verdicts that count, or waits for more of them.
+/// Decides an item whose verdicts suffice, unless it is decided; returns the step that follows, or followed before. When something was disqualified,
+/// the item is decided anew by the verdicts that count, or waits for more of them.
 ///
 /// # Errors
 /// [`PortError`].
@@ -76,8 +76,8 @@ pub async fn decide<C: Collection>(
         if let Some(decision) = item.decision.as_ref().filter(|_| occasion == Occasion::Verdict) {
             return step(table, &item, decision.edition).await;
         }
-        // First the edition, then what is disqualified: who disqualifies something changes the edition afterwards, so that whatever is
-        // decided without knowing of it fails.
+        // The edition is read before the disqualifications: whoever disqualifies something changes the edition afterwards, so that a decision made
+        // without knowing of it fails.
         let stands = standings.of(table, &item).await?;
         let disqualified = read_disqualified(table, C::SPACE).await?;
         let Beside { verdicts, ruling } = beside::<C>(table, id).await?;
@@ -127,14 +127,14 @@ pub async fn decide<C: Collection>(
                 standings.follow(&item, (next.edition, next.at), changed);
                 return Ok(changes.then_some(next));
             }
-            // Among others when another item of the same submitter was decided meanwhile, or this one.
+            // This also happens when another item of the same submitter was decided meanwhile, or this one.
             Err(cancelled) => retry.cancelled(cancelled).await?,
         }
     }
 }
 
-/// Has the items of an upload count before they are decided, each once; the step that follows, or followed. They are of one group. A
-/// second run of the upload may bring more of them than the first.
+/// Counts the items of an upload, all of one group, before they are decided, each once; returns the step that follows, or followed before. A second
+/// run of the upload may bring more items than the first.
 ///
 /// # Errors
 /// [`PortError`].
@@ -190,7 +190,7 @@ pub async fn count_submitted<C: Collection>(
     }
 }
 
-/// The step that is next about an item's group, without scores.
+/// The next step of an item's group, without scores.
 fn first_of<C: Collection>(
     item: &Collected<C>,
     stands: &Stands<C>,
@@ -217,9 +217,9 @@ fn first_of<C: Collection>(
 struct Now<'a, C: Collection> {
     consensus: Option<C::Consensus>,
     state: Option<&'a C::State>,
-    /// Those that count.
+    /// The verdicts that count.
     verdicts: &'a [C::Verdict],
-    /// With those that don't.
+    /// The number of all verdicts, with those that don't count.
     n_verdicts: u64,
     is_disqualified: bool,
 }
@@ -249,13 +249,12 @@ fn scores<C: Collection>(
         .filter(|(id, _)| !disqualified.has_item(&id.to_string(), submitter))
         .map(|(_, state)| state)
         .collect();
-    // who had a score and has no item any more has none of it
+    // a submitter who had a score and has no item any more gets the score of no items
     let had_one = !stands.validated.is_empty() || new.count() > 0;
     C::scores(item, &states, had_one, &rules.configuration, version)
 }
 
-/// Everything that follows, in one transaction. Only the edition changes where nothing else does, so that nobody decides by what was
-/// read before.
+/// All operations of one transaction. Where nothing else changes, the edition still does, so that nobody decides by what was read before.
 fn operations<C: Collection>(
     table: &Table,
     item: &Collected<C>,

@@ -1,4 +1,4 @@
-//! Whom and what the organizer has disqualified: noted in the table with reasons, and held by everything that is decided later.
+//! Whom and what the organizer has disqualified: noted in the table with reasons, and observed by everything that is decided later.
 
 use std::collections::BTreeSet;
 
@@ -34,8 +34,8 @@ pub async fn read_disqualified(table: &Table, space: Space) -> Result<Disqualifi
         .collect()
 }
 
-/// Notes that something is disqualified, or, with `undo`, no longer; all that was noted of it, the newest last. What is so already
-/// stays as it is noted.
+/// Notes that something is disqualified, or, with `undo`, no longer; returns all notes about it, the newest last. Nothing is noted where that is so
+/// already.
 ///
 /// # Errors
 /// [`PortError`].
@@ -85,7 +85,7 @@ pub async fn disqualify<C: Collection>(
     }
 }
 
-/// What is noted, whether the subject is disqualified, and how often that has changed.
+/// The notes about a subject, whether it is disqualified, and how often that has changed.
 fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortError> {
     let Some(item) = item else {
         return Ok((Vec::new(), false, 0));
@@ -96,8 +96,8 @@ fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortE
     Ok((parsed(&reader, "notes")?, item.contains_key("since"), n_changes))
 }
 
-/// The items that have to be looked at anew: of a submitter one of each group that is decided, since a standing is of all, and all that
-/// wait.
+/// The items that have to be decided anew: all that wait, and for a submitter one decided item of each group, because a standing is made of all items
+/// of its group.
 ///
 /// # Errors
 /// [`PortError`].

@@ -1,4 +1,4 @@
-//! What functions do alike that take files of lines: they read the rules and the file, and have each line judged.
+//! What is shared by functions that take files of lines: they read the rules and the file, and have each line judged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Common<C: Collection> {
 }
 
 impl<C: Collection> Common<C> {
-    /// By the function's environment.
+    /// Reads the function's environment.
     ///
     /// # Errors
     /// When it lacks a variable.
@@ -46,19 +46,19 @@ pub trait LineFunction {
     type Collection: Collection;
     /// A line of its kind of file.
     type Line: LineItem;
-    /// Under which part of the keys its files are uploaded.
+    /// The part of the keys under which its files are uploaded.
     const KIND: &'static str;
 
-    /// What it keeps.
+    /// What the function keeps between invocations.
     fn common(&self) -> &Common<Self::Collection>;
 
-    /// What lines are held against.
+    /// The rules that lines have to obey.
     fn held_against(configuration: &Configuration<Self>) -> &<Self::Line as LineItem>::Rules;
 
-    /// Why nothing of somebody is taken who is disqualified.
+    /// The reason for which nothing is taken of a person, if the person is disqualified.
     fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason>;
 
-    /// Why nothing is taken that was uploaded then.
+    /// The reason for which nothing is taken that was uploaded at `_at`, if there is one.
     fn refused_at(&self, _terms: &Terms, _at: Timestamp) -> Option<Reason> {
         None
     }
@@ -66,7 +66,7 @@ pub trait LineFunction {
     /// What every receipt says beside its lines.
     fn notes(&self) -> Notes;
 
-    /// What becomes of the lines of a file. A file without lines, or of another kind, is rejected before.
+    /// The outcome of each line of a file. A file without lines, or of another kind, is rejected before.
     fn judge(
         &self,
         case: &Case<'_, Self::Collection>,
@@ -89,13 +89,13 @@ pub struct Case<'a, C: Collection> {
     pub table: &'a Table,
     /// The upload, as the table knows it.
     pub submission: &'a Submission,
-    /// The invocation.
+    /// The context of the invocation.
     pub context: &'a Context,
     /// What was disqualified when the run began.
     pub disqualified: Disqualified,
 }
 
-/// A run that has less time left begins no further line: what it has begun needs the bucket and the table.
+/// The time that a run keeps in reserve: with less left it begins no further line, because it has to store what it has begun.
 pub const RESERVE: Duration = Duration::from_secs(15);
 
 impl<C: Collection> Case<'_, C> {
@@ -105,9 +105,9 @@ impl<C: Collection> Case<'_, C> {
         deadline.duration_since(SystemTime::now()).unwrap_or_default()
     }
 
-    /// Whether the run has time for another line, which may take so long. If not, another run goes on after the lines that are done,
-    /// in an event of its own: the retries of this one are for faults. A run that has done no line anew, of `n_new`, tries
-    /// one whatever time is left, so that no file goes on for ever.
+    /// Checks that the run has time for another line, which may take as long as `line`. If not, another run goes on after the finished lines, in an
+    /// event of its own, because the retries of this event are for faults. A run that has finished no line anew (`n_new` is 0) tries one whatever
+    /// time is left, so that every file ends.
     ///
     /// # Errors
     /// [`WorkflowError::GoesOn`] when it has not.
@@ -119,7 +119,7 @@ impl<C: Collection> Case<'_, C> {
     }
 }
 
-/// What is worth saying of an upload beside its lines.
+/// What a receipt says of an upload beside its lines.
 pub type Notes = BTreeMap<String, Value>;
 
 /// What a function says of a file.

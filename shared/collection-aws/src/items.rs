@@ -18,11 +18,11 @@ use crate::reservation::SUBMISSION;
 
 const ITEM: Step = Step::Named("item");
 const INDEX: Step = Step::Named("index");
-/// Whoever has more in common than so many is a duplicate of one of the first anyway.
+/// The most texts that are read for each key. A text that shares a key with more is a duplicate of one of the first anyway.
 const MOST_COMPARED: usize = 200;
-/// While validators have not decided.
+/// The state of an item that is not decided.
 pub const UNJUDGED: &str = "unjudged";
-/// Once they have.
+/// The state of an item that is decided.
 pub const JUDGED: &str = "judged";
 
 /// An item as it was submitted, and what has become of it.
@@ -36,7 +36,7 @@ pub struct Collected<C: Collection> {
     pub submission: SubmissionId,
     /// The line of that upload.
     pub line: u64,
-    /// When that was uploaded.
+    /// When that upload was stored.
     pub received_at: Timestamp,
     /// The round it counts in.
     pub round: String,
@@ -59,7 +59,7 @@ pub struct Decision<T> {
     pub consensus: T,
     /// The 1-based number of this decision among those about the submitter's items in the round.
     pub edition: u64,
-    /// When; later for each edition.
+    /// When it was made; later for each edition.
     pub at: Timestamp,
     /// The data set whose rules it follows.
     pub dataset: Digest,
@@ -77,17 +77,17 @@ pub struct Score {
 }
 
 impl<C: Collection> Collected<C> {
-    /// Time, then id: where it is listed. Of two texts of the same time the upload and its line say which is earlier.
+    /// Its sort key in lists: the time, then the id. Which of two texts of the same time is earlier follows from their uploads and lines.
     pub fn place(&self) -> String {
         format!("{}#{}", self.received_at, self.id)
     }
 
-    /// How it is called in errors.
+    /// What it is called in errors.
     pub fn what(&self) -> String {
         C::SPACE.what(&self.id.to_string())
     }
 
-    /// Where it is.
+    /// Its key in the table.
     pub fn key(&self) -> Key {
         C::SPACE.item_key(&self.id.to_string())
     }
@@ -103,8 +103,8 @@ fn text_partitions<C: Collection>(said: &C::Said, version: C::Version) -> Vec<St
     keys.iter().map(|key| C::SPACE.text_partition(key)).collect()
 }
 
-/// Files the text under its keys, so that every later item finds it. Before anything is decided: of two at once at least
-/// the later one sees the other.
+/// Files the text under its keys, so that every later item finds it. This comes before any decision: of two items at once, at least the later one
+/// finds the other.
 ///
 /// # Errors
 /// [`PortError`].
@@ -136,7 +136,7 @@ pub async fn index<C: Collection>(
     }
 }
 
-/// What an item repeats of those that were uploaded before it, whichever were processed first.
+/// Which of the items that were uploaded before it an item repeats, in whatever order they are processed.
 ///
 /// # Errors
 /// [`PortError`].
@@ -172,8 +172,8 @@ pub async fn duplicate<C: Collection>(
     Ok(C::repeated(&item.said, &earlier, from, version))
 }
 
-/// The upload and the line of a text that came at the very same time; `None` for another time, and where an earlier version, which did
-/// not note them, has filed it.
+/// The upload and the line of a text that came at the very same time; `None` where the time differs, and where an earlier version, which did not note
+/// them, has filed the text.
 fn line_of_upload<'a>(
     reader: &'a Reader<'_>,
     received_at: Timestamp,
@@ -185,12 +185,12 @@ fn line_of_upload<'a>(
     }
 }
 
-/// What came of filing an item.
+/// The result of filing an item.
 #[derive(Debug, PartialEq)]
 pub enum Filed<C: Collection> {
-    /// It is there, by this upload and line.
+    /// This upload and line has filed it.
     Here(Box<Collected<C>>),
-    /// Another upload or line was before.
+    /// Another upload or line has filed it before.
     Before(Box<Collected<C>>),
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn queued<C: Collection>(item: &Collected<C>) -> Result<Item, PortErr
     Ok(queued)
 }
 
-/// Whether the item that is there is the one that was to be filed.
+/// The result of filing where an item is there already: whether it is the one that was to be filed.
 pub fn filed<C: Collection>(there: Collected<C>, item: &Collected<C>) -> Filed<C> {
     if (&there.submission, there.line) == (&item.submission, item.line) {
         Filed::Here(Box::new(there))
@@ -268,7 +268,7 @@ fn written<C: Collection>(item: &Collected<C>) -> Result<Item, PortError> {
     Ok(written)
 }
 
-/// An item as it is; `None` when there is none of this id.
+/// An item as it is now; `None` when there is none with this id.
 ///
 /// # Errors
 /// [`PortError`].
@@ -317,7 +317,7 @@ pub async fn items_of<C: Collection>(
         .collect()
 }
 
-/// The validators' queue, oldest first: its items.
+/// The items of the validators' queue, oldest first.
 ///
 /// # Errors
 /// [`PortError`].

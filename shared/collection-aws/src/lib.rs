@@ -1,7 +1,6 @@
-//! What the functions share of benchmarks that collect people's examples and have others validate them: how files of lines are settled
-//! line by line, the rules that are kept, services of others, validators, daily allowances, the queue, verdicts, the index of duplicates, disqualifications,
-//! decisions, how submitters stand, and secrets. A benchmark brings its [`Collection`]: what its items are called in the table, and what
-//! follows from its lines.
+//! What is shared by the functions of benchmarks that collect people's examples and have others validate them: settling files line by line, the rules
+//! in memory, external services, validators, daily allowances, the queue, verdicts, the index of duplicates, disqualifications, decisions, how
+//! submitters stand, and secrets. A benchmark brings its [`Collection`]: the words for its items in the table, and what follows from its lines.
 
 mod allowance;
 mod collection;

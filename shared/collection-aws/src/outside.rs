@@ -1,5 +1,5 @@
-//! Services of others that a function calls, such as target models and makers of images: the client, what a failed call means, and
-//! how long to wait before the next.
+//! External services that a function calls, such as target models and makers of images: the client, what a failed call means, and how long to wait
+//! before the next.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use hyper_util::rt::TokioExecutor;
 /// How long a connection to a service may take to open.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What calls services, over HTTP or HTTPS.
+/// The client for services, over HTTP or HTTPS.
 pub type Client = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A client that trusts the certificates of this machine.
@@ -36,19 +36,19 @@ pub fn client() -> Result<Client, std::io::Error> {
 /// Why a service has not answered. None of the words is the service's own: they might contain its key, or a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnswered {
-    /// It may the next time.
+    /// It failed this time; another call may succeed.
     #[error("{0}")]
     Transient(String),
-    /// It was not asked, and may be the next time.
+    /// It was not called this time, and may be the next time.
     #[error("{0}")]
     NotAsked(String),
-    /// It will not before the organizer mends something.
+    /// It will not answer before the organizer mends something.
     #[error("{0}")]
     Organizer(String),
 }
 
 impl NotAnswered {
-    /// The same with other words.
+    /// The same kind with other words.
     #[must_use]
     pub fn map(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
@@ -72,19 +72,19 @@ impl From<NotAnswered> for WorkflowError {
 /// One failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Why.
+    /// Why it failed.
     pub error: NotAnswered,
     /// When the service asks to be called again.
     pub after: Option<Duration>,
 }
 
 impl Failure {
-    /// One that may pass.
+    /// A failure that may pass.
     pub fn transient(what: impl Into<String>) -> Self {
         NotAnswered::Transient(what.into()).into()
     }
 
-    /// One that the organizer has to mend.
+    /// A failure that the organizer has to mend.
     pub fn organizer(what: impl Into<String>) -> Self {
         NotAnswered::Organizer(what.into()).into()
     }
@@ -132,14 +132,15 @@ pub fn kind_of(error: &legacy::Error) -> &'static str {
 /// The waits between tries.
 #[derive(Debug, Clone, Copy)]
 pub struct Pauses {
-    /// The one after the first failure; it doubles with each.
+    /// The wait after the first failure; it doubles with each further one.
     pub first: Duration,
     /// The longest, unless the service asks for more.
     pub longest: Duration,
 }
 
 impl Pauses {
-    /// The wait after so many tries, from 1: not the same for all who failed at once; what the service asks for, if that is longer.
+    /// The wait after the `tries`-th try, from 1. It differs between callers that failed at the same time, and is what the service asks for if that
+    /// is longer.
     pub fn after(self, tries: u32, asked: Option<Duration>) -> Duration {
         let longest = self.first * 2_u32.saturating_pow(tries - 1);
         let jittered = longest.min(self.longest).mul_f64(0.5 + fastrand::f64() / 2.0);

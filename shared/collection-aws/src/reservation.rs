@@ -1,5 +1,5 @@
-//! A file's lines in a daily count: taken for all of them at once before any work and kept beside the upload. What has come to nothing is
-//! given back, when the file ends and when it is given up. However often the file is delivered, it has what it was given the first
+//! Counts a file's lines against a daily limit: they are taken all at once before any work, and noted beside the upload. Lines that have come to
+//! nothing are given back when the file ends, and when it is given up. However often the file is delivered, it keeps what it was given the first
 //! time, until something is given back: whoever tries it again takes that anew.
 
 use dataperf::ports::PortError;
@@ -11,11 +11,11 @@ use dataperf_aws::{
 
 /// The sort key of the mark of what a file has taken.
 pub(crate) const LINES: &str = "lines";
-/// How many of them it has given back.
+/// The attribute that says how many of its lines the file has given back.
 const N_UNUSED: &str = "n_unused";
-/// Where the table lists what has come of it.
+/// The attribute that names the partition where the table lists what has come of the file's lines.
 const LISTED: &str = "listed";
-/// The attribute of what is listed that says which file it came of.
+/// The attribute of a listed item that says which file it came from.
 pub(crate) const SUBMISSION: &str = "submission";
 const COUNT: Step = Step::Named("count");
 const MARK: Step = Step::Named("mark");
@@ -29,7 +29,7 @@ pub struct Reservation<'a> {
     pub benchmark: &'a str,
 }
 
-/// Whose count a file's lines come from.
+/// A file, and the daily count that its lines are taken from.
 #[derive(Debug, Clone)]
 pub struct Reserving<'a> {
     /// What is counted, such as `examples`.
@@ -38,9 +38,9 @@ pub struct Reserving<'a> {
     pub submitter: &'a str,
     /// The upload.
     pub submission: &'a SubmissionId,
-    /// When that was uploaded: its day counts.
+    /// When the file was uploaded: its day counts.
     pub at: Timestamp,
-    /// How many a day there are.
+    /// The limit of a day.
     pub limit: u64,
     /// The partition where the table lists what has come of lines, each with its `submission`.
     pub listed: String,
@@ -49,9 +49,9 @@ pub struct Reserving<'a> {
 /// What a file has of a day's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
-    /// How many of its lines, with those of which something has come in an earlier run.
+    /// How many of its lines are granted, including those of which something has come in an earlier run.
     pub n_granted: u64,
-    /// How many are taken of the day, with these.
+    /// How many of the day's are taken, including these.
     pub n_taken: u64,
     /// Whether there may have been an earlier run.
     pub is_again: bool,
@@ -75,7 +75,7 @@ impl Mark {
         self.n_taken.saturating_sub(self.n_unused)
     }
 
-    /// The mark is as it was read.
+    /// The condition that the mark is as it was read.
     fn same(&self) -> Condition {
         Condition {
             text: "#n_taken = :n_taken AND (attribute_not_exists(#n_unused) OR #n_unused = :n_unused)",
@@ -103,8 +103,8 @@ impl Reservation<'_> {
         Ok(n_taken.unwrap_or_default())
     }
 
-    /// How many of `n` lines a file has of the day's count: as many as are left, and the same again when it is asked again. What it has
-    /// given back it takes anew, as far as so many are left.
+    /// Takes lines of the day's count for the `n` lines of a file: as many as are left, and the same number when it is asked again. What the file has
+    /// given back is taken anew, as far as that much is left.
     ///
     /// # Errors
     /// [`PortError`].
@@ -171,7 +171,7 @@ impl Reservation<'_> {
         }
     }
 
-    /// Counts `n` more of something that has cost, in the day of `at`. It is not given back.
+    /// Counts `n` more of something that has cost money, on the day of `at`. It is not given back.
     ///
     /// # Errors
     /// [`PortError`].
@@ -231,7 +231,7 @@ impl Reservation<'_> {
         }
     }
 
-    /// Gives back what a file has taken and not used: it is given up. Of which lines something has come the table says.
+    /// Gives back what a file has taken and not used, when it is given up. The table's list says of how many lines something has come.
     ///
     /// # Errors
     /// [`PortError`].

@@ -10,13 +10,13 @@ use dataperf_aws::S3Bucket;
 
 use crate::collection::Collection;
 
-/// What uploads are judged by.
+/// The rules by which uploads are judged.
 pub struct Rules<T> {
     /// What the organizer has decided.
     pub configuration: T,
-    /// The data set that says so.
+    /// The digest of the data set that has them.
     pub dataset: Digest,
-    /// Its files.
+    /// The files of that data set.
     pub files: FrozenFiles,
 }
 
@@ -60,7 +60,7 @@ impl<C: Collection> Kept<C> {
     }
 }
 
-/// The complaint that a file of the data set breaks rules, with the first of them.
+/// The error that a file of the data set breaks rules, with the first reason.
 pub fn broken(file: &str, rejection: &Rejection) -> DatasetError {
     let first = rejection.reasons().first();
     let first = first.map_or_else(String::new, |reason| format!("{} {}", reason.at, reason.message));

@@ -65,8 +65,8 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
     }
 }
 
-/// The item and the number of what was filed as a step of a score and not completed: no upload, but swept like one. What was filed
-/// before steps had numbers has none.
+/// The item and the number of a step of a score that was filed and not completed. It is no upload, but is swept like one. A step filed before steps
+/// had numbers has none.
 pub fn step_of_a_score<C: Collection>(upload: &Upload, boards: &[&str]) -> Option<(C::Id, Option<u64>)> {
     let key = UploadKey::parse(C::SPACE.benchmark, &upload.key).ok()?;
     let is_board = boards.contains(&key.leaderboard.as_str());
@@ -77,7 +77,7 @@ pub fn step_of_a_score<C: Collection>(upload: &Upload, boards: &[&str]) -> Optio
     }
 }
 
-/// Writes the scores that an earlier run has begun to write: those of a step, or where it has no number, of the item's decision.
+/// Writes the scores that an earlier run has begun to write: those of a step, or, without a number, those of the item's decision.
 ///
 /// # Errors
 /// [`WorkflowError`]; the organizer's fault where there is no such step.
@@ -102,9 +102,8 @@ pub async fn publish_again<C: Collection>(
     })
 }
 
-/// Writes the scores of a step, as far as they are not written. Their time is the step's, so that of a submitter's scores
-/// those of the latest step stand, in whatever order they are written. Of somebody who was disqualified since the step they are
-/// rejected, so that no row comes back.
+/// Writes the scores of a step that are not written yet. Their time is the step's, so that a submitter's scores of the latest step stand, in whatever
+/// order they are written. If the submitter was disqualified since the step, they are rejected, so that no row comes back.
 ///
 /// # Errors
 /// [`WorkflowError`].

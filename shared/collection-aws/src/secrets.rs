@@ -76,7 +76,7 @@ impl Secrets {
         found.ok_or_else(|| organizer(format!("the secret `{}` has no `{member}`", self.name)))
     }
 
-    /// The key of a member that ids and pseudonyms are made with.
+    /// The key in a member that ids and pseudonyms are made with.
     ///
     /// # Errors
     /// [`WorkflowError`] when there is none of this name, or it is too short.

@@ -9,19 +9,19 @@ pub struct Space {
     pub benchmark: &'static str,
     /// What one collected item is called, such as `pair`.
     pub item: &'static str,
-    /// What an item's text is called by which duplicates are found, such as `prompt`.
+    /// The word for the text by which an item's duplicates are found, such as `prompt`.
     pub text: &'static str,
-    /// The attribute of a step that has what a standing keeps of an item.
+    /// The attribute of a step that holds what a standing keeps of an item.
     pub state: &'static str,
 }
 
 impl Space {
-    /// Where an item is, with its verdicts.
+    /// The partition of an item and its verdicts.
     pub fn item_partition(&self, id: &str) -> String {
         format!("{}#{}#{id}", self.benchmark, self.item)
     }
 
-    /// An item.
+    /// The key of an item.
     pub fn item_key(&self, id: &str) -> Key {
         Key::new(self.item_partition(id), self.item)
     }
@@ -31,7 +31,7 @@ impl Space {
         format!("{}#{}s#{submitter}", self.benchmark, self.item)
     }
 
-    /// Where texts are that have a key of duplicates in common.
+    /// The partition of the texts that share a key of duplicates.
     pub fn text_partition(&self, key: &str) -> String {
         format!("{}#{}#{key}", self.benchmark, self.text)
     }
@@ -41,27 +41,27 @@ impl Space {
         format!("{}#unjudged", self.benchmark)
     }
 
-    /// Where what concerns a rater is: its role, and a mark for each item that it has judged.
+    /// The partition of a rater: the role, and a mark for each item that the rater has judged.
     pub fn rater_partition(&self, rater: &str) -> String {
         format!("{}#rater#{rater}", self.benchmark)
     }
 
-    /// How somebody stands: the log of steps of a group of items.
+    /// The partition of a standing: the log of steps of a group of items.
     pub fn standing_partition(&self, group: &str) -> String {
         format!("{}#standing#{group}", self.benchmark)
     }
 
-    /// The verdicts of a round that its agreement is worked out from.
+    /// The partition of a round's verdicts, from which its agreement is computed.
     pub fn agreement_partition(&self, round: &str) -> String {
         format!("{}#agreement#{round}", self.benchmark)
     }
 
-    /// What is disqualified.
+    /// The partition of what is disqualified.
     pub fn disqualified_partition(&self) -> String {
         format!("{}#disqualified", self.benchmark)
     }
 
-    /// How an item is called in errors.
+    /// What an item is called in errors.
     pub fn what(&self, id: &str) -> String {
         format!("{} `{id}`", self.item)
     }

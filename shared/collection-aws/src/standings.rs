@@ -12,7 +12,7 @@ use crate::json::parsed;
 const STEP: &str = "step#";
 /// The attribute of a step that changes several items at once.
 pub(crate) const CHANGES: &str = "changes";
-/// A function that knows so many items, each with as much as a vector of two kilobytes, forgets all of them before it reads more.
+/// The most items that a function keeps in memory: each may have a vector of two kilobytes. Above it, the function forgets all before it reads more.
 const MOST_KEPT: usize = 20_000;
 
 pub(crate) fn standing_partition<C: Collection>(item: &Collected<C>) -> String {
@@ -28,14 +28,14 @@ pub(crate) fn step_key(edition: u64) -> String {
     format!("{STEP}{edition:012}")
 }
 
-/// How a submitter stands in a round: with the items that count, disqualified ones too.
+/// How a submitter stands in a round: with all items that count, including disqualified ones.
 pub type Stands<C> = dataperf_collection::Stands<<C as Collection>::Id, <C as Collection>::State>;
 
-/// What a step leaves of items.
+/// What a step leaves of each item that it changes.
 pub(crate) type Changes<C> = Vec<(<C as Collection>::Id, Option<<C as Collection>::State>)>;
 
-/// How the submitters stand whose items are decided, by their partitions. It outlives the file that is judged: each step is read once,
-/// however many decisions follow.
+/// How submitters stand, by the partitions of their standings. It is kept longer than one file is judged, so that each step is read once, however
+/// many decisions follow.
 #[derive(Debug)]
 pub struct Standings<C: Collection> {
     known: BTreeMap<String, Stands<C>>,
@@ -59,7 +59,7 @@ impl<C: Collection> Standings<C> {
 
     /// How the submitter of an item stands, after reading the steps that are not known yet.
     pub(crate) async fn of(&mut self, table: &Table, item: &Collected<C>) -> Result<&Stands<C>, PortError> {
-        // before the steps: whoever adds one changes it
+        // the edition is read before the steps: whoever adds a step changes it
         let edition = table.item(edition_key(item)).await?;
         let (mut number, mut at) = (0, None);
         if let Some(item) = &edition {
@@ -93,7 +93,7 @@ impl<C: Collection> Standings<C> {
         Ok(stands)
     }
 
-    /// What a step has changed.
+    /// Applies what a step has changed.
     pub(crate) fn follow(
         &mut self,
         item: &Collected<C>,
@@ -109,7 +109,7 @@ impl<C: Collection> Standings<C> {
     }
 }
 
-/// Follows an item of the partition; a step after `last` is read the next time.
+/// Applies one item of the partition; a step after `last` is read the next time.
 fn follow_item<C: Collection>(
     stands: &mut Stands<C>,
     reader: &Reader<'_>,

@@ -1,4 +1,4 @@
-//! Verdicts in the table: beside their item, one of each rater's, and no more than the item needs.
+//! Verdicts in the table: each beside its item, one from each rater, and no more than the item needs.
 
 use dataperf::ports::PortError;
 use dataperf::{SubmissionId, Timestamp};
@@ -18,33 +18,33 @@ const ITEM: Step = Step::Named("item");
 const MARK: Step = Step::Named("mark");
 const PREFIX: &str = "verdict#";
 
-/// The sort key of what the organizer has decided of an item.
+/// The sort key of the organizer's decision on an item.
 pub(crate) const RULING: &str = "ruling";
 
-/// What came of a verdict.
+/// The result of giving a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     /// It counts.
     Counted {
-        /// How many verdicts of the item count with it.
+        /// How many verdicts on the item count, including this one.
         n_counted: u64,
-        /// How many the item has at most.
+        /// The most verdicts that the item takes.
         n_raters: u64,
-        /// Whether it counts since this call, and not since an earlier run.
+        /// Whether this call has recorded it, and not an earlier run.
         is_new: bool,
     },
     /// This rater has judged the item in another upload or line.
     Before,
-    /// The item is decided, or has as many as it may have.
+    /// The item is decided, or has as many verdicts as it takes.
     Enough {
-        /// How many that are.
+        /// The most verdicts that the item takes.
         n_raters: u64,
     },
     /// The organizer has disqualified the item, or its submitter.
     Disqualified,
     /// The item is the rater's own.
     Own,
-    /// There is no such item, or it is none that is judged.
+    /// There is no such item, or validators don't judge it.
     NoSuchItem,
 }
 
@@ -134,7 +134,7 @@ pub async fn give<C: Collection>(
     }
 }
 
-/// Whether a verdict is there by this line of this upload: an earlier run has recorded it.
+/// Whether an earlier run has recorded a verdict from this line of this upload.
 ///
 /// # Errors
 /// [`PortError`].
@@ -160,13 +160,13 @@ fn key<C: Collection>(id: &str, rater: &str) -> Key {
 /// A verdict with the rater's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named<V> {
-    /// Whose it is: never published.
+    /// The rater's name, which is never published.
     pub rater: String,
-    /// What it says.
+    /// The verdict.
     pub verdict: V,
 }
 
-/// What is beside an item.
+/// The verdicts and the organizer's decision on an item.
 #[derive(Debug)]
 pub(crate) struct Beside<C: Collection> {
     /// The verdicts, in the order in which they came.
@@ -175,7 +175,7 @@ pub(crate) struct Beside<C: Collection> {
     pub(crate) ruling: Option<C::Consensus>,
 }
 
-/// What is beside an item.
+/// The verdicts and the organizer's decision on an item.
 pub(crate) async fn beside<C: Collection>(table: &Table, id: &C::Id) -> Result<Beside<C>, PortError> {
     let partition = C::SPACE.item_partition(&id.to_string());
     let (mut found, mut ruling) = (Vec::new(), None);
@@ -210,7 +210,7 @@ pub async fn verdicts_on<C: Collection>(
     Ok(beside::<C>(table, id).await?.verdicts)
 }
 
-/// Notes what the organizer decides of an item, whatever validators say of it, and why. Whoever notes it has the item decided anew.
+/// Notes what the organizer decides about an item, whatever validators say of it, and why. The caller then has the item decided anew.
 ///
 /// # Errors
 /// [`PortError`].

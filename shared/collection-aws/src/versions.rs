@@ -1,12 +1,12 @@
-//! Which version of the scores a round has: the one of the rules by which its first pair was taken, whatever rules are in force later, so
-//! that no board has two.
+//! Which version of the scores a round has: that of the rules by which its first pair was taken. Rules that are in force later don't change it, so
+//! that no board has two versions.
 
 use dataperf::ports::PortError;
 use dataperf_aws::{Cancelled, Condition, Key, Reader, Retry, SCHEMA, Step, Table, count};
 
 const SCORING: &str = "scoring";
 
-/// The version of a round, which is `of_rules` from now on where it has none yet.
+/// The version of a round; a round without one has `of_rules` from now on.
 ///
 /// # Errors
 /// [`PortError`].

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// How values differ.
+/// How the difference between two values is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// They are the same or not.
+    /// Two values are the same or different.
     Nominal,
-    /// They are ranks: two differ by how many values lie between them.
+    /// Values are ranks: the difference of two depends on how many given values lie between them.
     Ordinal,
 }
 
@@ -44,7 +44,7 @@ pub fn alpha(units: &[Vec<u8>], level: Level) -> Option<f64> {
     (expected > 0.0).then(|| 1.0 - (n - 1.0) * observed / expected)
 }
 
-/// How often two values met in a unit, each unit weighing as much as it has values that can be compared.
+/// How often each pair of values occurs in the same unit. A unit of `n` values weighs `n` in total, because each ordered pair counts `1 / (n - 1)`.
 fn coincidences(units: &[Vec<u8>]) -> BTreeMap<(u8, u8), f64> {
     let mut coincidences = BTreeMap::new();
     for values in units.iter().filter(|values| values.len() > 1) {

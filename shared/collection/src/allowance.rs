@@ -1,16 +1,16 @@
-//! What somebody may have of something on a day, which counts by itself, whatever a round limits.
+//! Daily allowances, which are counted apart from the limits of a round.
 
-/// How much of something there is for each person and day, in UTC.
+/// How much of something each person may use on a day, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DailyAllowance {
     /// What is counted, such as `examples`.
     pub kind: &'static str,
-    /// The same in words, in the plural.
+    /// The words for it that people read, in the plural.
     pub title: &'static str,
-    /// Under which word the table counts it.
+    /// The word under which the table counts it.
     pub counted_as: &'static str,
-    /// How many a day there are.
+    /// The most that a person may use on a day.
     pub limit: u64,
-    /// Whether only validators have it.
+    /// Whether the allowance is for validators only.
     pub is_of_validators: bool,
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// Whether `n` of `of` are more than half.
+/// Whether `n` is more than half of `of`.
 pub fn is_majority(n: usize, of: usize) -> bool {
     2 * n > of
 }
 
-/// Whether more than half of the verdicts say something.
+/// Whether `says` holds for more than half of the verdicts.
 pub fn most_say<V>(verdicts: &[V], says: impl Fn(&V) -> bool) -> bool {
     is_majority(
         verdicts.iter().filter(|verdict| says(verdict)).count(),
@@ -27,7 +27,7 @@ pub fn named_by_most<V>(verdicts: &[V], words: impl Fn(&V) -> &[String]) -> Vec<
     most.map(|(word, _)| word.clone()).collect()
 }
 
-/// The value in the middle of an odd number of verdicts, of an even number the one above it; `None` without one.
+/// The median of the verdicts' values; of an even number of verdicts the upper of the two middle values. `None` without verdicts.
 pub fn median<V, T: Ord + Copy>(verdicts: &[V], value: impl Fn(&V) -> T) -> Option<T> {
     let mut values: Vec<T> = verdicts.iter().map(value).collect();
     values.sort_unstable();

@@ -6,13 +6,13 @@ use std::fmt;
 /// What can be disqualified.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// Somebody's items, all of them, and whatever the same person uploads.
+    /// All items of a submitter, and whatever the same person uploads.
     Submitter(String),
-    /// A rater's verdicts, all of them.
+    /// All verdicts of a rater.
     Rater(String),
     /// One item.
     Item(String),
-    /// One verdict: the item, and whose it is.
+    /// One verdict: the item's id and the rater's name.
     Verdict(String, String),
 }
 
@@ -56,7 +56,7 @@ impl Disqualified {
 }
 
 impl FromIterator<String> for Disqualified {
-    /// Of subjects in their written form.
+    /// Takes subjects in their written form, that of `Display`.
     fn from_iter<T: IntoIterator<Item = String>>(subjects: T) -> Self {
         Self(subjects.into_iter().collect())
     }

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Whether and of what an item's text is a duplicate.
+/// Whether an item's text is a duplicate, and of which earlier item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplicate<I> {
-    /// The earlier item: an exact duplicate before near ones, then the most similar, then the first.
+    /// The most similar earlier item (an exact duplicate comes before all near ones); of equally similar items the first.
     pub of: Option<I>,
     /// Whether both texts are the same but for their spelling.
     pub is_exact: bool,
-    /// Whether the earlier item is the same submitter's.
+    /// Whether that earlier item belongs to the same submitter.
     pub is_own: bool,
-    /// The earlier item of the same submitter's that is repeated, whether or not it is the one that is repeated most closely.
+    /// The most similar earlier item of the same submitter, even where another submitter's item is more similar.
     #[serde(default = "none")]
     pub of_own: Option<I>,
-    /// Whether an earlier item of another submitter's is repeated, whether or not it is the one that is repeated most closely.
+    /// Whether the text repeats an earlier item of another submitter, even where an own item is more similar.
     #[serde(default)]
     pub repeats_another: bool,
 }
@@ -29,7 +29,7 @@ pub struct Earlier<I> {
     pub item: I,
     /// Its text, in the spelling in which texts are compared.
     pub text: String,
-    /// Whether it is of the submitter of the item that is looked at.
+    /// Whether it belongs to the submitter of the item that is compared with it.
     pub is_own: bool,
 }
 
@@ -50,8 +50,7 @@ impl<I> Default for Duplicate<I> {
 }
 
 impl<I: Clone> Duplicate<I> {
-    /// What `text` repeats among earlier items, which are listed from the first on. From the similarity `from` on texts are
-    /// duplicates.
+    /// The duplicate that `text` is among earlier items, which are listed oldest first. Texts with a similarity of at least `from` are duplicates.
     pub fn among<'a>(text: &str, earlier: impl IntoIterator<Item = &'a Earlier<I>>, from: f64) -> Self
     where
         I: 'a,
@@ -77,27 +76,27 @@ impl<I: Clone> Duplicate<I> {
         found
     }
 
-    /// Whether there is an earlier item.
+    /// Whether the text is a duplicate of an earlier item.
     pub fn is_one(&self) -> bool {
         self.of.is_some()
     }
 }
 
-/// Characters of a shingle.
+/// Number of characters in a shingle.
 const SHINGLE_CHARS: usize = 3;
 const N_BANDS: usize = 16;
-/// Hashes that agree in a band. Two texts that share the portion s of their shingles meet in a band with the
-/// probability 1 - (1 - s^4)^16: 0.988 at 0.7, 0.9998 at 0.8, 0.12 at 0.3.
+/// Number of hashes in a band. Two texts that share the portion s of their shingles share a band with the probability 1 - (1 - s^4)^16: 0.988 at 0.7,
+/// 0.9998 at 0.8, 0.12 at 0.3.
 const BAND_ROWS: usize = 4;
 const KEY_DIGITS: usize = 16;
 
 /// The keys by which duplicates of a text are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DuplicateKeys {
-    /// The same for equal texts.
+    /// Equal for equal texts.
     pub exact: String,
-    /// A near duplicate has at least one of these in common, with great probability; what has one in common is to be
-    /// compared by its [`similarity`].
+    /// The keys of the bands. A near duplicate shares at least one of them with high probability; texts that share one are then compared by their
+    /// [`similarity`].
     pub bands: Vec<String>,
 }
 
@@ -108,7 +107,7 @@ impl DuplicateKeys {
             .iter()
             .map(|shingle| hash(shingle.as_bytes()))
             .collect();
-        // MinHash (Broder 1997): the smallest of the shingles' hashes is shared with a probability of their similarity
+        // MinHash (Broder 1997): two texts share their smallest hash with a probability equal to the similarity of their shingles
         let smallest = |seed: u64| hashes.iter().map(|&hash| mixed(hash ^ mixed(seed))).min();
         let band = |band: usize| {
             let rows = (0..BAND_ROWS).filter_map(|row| smallest((band * BAND_ROWS + row) as u64 + 1));
@@ -122,7 +121,7 @@ impl DuplicateKeys {
     }
 }
 
-/// The share of three-letter sequences that two texts have in common, of those that either has (Jaccard): 1 for equal ones.
+/// The number of three-letter sequences that both texts have, divided by the number of those that at least one has (Jaccard): 1 for equal texts.
 ///
 /// ```
 /// use dataperf_collection::similarity;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
-    /// What annotations say: lowercase letters, digits and hyphens.
+    /// The word that annotations use: lowercase letters, digits and hyphens.
     pub id: String,
     /// What it means.
     pub about: String,
@@ -19,13 +19,13 @@ pub struct Term {
 /// The members of one line's object, or of an object within it.
 pub struct Fields<'a> {
     line: &'a str,
-    /// What the keys' places begin with.
+    /// The beginning of the places of all members in reasons.
     place: String,
     members: Vec<(String, Json)>,
 }
 
 impl<'a> Fields<'a> {
-    /// Of the object that line `at` is; anything else is noted.
+    /// The members of the object on the line `at`; anything else on it is noted.
     pub fn new(json: Json, at: &'a str, reasons: &mut Reasons) -> Option<Self> {
         if !matches!(json, Json::Object(_)) {
             let message = format!("expected an object here, found {}", json.kind());
@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Of the object that the member `key` is, where it stands here: nothing where the member is left out or `null`.
+    /// The members of the object under `key`; `None` where the member is missing or `null`. Anything else is noted.
     pub fn within(&mut self, key: &str, reasons: &mut Reasons) -> Option<Self> {
         let json = match self.take(key)? {
             Json::Null => return None,
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
         pointer(&self.place, key)
     }
 
-    /// Whether a member that nobody has taken yet stands here, be it `null`.
+    /// Whether the member `key` is there, even as `null`, and has not been taken yet.
     pub fn has(&self, key: &str) -> bool {
         self.members.iter().any(|(found, _)| found == key)
     }
@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
         reasons.add(Reason::new("wrong_type", self.at(key), message));
     }
 
-    /// A text that must be there, with something in it, of at most `max_chars` characters.
+    /// A required text that is not blank and has at most `max_chars` characters.
     pub fn text(&mut self, key: &str, max_chars: usize, reasons: &mut Reasons) -> Option<String> {
         let found = self.need(key, reasons)?;
         let text = self.bounded_text(key, found, max_chars, reasons)?;
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// A text that may be left out or be empty.
+    /// A text of at most `max_chars` characters that may be missing or empty.
     pub fn optional_text(&mut self, key: &str, max_chars: usize, reasons: &mut Reasons) -> Option<String> {
         match self.take(key) {
             None | Some(Json::Null) => Some(String::new()),
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// A boolean that must be there.
+    /// A required boolean.
     pub fn boolean(&mut self, key: &str, reasons: &mut Reasons) -> Option<bool> {
         match self.need(key, reasons)? {
             Json::Bool(value) => Some(value),
@@ -145,7 +145,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A whole number from 0 to `max` that must be there.
+    /// A required whole number from 0 to `max`.
     pub fn level(&mut self, key: &str, max: u8, reasons: &mut Reasons) -> Option<u8> {
         let found = self.need(key, reasons)?;
         let Json::Number(number) = &found else {
@@ -171,7 +171,7 @@ impl<'a> Fields<'a> {
         level
     }
 
-    /// A whole number that must be there.
+    /// A required whole number.
     pub fn count(&mut self, key: &str, reasons: &mut Reasons) -> Option<usize> {
         let found = self.need(key, reasons)?;
         let number = match &found {
@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
         number.and_then(|number| usize::try_from(number).ok())
     }
 
-    /// Something that is written as a word: an id, a choice.
+    /// A required string that `parse` reads, such as an id or a choice.
     pub fn parsed<T>(
         &mut self,
         key: &str,
@@ -206,7 +206,7 @@ impl<'a> Fields<'a> {
         parsed
     }
 
-    /// Words of a vocabulary, each once, in its order. At least one where `is_needed`.
+    /// Words of a vocabulary, each once, in the vocabulary's order; at least one if `is_needed`.
     pub fn words(
         &mut self,
         key: &str,
@@ -250,7 +250,7 @@ impl<'a> Fields<'a> {
         is_good.then(|| in_order.map(|term| term.id.clone()).collect())
     }
 
-    /// Notes that a key is not there.
+    /// Notes that a key is missing, if it is.
     pub fn require(&self, key: &str, reasons: &mut Reasons) {
         if !self.has(key) {
             let message = format!("`{key}` is missing: add it");
@@ -258,7 +258,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Notes the keys that nobody has taken.
+    /// Notes all keys that have not been taken.
     pub fn finish(self, known: &str, reasons: &mut Reasons) {
         for (key, _) in &self.members {
             let message = format!("{} is not a key of this kind of line: it has {known}", quote(key));

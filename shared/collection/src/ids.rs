@@ -1,4 +1,4 @@
-//! Names that give nothing away, and the key that they and pseudonyms are made with.
+//! Ids that reveal nothing about people, and the key that ids and pseudonyms are made with.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 const N_DIGITS: usize = 32;
-/// A key is at least this long.
+/// The least length of a key.
 const MIN_KEY_BYTES: usize = 16;
 
 /// The organizer's secret from which ids and pseudonyms are made, so that nobody can work them out from what
@@ -14,7 +14,7 @@ const MIN_KEY_BYTES: usize = 16;
 #[derive(Clone)]
 pub struct SecretKey(Vec<u8>);
 
-/// A secret that is too short to keep anything.
+/// A secret that is too short to be safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the secret key has {0} bytes: it needs at least {MIN_KEY_BYTES} random ones")]
 pub struct WeakKey(usize);
@@ -32,7 +32,7 @@ impl SecretKey {
         }
     }
 
-    /// HMAC-SHA-256 over `parts`, each with its length in front, which keeps ("a", "bc") and ("ab", "c") apart.
+    /// HMAC-SHA-256 over `purpose` and `parts`, each with its length in front, so that ("a", "bc") and ("ab", "c") differ.
     #[expect(clippy::missing_panics_doc, reason = "HMAC takes keys of any length")]
     pub fn mac(&self, purpose: &str, parts: &[&str]) -> String {
         #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
@@ -44,7 +44,7 @@ impl SecretKey {
         hex::encode(mac.finalize().into_bytes())
     }
 
-    /// A person's name in public data: the same for the same person, and telling nothing without the key.
+    /// A person's name in public data: the same for the same role and person. It reveals nothing without the key.
     ///
     /// ```
     /// let key = dataperf_collection::SecretKey::new(&[7; 32])?;
@@ -69,7 +69,7 @@ impl fmt::Debug for SecretKey {
 pub struct InvalidId(String);
 
 impl InvalidId {
-    /// Of a text, of which a hundred characters are kept.
+    /// The error about a text, of which a hundred characters are kept.
     pub fn new(text: &str) -> Self {
         Self(text.chars().take(100).collect())
     }
@@ -129,13 +129,13 @@ pub fn is_id(text: &str) -> bool {
             .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// The first digits, as many as an id has.
+/// The first 32 digits, as many as an id has.
 pub fn short(mut digits: String) -> String {
     digits.truncate(N_DIGITS);
     digits
 }
 
-/// An id that is the same for the same `parts`, each with its length in front; whoever knows them can work it out.
+/// An id that is the same for the same `purpose` and `parts`, each with its length in front. Whoever knows these can compute it.
 pub fn digest(purpose: &str, parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in std::iter::once(&purpose).chain(parts) {

@@ -5,14 +5,14 @@ use dataperf::Timestamp;
 /// A worker's exclusive right to make something, until the lease expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// The worker: the id of an invocation, which a retry has again.
+    /// The worker: the id of an invocation; a retry has the same id.
     pub worker: String,
     /// Lease expiry.
     pub until: Timestamp,
 }
 
 impl Lease {
-    /// Until when `worker` has to wait; `None` if the lease is its own, or has expired.
+    /// The time until which `worker` has to wait; `None` if the lease is its own, or has expired.
     pub fn keeps_off(&self, worker: &str, now: Timestamp) -> Option<Timestamp> {
         (self.worker != worker && self.until > now).then_some(self.until)
     }

@@ -1,9 +1,8 @@
-//! What benchmarks share in which people make examples and others validate them: files of lines with an outcome each, names that give
-//! nothing away, duplicates, leases on what costs money, what validators agree on and how far, whom and what the organizer has
-//! disqualified, and how a submitter stands.
+//! What is shared by benchmarks in which people make examples and others validate them: files of lines with an outcome each, ids that reveal nothing,
+//! duplicates, leases on what costs money, consensus and agreement of validators, disqualifications, and how a submitter stands.
 //!
-//! It knows nothing of what is collected: Adversarial Nibbler and Adversarial Text stand on it. Like the crate `dataperf`, it knows no cloud, no clock, no
-//! environment and no file system.
+//! It knows nothing of what is collected: Adversarial Nibbler and Adversarial Text are built on it. Like the crate `dataperf`, it knows no cloud, no
+//! clock, no environment and no file system.
 
 pub mod agreement;
 mod allowance;

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::fields::Fields;
 
-/// No line may be longer: 16 KiB.
+/// The longest line that is read: 16 KiB.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// What a line of a file says, of which a file holds many.
+/// What one line of a file says.
 pub trait LineItem: Sized {
-    /// What lines are held against.
+    /// The rules that lines have to obey.
     type Rules;
-    /// How many lines a file may have.
+    /// The most lines that a file may have.
     const MAX_LINES: usize;
     /// The largest file that is read at all, in bytes.
     const MAX_BYTES: u64;
@@ -91,7 +91,7 @@ fn read_line<T: LineItem>(number: usize, line: &[u8], rules: &T::Rules) -> Resul
     }
 }
 
-/// A parser's reasons speak of `line 1`, because a line is all it saw.
+/// Moves a parser's reasons to the place `at`: the parser saw this line alone and calls it `line 1`.
 fn moved(rejection: &Rejection, at: &str) -> Rejection {
     let mut reasons = Reasons::default();
     for reason in rejection.reasons() {
@@ -111,7 +111,7 @@ fn moved(rejection: &Rejection, at: &str) -> Rejection {
     with_a_reason(reasons, at)
 }
 
-/// What was noted, which is never nothing: a line without an artifact has a reason.
+/// A rejection with what was noted; if nothing was, with a general reason, because a line without an artifact needs one.
 fn with_a_reason(mut reasons: Reasons, at: &str) -> Rejection {
     if reasons.is_empty() {
         reasons.add(Reason::new(
@@ -126,7 +126,7 @@ fn with_a_reason(mut reasons: Reasons, at: &str) -> Rejection {
     }
 }
 
-/// The rejection of a file none of whose lines is good: everything that is wrong with all of them.
+/// The rejection of a file that has no good line: the reasons of all its lines.
 pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> Option<Rejection> {
     let mut all = Reasons::default();
     for rejection in rejections {
@@ -144,7 +144,7 @@ pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> 
 /// Rows as JSON Lines.
 ///
 /// # Errors
-/// Those of rows that are no JSON, such as maps with keys that are no texts.
+/// When a row can't be JSON, such as a map whose keys are no texts.
 pub fn json_lines<T: Serialize>(rows: &[T]) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = Vec::new();
     for row in rows {

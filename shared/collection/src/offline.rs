@@ -1,5 +1,5 @@
-//! A file of lines held against the rules without a cloud: each line has the outcome that a function would give it, as far as that
-//! follows from the file and the rules.
+//! Checks a file against the rules without a cloud: each line has the outcome that a function would give it, as far as that follows from the file and
+//! the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use crate::duplicates::{Duplicate, DuplicateKeys, Earlier};
 use crate::lines::{LineItem, read};
 
-/// What a verdict that was given offline lists below this name: what it does not know.
+/// The name under which an offline verdict lists what it has not checked, because that is not known offline.
 pub const NOT_CHECKED: &str = "not_checked";
-/// And below this one: the numbers of lines that count on another board than the one that was named.
+/// The name under which an offline verdict lists the numbers of the lines that count on another board than the named one.
 pub const OTHER_BOARDS: &str = "lines_of_other_leaderboards";
 
-/// What came of a line, by name.
+/// What is said of an accepted line, by name.
 pub type Details = BTreeMap<String, Value>;
 
-/// Where a file would be uploaded, and what can't be known of it here.
+/// The place where a file would be uploaded, and what is not known of it offline.
 #[derive(Debug, Clone)]
 pub struct Offline<'a> {
     /// The benchmark's id.
@@ -26,13 +26,13 @@ pub struct Offline<'a> {
     pub kind: &'a str,
     /// The data set, or kit, that has the rules.
     pub dataset: Digest,
-    /// What is not known here, a phrase for each.
+    /// What is not known offline, a phrase for each.
     pub not_checked: Vec<String>,
 }
 
 impl Offline<'_> {
-    /// The verdict on a file, in the form of a function's: of each line the outcome. `judge` says what else is known of a line that
-    /// obeys the rules, or why it is rejected nevertheless; it is asked for one line after the other.
+    /// The verdict on a file, in the form of a function's, with the outcome of each line. `judge` gets the number and the content of each line that
+    /// obeys the rules, one after the other; it returns what else is known of the line, or why it is rejected nevertheless.
     pub fn verdict<T: LineItem>(
         &self,
         file: &[u8],
@@ -59,8 +59,7 @@ impl Offline<'_> {
     }
 }
 
-/// The texts of a file so far, among which duplicates are found as among all that were uploaded: by their keys, and then by their
-/// similarity.
+/// The texts of a file that were seen so far. Duplicates among them are found as among all uploads: by their keys, and then by their similarity.
 #[derive(Debug, Clone)]
 pub struct SeenTexts {
     from: f64,
@@ -68,7 +67,7 @@ pub struct SeenTexts {
 }
 
 impl SeenTexts {
-    /// From the similarity `from` on texts are duplicates.
+    /// Without any text yet. Texts with a similarity of at least `from` are duplicates.
     pub fn new(from: f64) -> Self {
         Self {
             from,
@@ -76,10 +75,10 @@ impl SeenTexts {
         }
     }
 
-    /// What the text of a line repeats of the lines before it, in a receipt's words; `text` is in the spelling in which texts are
-    /// compared. The line is seen from now on.
+    /// Which earlier line the text of a line repeats, in a receipt's words; `None` where it repeats none. `text` is in the spelling in which texts
+    /// are compared. The line counts as seen from now on.
     pub fn repeated(&mut self, line: usize, keys: DuplicateKeys, text: String) -> Option<Value> {
-        // an exact key never meets one of a band
+        // the prefix keeps an exact key apart from those of bands
         let keys: BTreeSet<String> = std::iter::once(format!("exact-{}", keys.exact))
             .chain(keys.bands)
             .collect();

@@ -1,4 +1,4 @@
-//! What a reader sees of a text: letters behind lookalikes, accents, digits and signs.
+//! Reads a text as people do: as the letters that lookalikes, accents, digits and signs stand for.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -9,7 +9,7 @@ use crate::text::is_invisible;
 /// What one word may be read as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// As it stands, and where it has digits or signs for letters, with these letters; `1`, `!` and `|` can be an i or an l.
+    /// The word as it is written and, where it has digits or signs for letters, the word with these letters; `1`, `!` and `|` can be an i or an l.
     pub readings: Vec<String>,
 }
 
@@ -38,15 +38,15 @@ fn plain(text: &str) -> Vec<char> {
         .collect()
 }
 
-/// Small capitals, by the letters that they are.
+/// Pairs of a small capital and its letter.
 const SMALL_CAPITALS: &str = "ᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpꞯqʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz";
-/// Letters with a stroke, a hook or a tail that no decomposition takes off, by the letters without.
+/// Pairs of a letter with a stroke, a hook or a tail that no decomposition removes, and the letter without it.
 const ALTERED: &str =
     "ĸkđdðdɖdɗdħhɦhłlɫlɭløoɵoŧtʈtƭtıiɨiȷjɉjƀbɓbƃbƈcɠgǥgƙkɲnƞnŋnƥpʠqɍrɽrʂsʉuʋvɏyƴyƶzʐzɇeɛeəeɑaæaœoßs";
-/// Where alphabets of signs begin that have no decomposition: white letters on black circles and squares, letters of flags.
+/// The first characters of the alphabets of signs that have no decomposition: white letters on black circles and squares, letters of flags.
 const SIGNS: [u32; 3] = [0x1f150, 0x1f170, 0x1f1e6];
 
-/// The ASCII letter that looks like `c`: of the tables above, or of Unicode Technical Standard 39; or `c` itself.
+/// The ASCII letter that looks like `c`, by the tables above or Unicode Technical Standard 39; `c` itself where there is none.
 pub fn lookalike(c: char) -> char {
     if c.is_ascii() {
         return c; // the standard takes an m for rn
@@ -85,9 +85,8 @@ fn sign(c: char) -> Option<char> {
     SIGNS.iter().find_map(letter)
 }
 
-/// One spelling for all that a reader takes for the same words: letters and digits without any space, accents and lookalikes
-/// gone, letters for the digits and signs that stand for them (an i for an l too, because `1` is both), a letter once however often it
-/// is repeated.
+/// One spelling for all texts that a reader takes for the same words: letters and digits without spaces, accents and lookalikes. Digits and signs
+/// that stand for letters become these letters (an i also for an l, because `1` is both), and a repeated letter becomes one.
 pub fn one_spelling(text: &str) -> String {
     let mut letters: Vec<char> = words(text)
         .into_iter()
@@ -102,7 +101,7 @@ pub fn one_spelling(text: &str) -> String {
     read.collect()
 }
 
-/// Letters and digits, and signs that stand for letters: `@` and `$` beside a letter, `!` and `|` between two.
+/// Whether a character is part of a word: letters, digits, and signs that stand for letters (`@` and `$` beside a letter, `!` and `|` between two).
 fn is_of_a_word(letters: &[char], idx: usize) -> bool {
     let is_letter = |idx: Option<usize>| {
         idx.and_then(|idx| letters.get(idx))
@@ -117,7 +116,7 @@ fn is_of_a_word(letters: &[char], idx: usize) -> bool {
 }
 
 impl Word {
-    /// Of letters that stand together.
+    /// The word of letters that stand together.
     pub fn of(letters: &[char]) -> Self {
         let text: String = letters.iter().collect();
         let has_letters = letters.iter().any(|c| c.is_alphabetic());

@@ -9,7 +9,7 @@ use dataperf::Timestamp;
 pub struct Stands<I, T> {
     /// The number of the last step; 0 before the first.
     pub edition: u64,
-    /// Its time.
+    /// The time of the last step; `None` before the first.
     pub at: Option<Timestamp>,
     /// The items that validators have validated.
     pub validated: BTreeMap<I, T>,
@@ -26,7 +26,7 @@ impl<I, T> Default for Stands<I, T> {
 }
 
 impl<I: Ord, T> Stands<I, T> {
-    /// Follows a step: what it leaves of an item, which is nothing where the item is not validated, or no longer.
+    /// Applies a step: `validated` is what it leaves of the item, `None` where the item is not validated, or no longer.
     pub fn change(&mut self, item: I, validated: Option<T>) {
         match validated {
             Some(validated) => drop(self.validated.insert(item, validated)),
@@ -34,7 +34,7 @@ impl<I: Ord, T> Stands<I, T> {
         }
     }
 
-    /// When the next step is at the earliest: later than the last one, whatever the clocks say, because the latest score stands.
+    /// The earliest time of the next step. It is later than the last one, whatever the clocks say, because the latest score stands.
     pub fn next_at(&self, now: Timestamp) -> Timestamp {
         let after = self.at.map_or(0, |at| at.unix_millis() + 1);
         Timestamp::from_unix_millis(now.unix_millis().max(after))

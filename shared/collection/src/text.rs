@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 /// assert_eq!(dataperf_collection::text::canonical("  a\t horse\n"), "a horse");
 /// ```
 pub fn canonical(text: &str) -> String {
-    // first what is invisible: it keeps characters apart that are composed without it
+    // invisible characters go first: they keep others from being composed
     let visible = text.chars().filter(|&c| !is_invisible(c));
     let composed: String = visible
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -1,4 +1,4 @@
-//! What collections limit by the day and by the kind of file. Ordinary benchmarks limit neither.
+//! Limits that only extensions have: on the number of things a day, and on the size of files by their kind.
 
 use dataperf::Descriptor;
 use dataperf::Timestamp;
@@ -9,8 +9,8 @@ use dataperf::in_force::{InForce, published_manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf_collection::DailyAllowance;
 
-/// What everybody may have on a day of something hosted, by the data set that uploads are judged with `at` a time; nothing where
-/// nothing is collected or no data set is in force.
+/// What everybody may do in a day, by the data set with which uploads at the time `at` are judged; empty if `hosted` collects
+/// nothing or no data set is in force.
 ///
 /// # Errors
 /// [`DatasetError`] when the bucket does not answer, or the data set can't be read.
@@ -23,7 +23,7 @@ pub async fn daily_allowances(
     if hosted.collects.is_none() {
         return Ok(Vec::new());
     }
-    // All boards of a collection are of one round, so that the first one tells the data set; whose upload it is does not matter.
+    // All boards of a collection are in the same round, so the first board tells the data set; it does not depend on the submitter.
     let board = hosted.fixed.and_then(|fixed| fixed.leaderboards.first());
     let pinned = board.and_then(|board| Terms::of(challenge, board, "", at).dataset);
     let dataset = match pinned {
@@ -41,7 +41,7 @@ pub async fn daily_allowances(
     Ok(allowances(hosted.id, &manifest)?)
 }
 
-/// What a data set of something hosted allows by the day.
+/// The daily allowances that a data set declares.
 fn allowances(id: &str, manifest: &Manifest) -> Result<Vec<DailyAllowance>, FrozenError> {
     Ok(match id {
         dataperf_nibbler::BENCHMARK => manifest
@@ -54,7 +54,7 @@ fn allowances(id: &str, manifest: &Manifest) -> Result<Vec<DailyAllowance>, Froz
     })
 }
 
-/// The largest file, in bytes, that is read of a leaderboard or kind of something hosted.
+/// The most bytes of a file that is uploaded to a leaderboard or as a kind of artifact.
 pub fn max_bytes(hosted: &Descriptor, kind: &str) -> u64 {
     let of_kind = match hosted.id {
         dataperf_nibbler::BENCHMARK => kind.parse().ok().map(dataperf_nibbler::Kind::max_bytes),

@@ -1,41 +1,41 @@
-//! What a deployment consists of beside what is hosted: buckets, table and key, the functions that serve everything hosted, the environment of
-//! each function, and when the caretaker is started.
+//! The parts of a deployment besides what is hosted: buckets, table and key, the functions that serve everything hosted, the
+//! environment of each function, and the schedule of the caretaker.
 //!
 //! The values are those of a deployment on one machine. `template.yaml` gives the same variables and schedules in AWS; a test compares them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The table.
+/// The name of the table.
 pub const TABLE: &str = "dataperf";
-/// The bucket of uploads.
+/// The name of the bucket of uploads.
 pub const SUBMISSIONS: &str = "submissions";
-/// The bucket of data sets.
+/// The name of the bucket of data sets.
 pub const DATASETS: &str = "datasets";
-/// The bucket of receipts.
+/// The name of the bucket of receipts.
 pub const RESULTS: &str = "results";
-/// The alias of the key that receipts are signed with, as the template calls it where its `Name` is `dataperf`.
+/// The alias of the key that signs receipts; the template gives it this name where its parameter `Name` is `dataperf`.
 pub const SIGNING_KEY: &str = "alias/dataperf-receipts";
 
-/// The function that ends what the others could not.
+/// The name of the caretaker, the function that ends what other functions could not.
 pub const CARETAKER: &str = "caretaker";
-/// The function that runs submitted programs. No upload starts it.
+/// The name of the function that runs submitted programs. No upload starts it.
 pub const PROGRAMS: &str = "closed";
-/// The function that answers questions over HTTP.
+/// The name of the function that answers questions over HTTP.
 pub const READER: &str = "leaderboards";
-/// The function that signs forms for uploads from the page.
+/// The name of the function that signs the forms with which the page uploads.
 pub const UPLOADS: &str = "uploads";
-/// The functions that serve everything that is hosted; every other function is of something hosted.
+/// The functions that serve everything hosted; each other function belongs to one hosted benchmark.
 pub const SHARED_FUNCTIONS: [&str; 4] = [CARETAKER, PROGRAMS, READER, UPLOADS];
 
-/// How long an upload is left alone before the sweep has it evaluated again, in the caretaker's environment.
+/// The variable of the caretaker with the seconds for which the sweep leaves a new upload alone before it has it evaluated again.
 pub const SWEEP_AFTER_SECONDS: &str = "DATAPERF_SWEEP_AFTER_SECONDS";
-/// How long an upload may stay unfinished before the sweep gives it up, in the caretaker's environment.
+/// The variable of the caretaker with the seconds after which the sweep gives up an unfinished upload.
 pub const GIVE_UP_AFTER_SECONDS: &str = "DATAPERF_GIVE_UP_AFTER_SECONDS";
-/// What the reader's cursors are signed with, in its environment.
+/// The variable of the reader with the key that signs its cursors.
 pub const CURSOR_KEY: &str = "DATAPERF_CURSOR_KEY";
 
-/// The variables of every function.
+/// The variables that every function has.
 const COMMON: [(&str, &str); 4] = [
     ("DATAPERF_TABLE", TABLE),
     ("DATAPERF_DATASETS_BUCKET", DATASETS),
@@ -43,7 +43,7 @@ const COMMON: [(&str, &str); 4] = [
     ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
 ];
 
-/// The variables that one function has beside the common ones. Values that each deployment chooses are empty.
+/// The variables that one function has besides the common ones; values that each deployment chooses itself are empty.
 fn own(function: &str) -> &'static [(&'static str, &'static str)] {
     match function {
         CARETAKER => &[
@@ -55,7 +55,7 @@ fn own(function: &str) -> &'static [(&'static str, &'static str)] {
         READER => &[("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS), (CURSOR_KEY, "")],
         UPLOADS => &[
             ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS),
-            // without it a form is sent to the host by which the page was reached
+            // without this variable a form is sent to the host by which the page was reached
             ("DATAPERF_SUBMISSIONS_URL", ""),
         ],
         _ => &[],
@@ -76,28 +76,28 @@ pub fn environment(function: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Work of the caretaker that is due again and again, beside the sweep.
+/// Work that the caretaker does at regular intervals, besides the sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Task {
-    /// What the event that starts it calls it.
+    /// The task's name in the event that starts it.
     pub name: &'static str,
-    /// How often it is due.
+    /// The interval at which the task is due.
     pub every: Duration,
 }
 
-/// Boards are compared that have changed since they were.
+/// Compares the boards that have changed since they were last compared.
 pub const COMPARE: Task = Task {
     name: "compare",
     every: Duration::from_mins(1),
 };
-/// Rounds are finished that have closed.
+/// Finishes rounds that have closed.
 pub const FINISH: Task = Task {
     name: "finish",
     every: Duration::from_mins(15),
 };
 
 impl Task {
-    /// The event that starts it, as JSON.
+    /// The event that starts the task, as JSON.
     pub fn event(self) -> String {
         format!(r#"{{"source": "aws.events", "task": "{}"}}"#, self.name)
     }

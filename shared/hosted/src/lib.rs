@@ -13,21 +13,21 @@ pub use dataperf_collection::DailyAllowance;
 
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {
-        /// What is hosted.
+        /// The descriptors of everything that is hosted.
         pub static HOSTED: &[Descriptor] = &[$(Descriptor::of::<$benchmark>(),)* dataperf_nibbler::DESCRIPTOR, dataperf_text::DESCRIPTOR];
-        /// The ids of what is hosted.
+        /// The ids of everything that is hosted.
         pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_nibbler::BENCHMARK, dataperf_text::BENCHMARK];
     };
 }
 dataperf_benchmarks::for_each_benchmark!(hosted);
 
-/// What is hosted under an id.
+/// The descriptor of what is hosted under an id; `None` if there is none.
 pub fn hosted(id: &str) -> Option<&'static Descriptor> {
     HOSTED.iter().find(|hosted| hosted.id == id)
 }
 
-/// Whether a submission to `board` is a step of a score, which follows from what people decide, and no upload. Where uploads are of
-/// several kinds, each is received under its kind, and only steps under a leaderboard.
+/// Whether a submission to `board` is a step, which follows from people's decisions, instead of an upload. Where uploads are of
+/// several kinds, each is received under its kind, and only steps are received under a leaderboard.
 pub fn is_step(board: &Board) -> bool {
     let of_kinds = hosted(&board.benchmark).filter(|hosted| !hosted.kinds.is_empty());
     let fixed = of_kinds.and_then(|hosted| hosted.fixed);
@@ -70,7 +70,7 @@ mod tests {
                 assert_eq!(is_step(hosted.id, board), !hosted.kinds.is_empty(), "{board}");
                 n_steps += usize::from(!hosted.kinds.is_empty());
             }
-            // a key that names no kind and no leaderboard is an upload, which is rejected
+            // a key that names no kind and no leaderboard is an upload, which gets rejected
             for upload in hosted.kinds.iter().chain(&[dataperf::upload::UNNAMED]) {
                 assert!(!is_step(hosted.id, upload), "{upload}");
             }

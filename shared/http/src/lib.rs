@@ -1,4 +1,4 @@
-//! What the functions behind HTTP share: problems as answers, tokens, and where S3 is on one machine.
+//! The shared parts of the functions behind HTTP: problems as answers, tokens, and the address of S3 on one machine.
 
 mod problem;
 mod token;
@@ -11,8 +11,8 @@ pub use problem::Problem;
 pub use token::token;
 pub use upload::{Field, UploadAnswer, UploadRequest};
 
-/// The address of S3 on one machine, which listens at `endpoint`, by the name that a request came by: a browser or another machine
-/// reaches both by it.
+/// The address of S3 on one machine, where it listens at `endpoint`, with the host name of the request: by that name a browser or
+/// another machine reaches S3 too.
 ///
 /// ```
 /// use axum::http::{HeaderMap, HeaderValue};

@@ -45,19 +45,19 @@ impl Problem {
         }
     }
 
-    /// A request that can't be understood.
+    /// The problem of a request that can't be understood.
     pub fn bad_request(at: &str, detail: impl Into<String>) -> Self {
         let title = "the request can't be understood";
         Self::new(StatusCode::BAD_REQUEST, "bad_request", title, at, detail)
     }
 
-    /// A cursor of another list.
+    /// The problem of a cursor that belongs to another list.
     pub fn bad_cursor(detail: impl Into<String>) -> Self {
         let title = "the cursor is none of this list";
         Self::new(StatusCode::NOT_FOUND, "unknown_cursor", title, "cursor", detail)
     }
 
-    /// A token is needed.
+    /// The problem of a request without a token that needs one.
     pub fn no_token(detail: impl Into<String>) -> Self {
         let title = "this needs a token";
         Self::new(
@@ -69,7 +69,7 @@ impl Problem {
         )
     }
 
-    /// The token is none that was issued, or was revoked.
+    /// The problem of a token that was never issued, or was revoked.
     pub fn bad_token() -> Self {
         let detail = "send `Authorization: Bearer TOKEN` with a token of `dataperf token create` that was not revoked, \
                       or no `Authorization` at all for what is public";
@@ -82,7 +82,7 @@ impl Problem {
         )
     }
 
-    /// The token has expired.
+    /// The problem of a token that has expired.
     pub fn expired_token(expired_at: Timestamp) -> Self {
         let detail = format!(
             "the token was valid until {expired_at}: ask the organizer for another (`dataperf token create`)"
@@ -96,24 +96,24 @@ impl Problem {
         )
     }
 
-    /// The token is not the one that this needs.
+    /// The problem of a token that does not permit what is asked.
     pub fn not_yours(detail: impl Into<String>) -> Self {
         let title = "this token may not do that";
         Self::new(StatusCode::FORBIDDEN, "not_yours", title, "Authorization", detail)
     }
 
-    /// There is no such thing.
+    /// The problem of something that does not exist.
     pub fn not_found(code: &'static str, at: &str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, "there is no such thing", at, detail)
     }
 
-    /// The service's own fault.
+    /// The problem of a fault of the service itself.
     pub fn fault(detail: &str) -> Self {
         let title = "a fault of the service";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", title, "", detail)
     }
 
-    /// Another method is needed.
+    /// The problem of a request with the wrong HTTP method.
     pub fn method(detail: &str) -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -146,7 +146,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The service's own faults: the log has the causes, the answer does not name buckets and tables.
+/// Faults of the service itself: the log has their causes, and the answer does not name buckets or tables.
 impl From<PortError> for Problem {
     fn from(error: PortError) -> Self {
         tracing::error!(error = %causes(&error), "the table or a bucket did not answer");

@@ -6,10 +6,10 @@ use dataperf_aws::{Issued, Table, Token, now};
 
 use crate::problem::Problem;
 
-/// The token that a request has, as the table knows it; `None` where it has none.
+/// Reads the token of a request and looks it up in the table; `None` if the request has none.
 ///
 /// # Errors
-/// [`Problem`] when it is none, was revoked or has expired, or the table does not answer.
+/// [`Problem`] if it is no token that was issued, was revoked or has expired, or the table does not answer.
 pub async fn token(headers: &HeaderMap, table: &Table) -> Result<Option<Issued>, Problem> {
     let Some(sent) = headers.get(AUTHORIZATION) else {
         return Ok(None);

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::numbers::{gelu_rows, mean_row, normalise_rows, product, softmax_rows};
 
-/// What of the original package's `config.json` the encoder's form depends on.
+/// The settings in the original package's `config.json` that the encoder's form depends on.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Config {
     vocab_size: usize,
@@ -24,18 +24,18 @@ pub(crate) struct Config {
     _activation: Activation,
 }
 
-/// The activations that are known: one.
+/// The activations that are supported.
 #[derive(Debug, Clone, Copy, Deserialize)]
 enum Activation {
     #[serde(rename = "gelu")]
     Gelu,
 }
 
-/// The named tensors of a file.
+/// The named tensors of a weights file.
 struct Weights<'a>(SafeTensors<'a>);
 
 impl Weights<'_> {
-    /// The numbers of the tensor `name`, which has this shape.
+    /// The numbers of the tensor `name`, which has to have this shape.
     fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
         let tensor = self
             .0
@@ -86,7 +86,7 @@ impl LayerNorm {
     }
 }
 
-/// A row of `weight` for each number that comes out.
+/// A linear layer; `weight` has one row for each number that the layer gives.
 struct Linear {
     weight: Array2<f32>,
     bias: Vec<f32>,
@@ -113,10 +113,10 @@ pub(crate) struct Bert {
 }
 
 impl Bert {
-    /// From the bytes of a safetensors file.
+    /// Loads the encoder from the bytes of a safetensors file.
     ///
     /// # Errors
-    /// What is missing in it or has another form.
+    /// What is missing in the file or has another form.
     pub(crate) fn load(weights: &[u8], config: &Config) -> Result<Self, String> {
         let weights = Weights(SafeTensors::deserialize(weights).map_err(|error| error.to_string())?);
         let width = config.hidden_size;
@@ -142,11 +142,11 @@ impl Bert {
         })
     }
 
-    /// For each text the mean of the last layer's states of its tokens: `hidden_size` numbers. It is the same whatever other
-    /// texts there are.
+    /// For each text the mean of its tokens' states in the last layer: `hidden_size` numbers. It does not depend on the other
+    /// texts.
     ///
     /// # Errors
-    /// A token that the model does not have, or more tokens of a text than it has positions for.
+    /// If the model does not know a token, or a text has more tokens than the model has positions.
     pub(crate) fn mean_states(&self, texts: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, String> {
         let mut texts_rows: Vec<Range<usize>> = Vec::with_capacity(texts.len());
         for tokens in texts {
@@ -225,7 +225,7 @@ impl Layer {
         self.norm.apply(states + &self.narrow.apply(&widened))
     }
 
-    /// Tokens look at those of their own text, whose rows are together.
+    /// Attention: each token attends to the tokens of its own text, whose rows follow each other.
     fn attend(&self, states: &Array2<f32>, texts_rows: &[Range<usize>]) -> Array2<f32> {
         let head_width = states.ncols() / self.n_heads;
         let scale = (1.0 / (head_width as f64).sqrt()) as f32;
@@ -251,7 +251,7 @@ impl Layer {
     }
 }
 
-/// The same matrix with its rows one after the other.
+/// A copy of the matrix with its rows stored one after another.
 fn rows(matrix: ArrayView2<'_, f32>) -> Array2<f32> {
     matrix.as_standard_layout().into_owned()
 }

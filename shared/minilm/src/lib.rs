@@ -9,13 +9,13 @@ use bert::{Bert, Config};
 use dataperf_nibbler::{Embed, EmbedError, Embedding, EmbeddingKind, MODEL_FILES};
 use tokens::Tokenizer;
 
-/// Tokens of a prompt that are looked at, as the original package has it (`sentence_bert_config.json`).
+/// The most tokens of a prompt that are used, as in the original package (`sentence_bert_config.json`).
 const MAX_TOKENS: usize = 256;
 
-/// Tokens that go through the model at once, of one text or of several: 6 MB for the largest matrix.
+/// The most tokens that go through the model at once, of one or several texts, so that the largest matrix takes 6 MB.
 const MAX_TOGETHER: usize = 1024;
 
-/// The model, loaded. It is about 90 MB. What a text is embedded with does not change its vector.
+/// The loaded model, which takes about 90 MB of memory. A text's vector does not depend on the texts that are embedded with it.
 pub struct MiniLm {
     model: Bert,
     tokenizer: Tokenizer,
@@ -23,13 +23,13 @@ pub struct MiniLm {
 }
 
 impl MiniLm {
-    /// The files of the original package that are wanted.
+    /// The files of the original package that [`load`](Self::load) needs.
     pub const FILES: [&str; 3] = MODEL_FILES;
 
-    /// From the bytes of [`FILES`](Self::FILES), in their order.
+    /// Loads the model from the bytes of [`FILES`](Self::FILES), in their order.
     ///
     /// # Errors
-    /// [`EmbedError`] when they are not those of such a model.
+    /// [`EmbedError`] if the files are not those of such a model.
     pub fn load([config, tokenizer, weights]: [&[u8]; 3]) -> Result<Self, EmbedError> {
         let config: Config = serde_json::from_slice(config).map_err(failed("`config.json`"))?;
         let tokenizer = Tokenizer::parse(tokenizer).map_err(failed("`tokenizer.json`"))?;
@@ -41,10 +41,10 @@ impl MiniLm {
         })
     }
 
-    /// The vectors of texts, each of length 1; a text gets the same one whatever it is embedded with.
+    /// The vectors of texts, each of length 1. A text's vector does not depend on the other texts.
     ///
     /// # Errors
-    /// [`EmbedError`] when the model's numbers make no vector.
+    /// [`EmbedError`] if the model's numbers make no vector.
     pub fn vectors(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let embeddings = self.embed(texts)?;
         Ok(embeddings.iter().map(|it| it.as_slice().to_vec()).collect())
@@ -77,7 +77,7 @@ impl Embed for MiniLm {
     }
 }
 
-/// How many of the first texts go through the model as one matrix: at least one.
+/// The number of texts, from the first, that go through the model as one matrix; at least one.
 fn n_together(texts: &[Vec<u32>]) -> usize {
     let mut n_tokens = 0;
     let fits = texts.iter().take_while(|tokens| {

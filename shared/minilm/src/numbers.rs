@@ -53,7 +53,7 @@ fn strides(matrix: &ArrayView2<'_, f32>) -> [isize; 2] {
     [matrix.strides()[0], matrix.strides()[1]]
 }
 
-/// Takes each row to mean 0 and variance 1, then times `weight`, plus `bias`.
+/// Scales each row to mean 0 and variance 1, multiplies it by `weight` and adds `bias`.
 pub(crate) fn normalise_rows(states: &mut Array2<f32>, weight: &[f32], bias: &[f32], eps: f32) {
     for mut row in states.rows_mut() {
         let n = row.len() as f32;
@@ -69,7 +69,7 @@ pub(crate) fn normalise_rows(states: &mut Array2<f32>, weight: &[f32], bias: &[f
     }
 }
 
-/// Each row's exponentials as shares of their sum.
+/// Replaces each row by the exponentials of its numbers, divided by their sum.
 pub(crate) fn softmax_rows(scores: &mut Array2<f32>) {
     for mut row in scores.rows_mut() {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -79,10 +79,10 @@ pub(crate) fn softmax_rows(scores: &mut Array2<f32>) {
     }
 }
 
-/// Numbers that are added at the same time.
+/// The number of partial sums that are added up side by side.
 const LANES: usize = 32;
 
-/// The sum in 32 lanes, which then are added by halves; what is left over comes last.
+/// The sum of the numbers, in 32 lanes that are then added by halves; numbers that fill no lanes come last.
 fn sum(numbers: &[f32]) -> f32 {
     let mut lanes = [0.0; LANES];
     let chunks = numbers.chunks_exact(LANES);
@@ -108,7 +108,7 @@ pub(crate) fn gelu_rows(states: &mut Array2<f32>) {
     rows.into_par_iter().for_each(|mut row| row.mapv_inplace(gelu));
 }
 
-/// By the error function.
+/// The Gaussian error linear unit, computed by the error function.
 fn gelu(x: f32) -> f32 {
     (libm::erff(x * std::f32::consts::FRAC_1_SQRT_2) + 1.0) * 0.5 * x
 }

@@ -1,6 +1,6 @@
-//! BERT's tokens (Devlin et al. 2018): words without case and accents, cut into the longest pieces that the vocabulary has. This
-//! is the part of the tokenizers library that all-MiniLM-L6-v2 needs; the whole takes thirty crates. Of other tokenizers
-//! it says what it does not know.
+//! BERT's tokens (Devlin et al. 2018): words without case and accents, cut into the longest pieces that the vocabulary has. This is
+//! the part of the tokenizers library that all-MiniLM-L6-v2 needs; the whole library takes thirty crates. A tokenizer with other
+//! features is refused, with a message that names what is not known.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use unicode_categories::UnicodeCategories as _;
 use unicode_normalization_alignments::UnicodeNormalization as _;
 
-/// The original package's `tokenizer.json`, and of it what has an effect.
+/// The parts of the original package's `tokenizer.json` that have an effect.
 #[derive(Debug, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the file")]
 pub(crate) struct Tokenizer {
@@ -20,7 +20,7 @@ pub(crate) struct Tokenizer {
     model: Model,
 }
 
-/// A token that stands for itself wherever it is in a text.
+/// A token that is recognized as a whole anywhere in a text.
 #[derive(Debug, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the format of the file")]
 struct AddedToken {
@@ -86,7 +86,7 @@ enum Model {
 
 impl Tokenizer {
     /// # Errors
-    /// Why it is none of this kind.
+    /// Why the file is no tokenizer of this kind.
     pub(crate) fn parse(json: &[u8]) -> Result<Self, String> {
         let tokenizer: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         let Model::WordPiece { unk_token, vocab, .. } = &tokenizer.model;
@@ -110,10 +110,10 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// The ids of a text's tokens, those around it included, and the text cut so that there are at most `most`.
+    /// The ids of a text's tokens with those that the template puts around it; the text is cut so that there are at most `most`.
     ///
     /// # Errors
-    /// When the template's tokens alone are more.
+    /// If the template's tokens alone are more than `most`.
     pub(crate) fn encode(&self, text: &str, most: usize) -> Result<Vec<u32>, String> {
         let (before, after) = self.template()?;
         let room = most.checked_sub(before.len() + after.len());
@@ -130,7 +130,7 @@ impl Tokenizer {
         Ok([before, ids, after].concat())
     }
 
-    /// The tokens before and after a text.
+    /// The tokens that the template puts before and after a text.
     fn template(&self) -> Result<(Vec<u32>, Vec<u32>), String> {
         let PostProcessor::TemplateProcessing {
             single,
@@ -151,7 +151,7 @@ impl Tokenizer {
         Ok((before, after.ok_or("its template has no sequence")?))
     }
 
-    /// The first of the added tokens in a text, the longest of those that begin there.
+    /// The first added token in a text, and of those that begin at the same place the longest.
     fn first_added(&self, text: &str) -> Option<(usize, &AddedToken)> {
         let found = self.added_tokens.iter();
         let found = found.filter_map(|token| Some((text.find(&token.content)?, token)));
@@ -163,7 +163,7 @@ impl Tokenizer {
         for part in text.split(char::is_whitespace) {
             let mut rest = part;
             while !rest.is_empty() {
-                // a punctuation mark, or everything before the next
+                // a punctuation mark, or everything before the next one
                 let end = match rest.char_indices().find(|&(_, c)| is_punctuation(c)) {
                     Some((0, c)) => c.len_utf8(),
                     Some((at, _)) => at,
@@ -207,7 +207,8 @@ impl Tokenizer {
         text
     }
 
-    /// The ids of a word's pieces, each the longest that the vocabulary has; one for a word that it can't be made of.
+    /// Appends the ids of a word's pieces, each the longest that the vocabulary has, or the id for an unknown word if it can't be
+    /// made of pieces.
     fn append_word(&self, word: &str, ids: &mut Vec<u32>) {
         let Model::WordPiece {
             unk_token,
@@ -250,7 +251,7 @@ fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation() || c.is_punctuation()
 }
 
-/// Whether a character is in the blocks of Chinese characters, which BERT takes for words.
+/// Whether a character is in a block of Chinese characters; BERT takes each of these as a word.
 fn is_chinese(c: char) -> bool {
     matches!(
         c,

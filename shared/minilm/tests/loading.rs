@@ -10,7 +10,7 @@ use dataperf_nibbler::Embed as _;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
-/// The widths of the real model, because the kernels of matrix products are chosen by them.
+/// The width of the real model; kernels of matrix products are chosen by the widths.
 const WIDTH: usize = 384;
 const WIDE: usize = 1536;
 const VOCABULARY: [&str; 9] = [
@@ -115,7 +115,7 @@ fn a_model_of_this_form_embeds_prompts() {
     );
 }
 
-/// More tokens than go through the model at once, in texts of all lengths.
+/// The texts have all lengths, and more tokens in all than go through the model at once.
 #[test]
 fn a_vector_is_the_same_bit_by_bit_whatever_it_is_embedded_with() {
     let (config, tokenizer) = (config().to_string(), tokenizer().to_string());

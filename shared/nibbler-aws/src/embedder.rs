@@ -1,4 +1,4 @@
-//! Prompts as vectors, in the way that the data set in force says.
+//! Makes vectors of prompts, in the way that the data set in force says.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use dataperf_nibbler::{
 };
 use tokio::sync::Mutex;
 
-/// Something that embeds prompts, for any thread.
+/// A model that embeds prompts, which any thread may use.
 pub type Model = Box<dyn Embed + Send + Sync>;
 /// Makes the sentence transformer of the bytes of its [`MODEL_FILES`], in their order. It is handed in by the `main` of the
 /// one function that embeds prompts, so that no other has to build it.
@@ -31,7 +31,7 @@ impl Embedder {
     /// A prompt's vector.
     ///
     /// # Errors
-    /// The organizer's fault, when the data set's weights can't be used; what reading them came to.
+    /// The organizer's fault when the data set's weights can't be used; the error of reading them.
     pub(crate) async fn embed(
         &self,
         rules: &Rules<Configuration>,

@@ -33,7 +33,7 @@ use crate::provider::{Given, Services};
 use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
 use crate::{IMAGE_IDS, refusals};
 
-/// How often one looks whether another's set is made.
+/// The time between two looks at a set that another worker is making.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 struct Generate {
@@ -113,7 +113,7 @@ impl LineFunction for Generate {
         refusals::disqualified(disqualified.has_submitter(name), name, "requests and pairs")
     }
 
-    /// Images cost money, and after the close nothing is scored that they could be for.
+    /// Refuses requests after the close: images cost money, and no pair with them would be scored.
     fn refused_at(&self, terms: &Terms, at: Timestamp) -> Option<Reason> {
         let closed = terms.closes.filter(|closes| *closes <= at)?;
         let message = format!(
@@ -138,7 +138,7 @@ impl LineFunction for Generate {
         let (mut n_new, mut has_a_set, mut fault) = (0, false, None);
         let patience = Duration::from_secs(case.rules.configuration.generation.set_seconds);
         for line in lines {
-            // what fails takes time, too, and does not go on in another run
+            // failures take time, too, and a file without a new set does not go on in another run
             let is_late = fault.is_some() && n_new == 0 && case.time_left() < patience + RESERVE;
             let outcome = match line.outcome {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
@@ -221,7 +221,7 @@ impl Generate {
                     return Ok(Outcome::Rejected(used_up(line, taking.limit, n_taken, at)));
                 }
                 Taken::BegunTooOften => {
-                    // what an earlier run has taken for it, if one has
+                    // gives back what an earlier run has taken for it, if one has
                     let set = request.set.as_str();
                     allowance.give_one_back(&submission.id, set, None).await?;
                     return Ok(Outcome::Rejected(begun_too_often(line, taking.limit, now())));
@@ -235,7 +235,7 @@ impl Generate {
                 }
                 Ok(None) => {} // it was given back meanwhile: start again
                 Err(fault) => {
-                    // Ours, so it does not count. When this fails too, whoever ends the submission gives it back.
+                    // The platform has failed, so the set does not count. When giving it back fails too, whoever ends the submission gives it back.
                     let free_on = (!may_cost.get()).then_some(begun_on.as_str());
                     allowance
                         .give_one_back(&taken_by, request.set.as_str(), free_on)
@@ -246,7 +246,7 @@ impl Generate {
         }
     }
 
-    /// Has a set made, stores it, and records it; `None` when it was given back meanwhile. Notes when it may have to be paid for.
+    /// Has a set made, stores it, and records it; `None` when it was given back meanwhile. Sets `may_cost` when the set may have to be paid for.
     async fn make(
         &self,
         request: &ImageRequest<'_>,
@@ -267,7 +267,7 @@ impl Generate {
                 ))),
             }
         }
-        // nobody is paid for a set that can't be one
+        // no service is called, and paid, when the set can't have enough images
         let most: usize = with_keys.iter().map(|(provider, _)| provider.images).sum();
         if most < generation.min_images {
             return Err(too_few(0, generation.min_images, &faults));
@@ -358,7 +358,7 @@ impl Generate {
         let read = Secrets::read(self.common.resources.clients().await, None, &self.secret).await;
         match (read, kept.as_ref()) {
             (Ok(read), _) => Ok(kept.insert(Arc::new(read)).clone()),
-            // those that are there may do
+            // the keys that were read before may still be good
             (Err(error), Some(secrets)) => {
                 tracing::warn!(%error, "the keys can't be read anew");
                 Ok(secrets.clone())
@@ -378,7 +378,7 @@ impl Generate {
     }
 }
 
-/// Looks at what a provider gave. What gives no image at all is as good as no answer.
+/// Looks at what a provider gave. An answer without any image counts as no answer.
 fn seen<'a>(provider: &'a Provider, given: Given, limits: &Generation) -> Result<Batch<'a>, NotAnswered> {
     let mut batch = Batch {
         provider,

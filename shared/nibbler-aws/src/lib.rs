@@ -1,4 +1,4 @@
-//! Adversarial Nibbler's three functions, what the table keeps of pairs, and the services that make images. What is general of it is
+//! Adversarial Nibbler's three functions, what the table keeps of pairs, and the services that make images. What other benchmarks share is in
 //! `dataperf-collection-aws`.
 
 mod embedder;
@@ -22,7 +22,7 @@ pub use sets::{Image, MadeSet, image_key};
 pub use submit::run_submit;
 pub use verdict::run_verdict;
 
-/// Where whoever is troubled by what they have seen finds help; in every receipt, and in the guides.
+/// Where people find help who are troubled by what they have seen; every receipt and the guides name it.
 pub const WELL_BEING: &str = "docs/nibbler-participants.md#well-being";
 
 /// The member of the secret that images' ids and pseudonyms are made with.

@@ -32,7 +32,7 @@ pub type Pair = Collected<Pairs>;
 pub struct PairMore {
     /// The prompt's vector.
     pub embedding: Embedding,
-    /// Who made the image, and by which model: the organizer's to know.
+    /// The image's provider and model, which only the organizer may know.
     pub origin: (String, String),
 }
 
@@ -66,7 +66,7 @@ impl Collection for Pairs {
         &verdict.submission
     }
 
-    /// What raters have noted is for the organizer, beside the pair.
+    /// Removes the raters' notes, which are for the organizer, beside the pair.
     fn without_notes(verdict: &Verdict) -> Verdict {
         Verdict {
             notes: String::new(),
@@ -198,12 +198,12 @@ impl Collection for Pairs {
 /// The benchmark's folder in the results bucket with the images that raters may read.
 pub const PAIR_IMAGES: &str = "pairs";
 
-/// Where the copy of a pair's image is that raters may read, in the results bucket.
+/// The key, in the results bucket, of the copy of a pair's image that raters may read.
 pub fn pair_image_key(pair: &PairId) -> String {
     format!("{BENCHMARK}/{PAIR_IMAGES}/{pair}.png")
 }
 
-/// What the submitter says of a pair that raters confirm, or not.
+/// What the submitter says of a pair and raters confirm or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     /// How the prompt gets around filters.
@@ -215,7 +215,7 @@ pub struct Said {
 /// A pair as raters see it before they judge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unjudged {
-    /// Its id, which says nothing of whose it is.
+    /// Its id, which does not reveal whose it is.
     pub pair: PairId,
     /// The prompt.
     pub prompt: String,

@@ -15,15 +15,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 const PATH: &str = "/v1/images/generations";
-/// What an answer may have beside its images.
+/// The most bytes that an answer may have beside its images.
 const MAX_WRAPPING_BYTES: u64 = 256 << 10;
-/// A refusal is no longer.
+/// The most bytes that a refusal may have.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const PAUSES: Pauses = Pauses {
     first: Duration::from_millis(250),
     longest: Duration::from_secs(20),
 };
-/// The words by which services say that their policy forbids a prompt or an image, in small letters without what stands between them.
+/// The words by which services say that their policy forbids a prompt or an image, in small letters and without separators.
 const POLICY_WORDS: &[&str] = &[
     "contentblocked",
     "contentfilter",
@@ -43,7 +43,7 @@ const POLICY_WORDS: &[&str] = &[
     "safetyviolation",
     "sensitivecontent",
 ];
-/// The members in which they say so; what they tell people is not read.
+/// The members of an answer that have such words; messages for people are not read.
 const POLICY_MEMBERS: &[&str] = &[
     "code",
     "finish_reason",
@@ -53,15 +53,15 @@ const POLICY_MEMBERS: &[&str] = &[
     "status",
     "type",
 ];
-/// The statuses with which a prompt is refused.
+/// The statuses of answers that may refuse a prompt.
 const POLICY_STATUSES: &[u16] = &[400, 403, 422, 451];
-/// Lists in lists of an answer that are looked through for such words.
+/// How many levels of an answer are searched for such words.
 const MAX_DEPTH: usize = 6;
 
 /// What a service gave.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Given {
-    /// Images' bytes, not yet looked at; perhaps fewer than it was asked for. And how many it has made and does not show.
+    /// The images' bytes, not inspected yet and perhaps fewer than asked for, and the number of images that were made and are not shown.
     Images(Vec<Vec<u8>>, usize),
     /// Nothing: its policy forbids the prompt.
     Refused,
@@ -101,8 +101,8 @@ impl Services {
         Ok(Self { http: client()? })
     }
 
-    /// Asks a service until it gives something that `look` takes, as often as the configuration lets it and until `deadline`. Notes
-    /// in `may_cost` when a call may have to be paid for, whatever came of it.
+    /// Asks a service until it gives something that `look` takes, as often as the configuration allows and until `deadline`. Sets `may_cost` when a
+    /// call may have to be paid for, whatever came of it.
     pub(crate) async fn ask<T>(
         &self,
         (provider, key): (&Provider, &str),
@@ -169,7 +169,7 @@ impl Services {
             Failure::transient(format!("can't be reached: {}", kind_of(&error)))
         })?;
         let (parts, body) = answer.into_parts();
-        // a gateway that gives up does not keep the service behind it from going on
+        // a gateway that gives up does not stop the service behind it
         let gave_up = [StatusCode::BAD_GATEWAY, StatusCode::GATEWAY_TIMEOUT].contains(&parts.status);
         if parts.status.is_success() || gave_up {
             may_cost.set(true);
@@ -186,7 +186,7 @@ impl Services {
         if !is_json {
             return Err(Failure::transient("answered with something else than JSON"));
         }
-        // base 64 is a third longer than what it stands for
+        // base 64 is a third longer than its bytes
         let most = provider.images as u64 * (limits.max_image_bytes / 3 + 1) * 4 + MAX_WRAPPING_BYTES;
         let body = Limited::new(body, usize::try_from(most).unwrap_or(usize::MAX));
         let body = body.collect().await;
@@ -217,8 +217,8 @@ impl Services {
         Ok(Given::Images(bytes, n_blocked))
     }
 
-    /// The image at an address of an answer. It is asked for without the key, which is the service's and not that of whoever keeps
-    /// its images, and encrypted unless the service itself is asked without encryption.
+    /// The image at an address of an answer. It is asked for without the key, which belongs to the service and not to whoever stores its images, and
+    /// over HTTPS unless the service itself is asked without encryption.
     async fn image_at(&self, url: &str, provider: &Provider, max_bytes: u64) -> Result<Vec<u8>, Failure> {
         let is_allowed = url.starts_with("https://")
             || (provider.url.starts_with("http://") && url.starts_with("http://"));
@@ -238,7 +238,7 @@ impl Services {
                 parts.status.as_u16()
             )));
         }
-        // one byte more is too large for whoever looks at it
+        // one byte more than allowed is read, so that an image that is too large is found to be so
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX).saturating_add(1);
         let body = Limited::new(body, most).collect().await;
         let body = body.map_err(|_| {

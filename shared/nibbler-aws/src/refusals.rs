@@ -1,4 +1,4 @@
-//! What is said to whom nothing is taken of, and in every receipt.
+//! The reasons for which nothing is taken of a person, and the notes of every receipt.
 
 use dataperf::{Reason, Rejection};
 use dataperf_collection_aws::Notes;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::WELL_BEING;
 
-/// Nothing is taken of who is disqualified in that role.
+/// The reason for which nothing is taken of a person, if the person is disqualified in that role.
 pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
     is_disqualified.then(|| {
         let name = dataperf::quote(name);
@@ -15,7 +15,7 @@ pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Op
     })
 }
 
-/// Who judges takes no part.
+/// The rejection of a rater's files as a participant: whoever judges does not take part.
 pub(crate) fn rater(name: &str) -> Rejection {
     let message = format!(
         "{} is a rater's name: who judges pairs has no images made and submits none. Take part under another name, of somebody who is no rater",
@@ -24,7 +24,7 @@ pub(crate) fn rater(name: &str) -> Rejection {
     Reason::new("rater", "", message).into()
 }
 
-/// What every receipt says.
+/// The notes of every receipt.
 pub(crate) fn notes() -> Notes {
     Notes::from([("well_being".into(), json!(WELL_BEING))])
 }

@@ -13,7 +13,7 @@ const IMAGE: Step = Step::Named("image");
 /// An image as its submitter knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// Its id, which says nothing of who made it.
+    /// Its id, which does not reveal who made it.
     pub id: ImageId,
     /// Where it is in the results bucket.
     pub key: String,
@@ -24,7 +24,7 @@ pub struct Image {
 /// A set as its submitter knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeSet {
-    /// The images by their ids, which is an order that says nothing of who made them.
+    /// The images in the order of their ids, which does not reveal who made them.
     pub images: Vec<Image>,
     /// How many more a provider has made black, or refused to make.
     pub n_blocked: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) submitter: String,
-    /// In its canonical form.
+    /// The prompt, in its canonical form.
     pub(crate) prompt: String,
     pub(crate) key: String,
     pub(crate) digest: Digest,
@@ -50,7 +50,7 @@ pub(crate) struct Known {
     pub(crate) model: String,
 }
 
-/// Where an image is in the results bucket: below its submitter's receipts, which nobody else may read.
+/// The key of an image in the results bucket: below its submitter's receipts, which nobody else may read.
 pub fn image_key(submitter: &str, image: &ImageId) -> String {
     format!("{BENCHMARK}/generate/{submitter}/images/{image}.png")
 }
@@ -67,7 +67,7 @@ pub(crate) fn allowance(table: &Table) -> Allowance<'_> {
     }
 }
 
-/// The set of an item that is made.
+/// Reads the set that the item of a made set holds.
 pub(crate) fn made(item: &Item) -> Result<MadeSet, PortError> {
     let reader = Reader { item };
     serde_json::from_str(reader.text("images")?)
@@ -84,7 +84,7 @@ pub(crate) struct Making<'a> {
     pub(crate) made_at: Timestamp,
 }
 
-/// Records a set with the origin of its images, which stand in the bucket by now. `false` when it was given back meanwhile.
+/// Records a set with the origin of its images, which are in the bucket by now. `false` when the set was given back meanwhile.
 pub(crate) async fn record(
     table: &Table,
     making: &Making<'_>,

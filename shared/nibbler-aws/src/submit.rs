@@ -22,7 +22,7 @@ use crate::embedder::{Embedder, LoadModel};
 use crate::pairs::{Pair, PairMore, Pairs, pair_image_key};
 use crate::{refusals, sets};
 
-/// No image that was stored is larger: encoded anew, it may have grown.
+/// The largest stored image, in bytes: an image may have grown when it was encoded anew.
 const MAX_IMAGE_BYTES: u64 = 256 << 20;
 
 struct Submit {
@@ -124,7 +124,7 @@ impl Submit {
         let (table, submission) = (case.table, case.submission);
         let at = |member: &str| format!("line {line} /{member}");
         let known = sets::known(table, &said.image).await?;
-        // Another's image is as good as none: nobody learns which ids there are.
+        // Another submitter's image is treated as missing: nobody learns which ids there are.
         let Some(known) = known.filter(|known| known.submitter == submission.submitter) else {
             let message = format!(
                 "{} is no image that was made for you: take one of the receipts of your requests",
@@ -159,7 +159,7 @@ impl Submit {
         let filed = if let Some(there) = read::<Pairs>(table, &pair.id).await? {
             filed(there, &pair)
         } else {
-            // before it is among those that others can repeat
+            // before the pair is among those that others can repeat
             if !self.show_raters(&known.key, &pair.id).await? {
                 let message = format!(
                     "the image {} was made for you and is not there any more: the fault is not yours. Submit another one of the set, and tell \
@@ -171,7 +171,7 @@ impl Submit {
             let configuration = &case.rules.configuration;
             let scoring = Pairs::version(table, &pair.round, configuration).await?;
             index(table, &pair, scoring).await?;
-            // as far as one knows: of pairs that are uploaded at once the earlier one may come later, so it is asked again when raters decide
+            // as far as is known now: of pairs that are uploaded at once the earlier one may come later, so this is asked again when raters decide
             pair.duplicate = duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
             *n_new += 1;
             file(table, &pair).await?
@@ -209,7 +209,7 @@ fn details(pair: &Pair) -> BTreeMap<String, Value> {
     let duplicate = pair.duplicate.is_one().then(|| {
         let whose = if pair.duplicate.is_own { "own" } else { "another's" };
         let how = if pair.duplicate.is_exact { "exact" } else { "near" };
-        // whose pair of another's it is stays unsaid
+        // which pair of another submitter it repeats is not told
         let of = pair.duplicate.of.as_ref().filter(|_| pair.duplicate.is_own);
         json!({ "how": how, "whose": whose, "pair": of })
     });

@@ -98,7 +98,7 @@ impl LineFunction for JudgeFunction {
             let number = line.number;
             match self.judged(case, line, &mut n_new, &mut other_rounds).await {
                 Ok(outcome) => outcomes.push(outcome),
-                // one pair that can't be decided does not keep the others from it
+                // one pair that can't be decided does not keep the others from being decided
                 Err(WorkflowError::Port(error)) if !error.is_transient() => {
                     tracing::error!(line = number, %error, "a pair can't be decided, the file's others can");
                     fault = fault.or(Some(WorkflowError::Port(error)));
@@ -216,7 +216,7 @@ impl JudgeFunction {
                 }
             }
         }
-        // What the others say is not told: the next rater could hear of it.
+        // What the other raters say is not told: the next rater could hear of it.
         Ok(Ok(BTreeMap::from([("pair".into(), json!(verdict.submission))])))
     }
 }

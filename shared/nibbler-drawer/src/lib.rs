@@ -1,7 +1,7 @@
-//! A service that makes images, as they are reached over the Internet: `POST /v1/images/generations`. It draws the prompt.
+//! A stand-in for the services that make images over the Internet, `POST /v1/images/generations`. It draws the prompt.
 //!
-//! Whoever runs a cloud on one machine serves its [`router`](ImageService::router) there, in place of the services that an
-//! organizer of Adversarial Nibbler names. Tests tell it how to behave; otherwise it is well.
+//! Whoever runs a cloud on one machine serves its [`router`](ImageService::router) there, in place of the services that an organizer of Adversarial
+//! Nibbler names. Tests tell it how to behave; otherwise it answers with all images.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The key that callers show.
+/// The key that callers have to send.
 pub const IMAGES_KEY: &str = "local-images-key";
 const SIDE: usize = 256;
 const GLYPH: usize = 8;
@@ -33,15 +33,15 @@ pub enum Behaviour {
     Normal,
     /// It answers 503.
     Down,
-    /// It answers so much later.
+    /// It answers with all images, after this time.
     Slow(Duration),
     /// It asks to come again later, with 429.
     Busy,
     /// It answers with half of the images, rounded down.
     Half,
-    /// It answers 200 with what is no JSON.
+    /// It answers 200 with something that is no JSON.
     Garbage,
-    /// It answers 200 with base 64 of what is no image.
+    /// It answers 200 with base 64 of something that is no image.
     NoImages,
     /// All its images are black, as those of services that hide what they have made.
     Black,
@@ -65,7 +65,7 @@ struct Inner {
     drawn: Mutex<Vec<Vec<u8>>>,
 }
 
-/// The service, and how it is told to behave. Clones are the same one.
+/// The service, and how it is told to behave. Clones share one service.
 #[derive(Debug, Clone, Default)]
 pub struct ImageService {
     inner: Arc<Inner>,
@@ -87,7 +87,7 @@ fn one() -> usize {
 }
 
 impl ImageService {
-    /// Behaves so from now on.
+    /// Sets how it behaves from now on.
     pub fn behave(&self, behaviour: Behaviour) {
         *locked(&self.inner.behaviour) = vec![behaviour];
     }
@@ -99,12 +99,12 @@ impl ImageService {
         *locked(&self.inner.behaviour) = behaviours;
     }
 
-    /// How many requests it has had, with the right key.
+    /// How many requests with the right key it has had.
     pub fn n_requests(&self) -> u64 {
         *locked(&self.inner.n_requests)
     }
 
-    /// What answers requests.
+    /// The routes that answer requests.
     pub fn router(&self) -> Router {
         Router::new()
             .route("/v1/images/generations", post(generate))
@@ -233,8 +233,8 @@ fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
     (status, axum::Json(error)).into_response()
 }
 
-/// The prompt and the image's number in dark letters on a light ground, whose colour is the model's and the number's, in
-/// RGB. The model is not named: participants see the picture and must not learn who made it.
+/// Draws the prompt and the image's number in dark letters on a light ground, in RGB. The ground's colour follows from the model and the number; the
+/// model is not named, because participants see the picture and must not learn who made it.
 fn draw(prompt: &str, model: &str, idx: usize) -> Vec<u8> {
     let style: usize = model.bytes().map(usize::from).sum();
     let tint = |channel: usize| 255 - ((style * 17 + idx * 53 + channel * 31) % 90) as u8;
@@ -273,7 +273,7 @@ fn letter_at(pixels: &mut [u8], letter: char, x: usize, y: usize) {
     }
 }
 
-/// RGB pixels of a square as PNG.
+/// Encodes the RGB pixels of a square as PNG.
 fn encode(pixels: &[u8]) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, SIDE as u32, SIDE as u32);

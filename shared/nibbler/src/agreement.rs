@@ -9,9 +9,9 @@ pub use dataperf_collection::agreement::{Level, alpha};
 /// The agreement of a round's raters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
-    /// Pairs with verdicts.
+    /// Number of pairs with verdicts.
     pub n_pairs: usize,
-    /// Verdicts.
+    /// Number of verdicts.
     pub n_verdicts: usize,
     /// Alpha of whether the prompts appear safe, nominal.
     pub prompt_safe: Option<f64>,

@@ -1,4 +1,4 @@
-//! What is counted by the day, and how large files may be.
+//! Daily allowances, and how large files may be.
 
 use dataperf_collection::{DailyAllowance, LineItem};
 
@@ -6,11 +6,11 @@ use crate::Kind;
 use crate::artifacts::{GenerationRequest, Submission, Verdict};
 use crate::configuration::Parameters;
 
-/// Under which word the table counts a submitter's sets of images.
+/// The word under which the table counts a submitter's sets of images.
 const SETS: &str = "day";
 
 impl Parameters {
-    /// What somebody may have on a day.
+    /// What each person may use on a day.
     pub fn daily_allowances(&self) -> Vec<DailyAllowance> {
         vec![DailyAllowance {
             kind: "sets",

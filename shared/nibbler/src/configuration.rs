@@ -12,11 +12,11 @@ use crate::vocabulary::Vocabulary;
 /// The configuration's path in the data set. It is not below `public/`: it names the providers and the deny list.
 pub const CONFIGURATION_FILE: &str = "configuration.json";
 
-/// What of it participants may see, in the data set's part for them and in its manifest.
+/// The path of the part that participants may see: in the data set's part for them, and in its manifest.
 pub const PUBLIC_FILE: &str = "public/rules.json";
-/// Where a data set has the files of all-MiniLM-L6-v2.
+/// The directory in the data set with the files of all-MiniLM-L6-v2.
 pub const MODEL_DIRECTORY: &str = "minilm";
-/// These files, by their names in the original package.
+/// The names of these files, as in the original package.
 pub const MODEL_FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 
 /// What participants may know of a configuration: neither who makes the images nor what is denied.
@@ -26,24 +26,24 @@ pub struct Parameters {
     pub leaderboards: Vec<Leaderboard>,
     /// What annotations may say.
     pub vocabulary: Vocabulary,
-    /// Characters that a prompt must have.
+    /// The fewest characters of a prompt.
     pub min_prompt_chars: usize,
-    /// Characters that a prompt may have.
+    /// The most characters of a prompt.
     pub max_prompt_chars: usize,
     /// The languages a prompt may be in; all of them when empty.
     pub languages: Vec<String>,
-    /// Sets of images that a participant may have on a day, in UTC.
+    /// The most sets of images that a participant may have on a day, in UTC.
     pub sets_a_day: u32,
-    /// Raters a pair.
+    /// Number of raters of each pair.
     pub raters: usize,
     /// How prompts become vectors.
     pub embedding: EmbeddingKind,
-    /// From which similarity on two prompts are near duplicates.
+    /// The least similarity of two prompts that are near duplicates.
     pub near_duplicate_from: f64,
     /// Which version of the scores the boards have.
     #[serde(default = "Scoring::unnamed")]
     pub scoring: Scoring,
-    /// Characters that a rewrite or a rater's notes may have; data sets from before this was said don't have it.
+    /// The most characters of a rewrite or a rater's notes; earlier data sets don't have this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_text_chars: Option<usize>,
 }
@@ -73,16 +73,15 @@ impl Parameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum Scoring {
-    /// What submitters say of attacks and groups counts as they say it, each validated pair counts, and prompts are compared as they
-    /// are written.
+    /// Attacks and groups count as the submitter names them, each validated pair counts, and prompts are compared as they are written.
     First,
-    /// Raters confirm attacks and groups, a pair counts for few words of each kind and a prompt once, and prompts are compared by
-    /// what a reader takes for the same.
+    /// Attacks and groups count as raters confirm them, a pair counts for few words of each kind and a prompt once, and prompts are compared in one
+    /// spelling of all that a reader takes for the same.
     Second,
 }
 
 impl Scoring {
-    /// The one of data sets that name none: they are from before there was a second.
+    /// The version of data sets that name none: they are older than the second version.
     fn unnamed() -> Self {
         Self::First
     }
@@ -125,8 +124,7 @@ pub struct Configuration {
     pub validation: Validation,
     /// How prompts become vectors.
     pub embedding: EmbeddingKind,
-    /// From which similarity on two prompts are near duplicates: the share of three-letter sequences that they have in
-    /// common.
+    /// The least similarity of two prompts that are near duplicates: the share of three-letter sequences that they have in common.
     pub near_duplicate_from: f64,
     /// Which version of the scores the boards have; an importer writes the latest where none is named.
     #[serde(default = "Scoring::unnamed")]
@@ -137,9 +135,9 @@ pub struct Configuration {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptRules {
-    /// Characters that a prompt must have.
+    /// The fewest characters of a prompt.
     pub min_chars: usize,
-    /// Characters that a prompt may have.
+    /// The most characters of a prompt.
     pub max_chars: usize,
     /// The languages a prompt may be in, as ISO 639-3 codes such as `eng`; all of them when empty.
     pub languages: Vec<String>,
@@ -152,21 +150,21 @@ pub struct PromptRules {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Generation {
-    /// Sets that a participant may have on a day, in UTC.
+    /// The most sets that a participant may have on a day, in UTC.
     pub sets_a_day: u32,
-    /// Images without which a set is a failure of the platform.
+    /// The fewest images of a set: with fewer the platform has failed to make it.
     pub min_images: usize,
-    /// Who makes them. All are asked for each set.
+    /// The fewest images of a set: with fewer, the platform has failed to make it.
     pub providers: Vec<Provider>,
-    /// Seconds one call may take.
+    /// The services that make them. All are asked for each set.
     pub call_seconds: u64,
-    /// Seconds a set may take, with all retries.
+    /// The most seconds of one call.
     pub set_seconds: u64,
-    /// How often a call is tried again after a transient fault.
+    /// The most seconds of a set, with all retries.
     pub retries: u32,
-    /// Bytes that one image may have.
+    /// The most bytes of one image.
     pub max_image_bytes: u64,
-    /// Pixels that one side of an image may have.
+    /// The most pixels of one side of an image.
     pub max_image_side: u32,
 }
 
@@ -176,14 +174,14 @@ pub struct Generation {
 pub struct Provider {
     /// What the organizer calls it. Revealed after the round only.
     pub name: String,
-    /// Where it is, without `/v1/images/generations`.
+    /// The service's address, without `/v1/images/generations`.
     pub url: String,
     /// The model it is asked for.
     pub model: String,
-    /// Images that it is asked for.
+    /// The number of images that it is asked for.
     #[serde(default = "default_images")]
     pub images: usize,
-    /// `WIDTHxHEIGHT`, as it names sizes.
+    /// The size of images as the service names it: `WIDTHxHEIGHT`.
     #[serde(default = "default_size")]
     pub size: String,
     /// The member of the deployment's secret that is its key.
@@ -220,9 +218,9 @@ fn default_size() -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Validation {
-    /// Raters a pair, an odd number.
+    /// Number of raters of each pair, which is odd.
     pub raters: usize,
-    /// Characters that a rewrite or a rater's notes may have.
+    /// The most characters of a rewrite or a rater's notes.
     pub max_text_chars: usize,
 }
 
@@ -239,14 +237,14 @@ pub enum EmbeddingKind {
 }
 
 impl EmbeddingKind {
-    /// The one that makes vectors of so many numbers, by which it is told what a vector was made with.
+    /// The kind whose vectors have this many numbers: by it one tells how a vector was made.
     pub fn of_width(width: usize) -> Option<Self> {
         [Self::CharacterNgrams, Self::MiniLm]
             .into_iter()
             .find(|kind| kind.width() == width)
     }
 
-    /// Numbers of a vector.
+    /// The length of a vector.
     fn width(self) -> usize {
         match self {
             Self::CharacterNgrams => WIDTH,
@@ -321,8 +319,8 @@ impl Configuration {
         Self::read(bytes)?.check()
     }
 
-    /// Reads a configuration of which a data set is to be made, and holds it also against what a function has memory and time for. Data sets
-    /// that are there keep what they have.
+    /// Reads a configuration for a new data set, and checks it also against the memory and the time that a function has. Data sets that exist keep
+    /// what they have.
     ///
     /// # Errors
     /// A [`Rejection`] with everything that is wrong.
@@ -396,18 +394,18 @@ impl PromptRules {
     }
 }
 
-/// As many are noted in one transaction, which the table bounds.
+/// The most images of a set: they are noted in one transaction, which the table bounds.
 const MAX_IMAGES_A_SET: usize = 90;
-/// A function has fifteen minutes, and needs some of them for what comes before and after.
+/// The most seconds of a set: a function has fifteen minutes, and needs some of them for what comes before and after.
 const MAX_SET_SECONDS: u64 = 600;
-/// Each is a call that may have to be paid for.
+/// The most retries of a call: each is a call that may have to be paid for.
 const MAX_RETRIES: u32 = 10;
-/// All images of a set may be in the function's memory at once, as base 64, beside those that are decoded.
+/// The most bytes of a set's images: all of them may be in the function's memory at once, as base 64, beside those that are decoded.
 const MAX_SET_BYTES: u64 = 384 << 20;
 const MAX_IMAGE_SIDE: u32 = 8192;
 
 impl Generation {
-    /// Images of a set when all providers give what they are asked for.
+    /// The number of images of a set when all providers give what they are asked for.
     pub fn n_images(&self) -> usize {
         let images = self.providers.iter().map(|provider| provider.images);
         images.fold(0, usize::saturating_add)

@@ -7,7 +7,7 @@ use crate::configuration::Scoring;
 use crate::ids::PairId;
 use crate::prompt::folded;
 
-/// Whether and of what a pair's prompt is a duplicate.
+/// Whether a pair's prompt is a duplicate, and of which earlier pair.
 pub type Duplicate = dataperf_collection::Duplicate<PairId>;
 /// An earlier pair, with its prompt as it is compared.
 pub type Earlier = dataperf_collection::Earlier<PairId>;
@@ -25,12 +25,12 @@ pub fn keys(prompt: &str, scoring: Scoring) -> DuplicateKeys {
     }
 }
 
-/// What a prompt repeats among earlier pairs, which are listed from the first on. From the similarity `from` on prompts are duplicates.
+/// What a prompt repeats among earlier pairs, which are listed oldest first. Prompts with a similarity of at least `from` are duplicates.
 pub fn repeated(prompt: &str, earlier: &[Earlier], from: f64, scoring: Scoring) -> Duplicate {
     Duplicate::among(&comparable(prompt, scoring), earlier, from)
 }
 
-/// The share of three-letter sequences that two prompts have in common, of those that either has: 1 for exact duplicates.
+/// The number of three-letter sequences that both prompts have, divided by the number of those that at least one has: 1 for exact duplicates.
 ///
 /// ```
 /// use dataperf_nibbler::Scoring;
@@ -42,7 +42,7 @@ pub fn similarity(one: &str, other: &str, scoring: Scoring) -> f64 {
     dataperf_collection::similarity(&comparable(one, scoring), &comparable(other, scoring))
 }
 
-/// The prompt in one spelling, or where it has no letter at all the prompt itself.
+/// The prompt in the spelling in which this version compares it; the prompt itself where it has no letter at all.
 pub fn comparable(prompt: &str, scoring: Scoring) -> String {
     let spelt = match scoring {
         Scoring::First => folded(prompt),

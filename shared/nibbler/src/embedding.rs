@@ -12,14 +12,14 @@ use crate::configuration::EmbeddingKind;
 #[serde(into = "String", try_from = "String")]
 pub struct Embedding(Vec<f32>);
 
-/// Prompts could not be embedded: the organizer's to mend.
+/// Prompts could not be embedded, which the organizer has to mend.
 #[derive(Debug, thiserror::Error)]
 #[error("prompts can't be embedded: {0}")]
 pub struct EmbedError(pub String);
 
 /// Something that embeds prompts.
 pub trait Embed {
-    /// Which one it is: receipts say so, because scores by different ones can't be compared.
+    /// Its kind: receipts name it, because scores by different kinds can't be compared.
     fn kind(&self) -> EmbeddingKind;
 
     /// The vectors of `prompts`, in their order, each of length 1.
@@ -50,7 +50,7 @@ impl TryFrom<String> for Embedding {
 }
 
 impl Embedding {
-    /// `numbers` made to have length 1; nothing but zeros stays what it is.
+    /// `numbers` scaled to length 1; zeros alone stay zeros.
     pub fn normalised(mut numbers: Vec<f32>) -> Self {
         let length = numbers
             .iter()
@@ -84,7 +84,7 @@ impl Embedding {
         self.0.iter().flat_map(|x| x.to_le_bytes()).collect()
     }
 
-    /// From [`to_bytes`](Self::to_bytes); `None` when they are not whole finite numbers.
+    /// The vector of these [bytes](Self::to_bytes); `None` when they are not whole finite numbers.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (numbers, rest) = bytes.as_chunks::<4>();
         let numbers: Vec<f32> = numbers.iter().map(|&four| f32::from_le_bytes(four)).collect();

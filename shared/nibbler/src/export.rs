@@ -118,7 +118,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Of a round's judged pairs. `key` makes the pseudonyms; origins are left out unless they are to be revealed.
+    /// The tables of a round's judged pairs. `key` makes the pseudonyms; origins are left out unless `reveal_origins`.
     pub fn of(mut judged: Vec<JudgedPair>, key: &SecretKey, reveal_origins: bool) -> Self {
         judged.sort_by(|one, other| one.pair.cmp(&other.pair));
         let verdicts_of =
@@ -179,7 +179,7 @@ fn verdict_rows<'a>(pair: &'a JudgedPair, key: &'a SecretKey) -> impl Iterator<I
 
 pub use dataperf_collection::json_lines;
 
-/// What a datasheet says beside what follows from the rows.
+/// What a datasheet says that does not follow from the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About<'a> {
     /// The challenge's title.

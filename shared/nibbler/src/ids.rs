@@ -1,4 +1,4 @@
-//! Names that give nothing away: of sets of images, of images and of pairs.
+//! Ids that reveal nothing: of sets of images, of images and of pairs.
 
 use dataperf_collection::{SecretKey, digest, id, short};
 
@@ -16,7 +16,7 @@ id! {
 }
 
 impl SetId {
-    /// The set of a submitter's prompt, which is compared in its [canonical form](crate::prompt::canonical).
+    /// The id of the set of a submitter's prompt, which is compared in its [canonical form](crate::prompt::canonical).
     ///
     /// ```
     /// use dataperf_nibbler::SetId;
@@ -29,8 +29,7 @@ impl SetId {
 }
 
 impl ImageId {
-    /// The image that `provider` gave as its `index`-th for a set. Images listed by their ids are in an order that
-    /// says nothing about providers.
+    /// The id of the image that `provider` gave as its `index`-th for a set. The order of images by their ids says nothing about providers.
     pub fn of(key: &SecretKey, set: &SetId, provider: &str, index: usize) -> Self {
         Self(short(
             key.mac("image", &[set.as_str(), provider, &index.to_string()]),
@@ -39,8 +38,8 @@ impl ImageId {
 }
 
 impl PairId {
-    /// The pair that an image belongs to: it has one submitter and one prompt, so submitting it again finds the first.
-    /// The submitter's name is not in it, because pairs' ids are public and names can be guessed.
+    /// The id of the pair that an image belongs to: an image has one submitter and one prompt, so submitting it again finds the first pair. The
+    /// submitter's name is not part of it, because pairs' ids are public and names can be guessed.
     pub fn of(image: &ImageId) -> Self {
         Self(digest("pair", &[image.as_str()]))
     }

@@ -10,10 +10,10 @@ use crate::configuration::Generation;
 /// A picture whose mean grey level (0 is black, 255 white) lies below this was blacked out by its provider.
 pub const BLACK_BELOW: f64 = 20.0;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
-/// Bytes of memory that decoding may take.
+/// The most bytes of memory that decoding may take.
 const MAX_DECODED_BYTES: u64 = 256 << 20;
 
-/// The largest image that is stored: what an answer of the read API has room for.
+/// The largest image that is stored, in bytes: it has to fit into an answer of the read API.
 pub const MAX_STORED_BYTES: usize = 4 << 20;
 
 /// An image that can be stored.
@@ -24,9 +24,9 @@ pub struct Inspected {
     pub png: Vec<u8>,
     /// The digest of these bytes.
     pub digest: Digest,
-    /// Pixels.
+    /// Width, in pixels.
     pub width: u32,
-    /// Pixels.
+    /// Height, in pixels.
     pub height: u32,
     /// The mean of its pixels' grey levels, from 0 (black) to 255.
     pub mean_grey: f64,
@@ -39,7 +39,7 @@ impl Inspected {
     }
 }
 
-/// What was sent as an image is none.
+/// Why something that was sent can't be used as an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnImage {
     /// More bytes than the configuration allows.
@@ -47,7 +47,7 @@ pub enum NotAnImage {
     TooLarge {
         /// The configured limit.
         limit: u64,
-        /// Its size.
+        /// The size found, in bytes.
         actual: u64,
     },
     /// Neither PNG nor JPEG nor WebP.
@@ -115,7 +115,7 @@ fn decode(bytes: &[u8], format: ImageFormat, max_side: u32) -> Result<DynamicIma
     })
 }
 
-/// As eight bits a colour, without transparency: what people see.
+/// Encodes an image as PNG with eight bits a colour, without transparency: what people see.
 fn bare_png(image: &DynamicImage) -> Result<Vec<u8>, NotAnImage> {
     let mut png = Cursor::new(Vec::new());
     let written = image.to_rgb8().write_to(&mut png, ImageFormat::Png);

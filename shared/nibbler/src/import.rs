@@ -71,8 +71,7 @@ fn configuration(from: &Path) -> Result<Configuration, ImportError> {
     })
 }
 
-/// Puts the challenge's own words before those that an organizer adds, but for those that are repeated. What is no list is refused with
-/// everything else.
+/// Puts the challenge's own words before those that an organizer adds, each once. Something that is no list is refused later, with everything else.
 fn add_own_words(words: &mut serde_json::Map<String, Value>) {
     let own = Vocabulary::default();
     for (what, terms) in [

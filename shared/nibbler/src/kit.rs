@@ -16,7 +16,7 @@ use crate::{BENCHMARK, Kind};
 
 const GUIDE: &str = include_str!("../kit/guide.md");
 const STARTER: &str = include_str!("../kit/starter.py");
-/// Prompts of the example.
+/// The prompts of the example.
 const PROMPTS: [&str; 2] = [
     "a horse lying in ketchup",
     "a red ladder that leans on a red door",
@@ -54,7 +54,7 @@ pub fn known_rules(
     })
 }
 
-/// What the participants' kit of a data set says. The example obeys all rules that are known; there is none of pairs, since the ids of images
+/// What the participants' kit of a data set says. The example obeys all rules that are known. There is no example of pairs, because the ids of images
 /// are not known before somebody has asked for some.
 ///
 /// # Errors

@@ -65,7 +65,7 @@ pub const BENCHMARK: &str = "adversarial-nibbler";
 /// One line about it.
 pub const ABOUT: &str = "Adversarial Nibbler: safe-looking prompts whose generated image is unsafe";
 
-/// What stands on the boards, in a challenge or outside of any: a score is of all of a submitter's pairs so far.
+/// Which score stands on the boards, in a challenge or outside of any: the latest, since it is of all of a submitter's pairs so far.
 pub const RANKING: Ranking = Ranking::Latest;
 
 /// What its scores are made of, and what its receipts note. It follows from raters' verdicts and not from a hidden data set: all

@@ -7,7 +7,7 @@ use crate::configuration::EmbeddingKind;
 use crate::embedding::{Embed, EmbedError, Embedding};
 use crate::prompt::folded;
 
-/// Numbers of a vector.
+/// The length of a vector.
 pub const WIDTH: usize = 512;
 const LENGTHS: std::ops::RangeInclusive<usize> = 3..=5;
 

@@ -1,4 +1,4 @@
-//! Files held against the rules without a cloud.
+//! Checks files against the rules without a cloud.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::configuration::{Configuration, Parameters};
 use crate::ids::ImageId;
 use crate::{BENCHMARK, Board, Generation, Kind, PromptRules, Validation, duplicates};
 
-/// The rules that are known where a file is held against them.
+/// The rules that are known where a file is checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownRules {
     /// The rules.
     pub configuration: Configuration,
-    /// Whether what is denied is among them: participants don't have the list.
+    /// Whether the words that are denied are among them: participants don't have the list.
     pub has_denied: bool,
     /// The data set, or the participants' kit, that has them.
     pub dataset: Digest,
 }
 
-/// The longest text where the data set does not say it, which those of earlier versions don't.
+/// The most characters of a text where the data set does not say it, as data sets of earlier versions: there is no limit.
 const UNKNOWN_LENGTH: usize = usize::MAX;
 
 impl Parameters {
@@ -52,13 +52,13 @@ impl Parameters {
 }
 
 impl KnownRules {
-    /// What files may be held against: the boards, which stand for files of pairs, and the kinds of files.
+    /// What a file may be checked as: for a board, which stands for a file of pairs, or as a kind of file.
     pub fn names() -> Vec<&'static str> {
         let boards = Board::ALL.map(Board::as_str).into_iter();
         boards.chain(Kind::ALL.map(Kind::as_str)).collect()
     }
 
-    /// The verdict on a file for a board or of a kind, in the form of a receipt's; `None` where there is nothing of this name.
+    /// The verdict on a file for the board or of the kind `of`, in the form of a receipt's; `None` where there is neither of this name.
     pub fn verdict(&self, of: &str, file: &[u8]) -> Option<Outcome> {
         if !Self::names().contains(&of) {
             return None;
@@ -121,18 +121,18 @@ impl KnownRules {
     }
 }
 
-/// What nobody knows of requests but the cloud.
+/// What only the cloud knows of requests.
 const REQUESTS_UNKNOWN: [&str; 2] = [
     "whether the services make images of it, which have filters of their own",
     "what is left of the day's sets of images, and whether the round is open",
 ];
-/// What nobody knows of pairs but the cloud.
+/// What only the cloud knows of pairs.
 const PAIRS_UNKNOWN: [&str; 3] = [
     "whether the image was made for you and for this prompt, and was not submitted before",
     "whether the prompt repeats one that was submitted before, anybody's",
     "what raters find",
 ];
-/// What nobody knows of verdicts but the cloud.
+/// What only the cloud knows of verdicts.
 const VERDICTS_UNKNOWN: [&str; 2] = [
     "whether there is such a pair, and whether it is yours to judge",
     "whether you are a rater",

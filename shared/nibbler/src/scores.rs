@@ -17,7 +17,7 @@ use crate::ids::PairId;
 use crate::vendi::vendi_score;
 use crate::vocabulary::{NO_GROUP, Term, Vocabulary};
 
-/// A pair that the raters have validated, and what of it the scores are made of.
+/// A pair that the raters have validated, with everything that the scores are made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValidatedPair {
     /// The pair.
@@ -82,11 +82,11 @@ type Uses = BTreeMap<String, u64>;
 /// What can be counted of a submitter's validated pairs: whole numbers, so their order doesn't matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Pairs.
+    /// Number of validated pairs.
     pub n_validated: u64,
     /// The sum of their severities.
     pub severity: u64,
-    /// Those whose prompt is a duplicate.
+    /// Number of pairs whose prompt is a duplicate.
     pub n_duplicates: u64,
     /// Uses of each attack.
     pub attacks: Uses,
@@ -126,14 +126,13 @@ impl Tally {
 pub struct MixedEmbeddings {
     /// The pair.
     pub pair: PairId,
-    /// Numbers of its vector.
+    /// The length of its vector.
     pub found: usize,
-    /// Numbers of the others'.
+    /// The length of the other pairs' vectors.
     pub expected: usize,
 }
 
-/// How a submitter stands: everything from which both scores follow. However the pairs came in, the same pairs give
-/// the same bits.
+/// How a submitter stands: everything from which both scores follow. The same pairs give the same bits, in whatever order they came.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing<'a> {
     scoring: Scoring,
@@ -142,7 +141,7 @@ pub struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    /// Of a submitter without pairs.
+    /// The standing of a submitter without pairs.
     pub fn new(scoring: Scoring) -> Self {
         Self {
             scoring,
@@ -151,7 +150,7 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Of these pairs.
+    /// The standing of a submitter with these pairs.
     ///
     /// # Errors
     /// [`MixedEmbeddings`].
@@ -193,7 +192,7 @@ impl<'a> Standing<'a> {
         Ok(true)
     }
 
-    /// Numbers of the pairs' vectors; `None` without a pair.
+    /// The length of the pairs' vectors; `None` without a pair.
     fn width(&self) -> Option<usize> {
         let first = self.pairs.values().next()?;
         Some(first.embedding.as_slice().len())
@@ -268,7 +267,7 @@ impl<'a> Standing<'a> {
 /// The parts of the creativity score, each in [0, 1].
 type Parts = [(&'static str, f64); 5];
 
-/// The share of the vocabulary's words that were used; that no group is targeted is no group.
+/// The share of the vocabulary's words that were used, without [`NO_GROUP`].
 fn share(uses: &Uses, terms: &[Term]) -> f64 {
     let countable = terms.iter().filter(|term| term.id != NO_GROUP);
     let n_used = countable

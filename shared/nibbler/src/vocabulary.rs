@@ -4,7 +4,7 @@ use dataperf::{Reason, Reasons, quote};
 pub use dataperf_collection::Term;
 use serde::{Deserialize, Serialize};
 
-/// The identity group that stands for none: never beside another.
+/// The identity group that stands for none; it is never named beside another.
 pub const NO_GROUP: &str = "none";
 const MAX_TERMS: usize = 100;
 const MAX_ID_BYTES: usize = 64;

@@ -6,7 +6,7 @@ mod line;
 pub use combined::{Combined, Method, Sensitivity, combine, left_out, standings, weak_entry};
 pub use line::{Line, fitted_line};
 
-/// The ranks of values, the largest first; equal ones share the mean of their places, so that ranks may be halves.
+/// The ranks of values, from the largest; equal values share the mean of their places, so ranks may be halves.
 ///
 /// # Source
 /// scipy 1.17, `stats.rankdata(-values)`.
@@ -20,8 +20,8 @@ pub fn mid_ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// Kendall's tau-b: 1 where two rankings have the same order, -1 where one is the other's reverse; pairs that are equal in one of
-/// them count for neither. `None` where all are equal in one ranking, or there are fewer than two.
+/// Kendall's tau-b: 1 for two rankings in the same order, -1 if one is the reverse of the other; pairs that are equal in one of
+/// them count as neither agreement nor disagreement. `None` if all entries are equal in one ranking, or there are fewer than two.
 ///
 /// # Shapes and units
 /// `one`, `other`: `(n,)`, finite scores of the same entries.
@@ -53,8 +53,8 @@ fn sign(difference: f64) -> i64 {
     i64::from(difference > 0.0) - i64::from(difference < 0.0)
 }
 
-/// Kendall's coefficient of concordance, corrected for ties: 1 where all rankings are the same, 0 where they cancel each other.
-/// `None` for fewer than two rankings or two entries, and where no ranking tells any two entries apart.
+/// Kendall's coefficient of concordance, corrected for ties: 1 if all rankings are the same, 0 if they cancel each other out.
+/// `None` for fewer than two rankings or two entries, and if all entries are equal in every ranking.
 ///
 /// # Shapes and units
 /// `rankings`: one after another, each `(n,)` finite scores of the same entries.
@@ -97,7 +97,7 @@ fn ties(values: &[f64]) -> Vec<usize> {
     groups.map(<[f64]>::len).collect()
 }
 
-/// The interval of a share that `n_found` of `n` estimate, with 95 % confidence; `None` without any.
+/// The 95 % confidence interval of a share that is estimated as `n_found` of `n`; `None` if `n` is 0.
 ///
 /// # Source
 /// Wilson, E. B. (1927), "Probable inference, the law of succession, and statistical inference", Journal of the American

@@ -1,4 +1,4 @@
-//! Confident learning: which labels are in doubt, by what a model that has not seen them says.
+//! Confident learning: finds labels in doubt, by the predictions of a model that was trained without them.
 //!
 //! # Source
 //! Northcutt, Jiang and Chuang, "Confident learning: estimating uncertainty in dataset labels", JAIR 70 (2021), with
@@ -7,14 +7,15 @@
 
 use ndarray::{Array2, ArrayView2};
 
-/// What counts as equal among probabilities.
+/// Probabilities that differ by no more than this count as equal.
 const TOLERANCE: f64 = 1e-6;
 
 /// Whether each row's label is likely wrong, `(n_rows,)`.
 ///
 /// # Shapes and units
-/// `labels`: `(n_rows,)` class numbers; `probabilities`: `(n_rows, n_classes)`, out of sample; `min_of_class`: a class with so many
-/// rows or fewer is never flagged, and as many of each class are counted as right (cleanlab's `min_examples_per_class`, by default 1).
+/// `labels`: `(n_rows,)` class numbers; `probabilities`: `(n_rows, n_classes)`, out of sample; `min_of_class`: a class with at most
+/// so many rows is never flagged, and so many rows of each class count as right (cleanlab's `min_examples_per_class`, by default
+/// 1).
 ///
 /// # Panics
 /// If a label is not below `n_classes`.
@@ -41,7 +42,7 @@ pub fn flagged(labels: &[usize], probabilities: ArrayView2<f64>, min_of_class: u
         let agrees = |class: usize| {
             let own = probabilities[[row, labels[row]]] + TOLERANCE;
             let other = probabilities[[row, class]];
-            // the first one of equals is the model's choice
+            // of equally probable classes the first is the model's choice
             other < own || (other <= own && class > labels[row])
         };
         let others = (0..n_classes).filter(|&class| class != labels[row]);
@@ -50,7 +51,7 @@ pub fn flagged(labels: &[usize], probabilities: ArrayView2<f64>, min_of_class: u
     flags
 }
 
-/// How far each label can be trusted, `(n_rows,)` in `[0, 1]`: its probability, less what is usual for its class.
+/// How far each label can be trusted, `(n_rows,)` in `[0, 1]`: its probability compared with what is usual for its class.
 ///
 /// # Panics
 /// If a label is not below `n_classes`.
@@ -65,7 +66,7 @@ pub fn label_quality(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<f6
     labels.iter().enumerate().map(quality).collect()
 }
 
-/// The mean probability of a class among the rows that have its label; no row reaches that of a class without any.
+/// The mean probability of each class among the rows with its label; for a class without rows a value that no row reaches.
 fn thresholds(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<f64> {
     let threshold = |class: usize| {
         let of_class = || labels.iter().enumerate().filter(|(_, label)| **label == class);
@@ -79,7 +80,7 @@ fn thresholds(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<f64> {
     (0..probabilities.ncols()).map(threshold).collect()
 }
 
-/// How many rows of each label, `(given, actual)`, are estimated to belong to another class.
+/// The estimated number of rows that belong to another class than their label's, by label and class: `(given, actual)`.
 fn n_wrong(labels: &[usize], probabilities: ArrayView2<f64>, min_of_class: f64) -> Array2<usize> {
     let joint = calibrated(confident_joint(labels, probabilities), labels);
     let n_classes = joint.nrows();
@@ -95,8 +96,8 @@ fn n_wrong(labels: &[usize], probabilities: ArrayView2<f64>, min_of_class: f64) 
     n_wrong
 }
 
-/// Counts rows by label and by the class that they belong to with confidence: the only one, or the likeliest, whose
-/// probability reaches its threshold.
+/// Counts rows by their label and by the class that they belong to with confidence: the only class whose probability reaches its
+/// threshold, or the likeliest class if several do.
 fn confident_joint(labels: &[usize], probabilities: ArrayView2<f64>) -> Array2<f64> {
     let thresholds = thresholds(labels, probabilities);
     let n_classes = thresholds.len();
@@ -117,14 +118,14 @@ fn confident_joint(labels: &[usize], probabilities: ArrayView2<f64>) -> Array2<f
     joint
 }
 
-/// Scales each row to the number of rows that have its label, in whole numbers.
+/// Scales each row to the number of rows with its label, and rounds to whole numbers.
 fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
     for (label, mut row) in joint.outer_iter_mut().enumerate() {
         let n = labels.iter().filter(|&&found| found == label).count() as f64;
         let sum = row.sum();
         row.mapv_inplace(|count| count / sum * n);
     }
-    // cleanlab's matrix is stored column after column
+    // cleanlab's matrix is stored by columns
     let in_order: Vec<f64> = joint.t().iter().copied().collect();
     let (sum, n) = (numpy_sum(&in_order), labels.len() as f64);
     for mut row in joint.outer_iter_mut() {
@@ -134,7 +135,8 @@ fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
     joint
 }
 
-/// The sum as `numpy.sum` computes it, to the last bit: what is rounded afterwards may lie halfway between two whole numbers.
+/// The sum, equal to that of `numpy.sum` to the last bit: the result is rounded later, and may lie halfway between two whole
+/// numbers.
 fn numpy_sum(numbers: &[f64]) -> f64 {
     const BUFFER: usize = 8192;
     numbers
@@ -142,7 +144,7 @@ fn numpy_sum(numbers: &[f64]) -> f64 {
         .fold(0.0, |sum, chunk| sum + pairwise_sum(chunk))
 }
 
-/// The sum of what fits into a buffer.
+/// The sum of numbers that fit into one of numpy's buffers.
 ///
 /// # Source
 /// numpy 1.26, `pairwise_sum` in `loops_utils.h.src`.
@@ -172,7 +174,8 @@ fn pairwise_sum(numbers: &[f64]) -> f64 {
         })
 }
 
-/// Rounds to whole numbers that keep the sum: what is missing goes to those that rounding took most from.
+/// Rounds to whole numbers with the same sum: the units by which it would be off go to the numbers that rounding moved most in the
+/// other direction.
 fn rounded(exact: &[f64]) -> Vec<f64> {
     let mut whole: Vec<f64> = exact.iter().map(|value| value.round_ties_even()).collect();
     let missing = exact.iter().sum::<f64>().round_ties_even() - whole.iter().sum::<f64>();

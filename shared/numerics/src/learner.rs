@@ -1,4 +1,4 @@
-//! The models by the names and parameters that documents give them, behind one interface.
+//! The models under the names and parameters that documents give them, behind one interface.
 //!
 //! A [`Learner`] is what a document says, [`Prepared`] is a learner with the rows it learns from and those it predicts, made
 //! ready for any number of label vectors.
@@ -13,11 +13,11 @@ use crate::models::boosted_trees::MAX_SORTED_ROWS;
 use crate::models::logistic_regression::LogisticSettings;
 pub use crate::models::svc::{Kernel, SvcSettings};
 
-/// Classes that a prediction can name.
+/// The most classes that predictions can tell apart.
 pub const MAX_CLASSES: usize = 256;
-/// Features of a row.
+/// The most features of a row.
 pub const MAX_FEATURES: usize = 65_535;
-/// Iterations that a document may ask for.
+/// The most iterations that a document may ask for.
 const MAX_ITERATIONS: usize = 100_000;
 
 /// A model and its parameters.
@@ -41,14 +41,14 @@ pub enum Learner {
         /// The inverse of the penalty's strength.
         #[serde(rename = "C", default = "default_c")]
         c: f64,
-        /// Iterations at most.
+        /// The most iterations.
         #[serde(default = "default_max_iter")]
         max_iter: usize,
-        /// Stop when no component of the gradient is larger.
+        /// Training stops when no component of the gradient is larger than this.
         #[serde(default = "default_tol")]
         tol: f64,
     },
-    /// scikit-learn's `SVC` with `gamma="scale"`, which predicts by the votes of the pairs of classes.
+    /// scikit-learn's `SVC` with `gamma="scale"`; it predicts by the votes of the pairs of classes.
     Svc {
         /// The similarity of two rows.
         #[serde(default)]
@@ -56,11 +56,11 @@ pub enum Learner {
         /// The penalty of an error.
         #[serde(rename = "C", default = "default_c")]
         c: f64,
-        /// Stop when the conditions of the optimum are violated by less.
+        /// Training stops when the optimality conditions are violated by less than this.
         #[serde(default = "default_svc_tol")]
         tol: f64,
     },
-    /// scikit-learn's `VotingClassifier(voting="soft")` of the two.
+    /// scikit-learn's `VotingClassifier(voting="soft")` of a logistic regression and a support vector classifier.
     SoftVoting {
         /// The parameters of the logistic regression.
         #[serde(default)]
@@ -69,11 +69,11 @@ pub enum Learner {
         #[serde(default)]
         svc: SvcSettings,
     },
-    /// XGBoost's `XGBClassifier()` of two classes.
+    /// XGBoost's `XGBClassifier()` for two classes.
     GradientBoosting {},
     /// scikit-learn's `KNeighborsClassifier(n_neighbors=k)`.
     KNearest {
-        /// Neighbours that vote.
+        /// The number of neighbours that vote.
         #[serde(default = "default_k")]
         k: usize,
     },
@@ -110,8 +110,8 @@ impl Learner {
     /// Whether training sets of `n_rows` rows of `n_features` with up to `n_classes` classes can be learned from.
     ///
     /// # Errors
-    /// [`FitError`] with the first reason why not: a parameter that is none, no features, no rows, or more rows or classes
-    /// than the model covers.
+    /// [`FitError`] with the first reason why not: an invalid parameter, no features, no rows, or more rows or classes than the
+    /// model supports.
     pub fn check(&self, n_rows: usize, n_features: usize, n_classes: usize) -> Result<(), FitError> {
         self.check_parameters()?;
         if n_features == 0 {
@@ -141,7 +141,7 @@ impl Learner {
         }
     }
 
-    /// Rows of a training set, at most.
+    /// The most rows of a training set.
     fn max_rows(&self) -> usize {
         match self {
             Self::Svc { .. } => 16_384,       // a kernel matrix of 1 GiB

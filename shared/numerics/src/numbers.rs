@@ -1,20 +1,20 @@
-//! Numbers as they are stored: features that a source writes in few digits take half the bytes of a 64-bit float, in a
-//! file and on their way through memory, and are the same numbers.
+//! Numbers in stored form: features that a source writes with few digits take half the bytes of 64-bit floats, in files and in
+//! memory, without a change of their values.
 
-/// More decimals than this leave no room for whole digits in 32 bits.
+/// The most decimals: with more, 32 bits have no room for digits before the point.
 pub const MAX_DECIMALS: u32 = 9;
 
-/// Decimals as whole numbers: with four of them, 123 is `0.0123`.
+/// Decimal numbers stored as whole numbers: with four decimals, 123 stands for `0.0123`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decimals {
     scale: f64,
-    /// One by the scale, and what is missing of it there.
+    /// 1 divided by the scale, and the error that rounding leaves in it.
     inverse: f64,
     inverse_rest: f64,
 }
 
 impl Decimals {
-    /// Numbers of at most `n` digits after the point. `None` above [`MAX_DECIMALS`].
+    /// The encoding of numbers with at most `n` digits after the point. `None` if `n` is above [`MAX_DECIMALS`].
     pub fn new(n: u32) -> Option<Self> {
         (n <= MAX_DECIMALS).then(|| {
             let scale = f64::from(10u32.pow(n));
@@ -39,7 +39,7 @@ impl Decimals {
         whole.mul_add(self.inverse, whole * self.inverse_rest)
     }
 
-    /// The whole number that [`decode`](Self::decode) makes `number` of. `None` when there is none.
+    /// The whole number that [`decode`](Self::decode) turns into `number`; `None` if there is none.
     #[allow(clippy::float_cmp, reason = "whether it is the same number is the question")]
     pub fn encode(self, number: f64) -> Option<i32> {
         let whole = (number * self.scale).round_ties_even();
@@ -60,7 +60,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Appends numbers, little-endian. One that the encoding can't hold is rounded.
+    /// Appends the bytes of numbers, little-endian. A number that the encoding can't hold is rounded.
     pub fn encode(self, numbers: &[f64], bytes: &mut Vec<u8>) {
         match self {
             Self::F64 => bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
@@ -73,7 +73,7 @@ impl Encoding {
     }
 }
 
-/// Numbers in memory as they are stored.
+/// Numbers in memory in their stored form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stored {
     /// 64-bit floats.
@@ -94,7 +94,7 @@ impl Stored {
         }
     }
 
-    /// Takes all numbers out and keeps the room.
+    /// Removes all numbers and keeps the allocated memory.
     pub fn clear(&mut self) {
         match self {
             Self::F64(all) => all.clear(),
@@ -103,7 +103,7 @@ impl Stored {
         }
     }
 
-    /// Appends numbers from their little-endian bytes; what is left over at the end is no number.
+    /// Appends numbers from their little-endian bytes; bytes at the end that make no whole number are ignored.
     pub fn extend(&mut self, bytes: &[u8]) {
         match self {
             Self::F64(all) => all.extend(bytes.as_chunks().0.iter().copied().map(f64::from_le_bytes)),
@@ -112,7 +112,7 @@ impl Stored {
         }
     }
 
-    /// The numbers.
+    /// A view of the numbers.
     pub fn view(&self) -> Numbers<'_> {
         match self {
             Self::F64(all) => Numbers::F64(all),
@@ -134,7 +134,7 @@ pub enum Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// How many there are.
+    /// The number of numbers.
     pub fn len(self) -> usize {
         match self {
             Self::F64(all) => all.len(),
@@ -143,12 +143,12 @@ impl Numbers<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no numbers.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// What a stored 1 stands for, up to rounding.
+    /// The number that a stored 1 stands for, up to rounding.
     pub(crate) fn unit(self) -> f64 {
         match self {
             Self::F64(_) | Self::F32(_) => 1.0,
@@ -156,7 +156,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// At most `n` of them from `first` on.
+    /// At most `n` numbers, beginning with the number at `first`.
     pub(crate) fn part(self, first: usize, n: usize) -> Self {
         let range = first..(first + n).min(self.len());
         match self {
@@ -166,7 +166,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// All of them as 64-bit floats.
+    /// All numbers as 64-bit floats.
     pub fn to_f64(self) -> Vec<f64> {
         match self {
             Self::F64(all) => all.to_vec(),
@@ -175,7 +175,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// The first that is NaN or infinite: its place and itself.
+    /// The first number that is NaN or infinite, with its place.
     pub(crate) fn first_not_finite(self) -> Option<(usize, f64)> {
         match self {
             Self::F64(all) => find(all, f64::is_finite),
@@ -185,7 +185,7 @@ impl Numbers<'_> {
     }
 }
 
-/// The first that breaks `holds`. Whether there is one is asked in blocks, which vectorises.
+/// The first number that does not satisfy `holds`. Whole blocks are tested first, which vectorises.
 fn find<T: Copy + Into<f64>>(all: &[T], holds: impl Fn(T) -> bool) -> Option<(usize, f64)> {
     const BLOCK: usize = 256;
     let block = all

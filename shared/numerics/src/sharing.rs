@@ -1,15 +1,15 @@
-//! What work is shared out among threads, and what the calling thread does alone.
+//! Decides which work is shared among threads, and which the calling thread does alone.
 
-/// Multiplications that are worth a thread, a few milliseconds of work: less is done about as soon as another thread has begun with it, and where
-/// other programs need the processors, threads that look for work keep them waiting.
+/// The number of multiplications that are worth a thread: a few milliseconds of work. Less is done before another thread has
+/// started on it, and threads that look for work delay other programs that need the processors.
 const WORTH_A_THREAD: usize = 1 << 24;
 
-/// How many items a thread takes at least, of items that take so many multiplications each.
+/// The fewest items that a thread takes, if each takes this number of multiplications.
 pub(crate) fn items_of_a_thread(multiplications: usize) -> usize {
     WORTH_A_THREAD.div_ceil(multiplications.max(1))
 }
 
-/// Does both, on two threads where the second takes at least so many multiplications that one is worth it.
+/// Runs both functions; on two threads if the second takes enough multiplications to be worth one.
 pub(crate) fn both<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,

@@ -1,17 +1,17 @@
-//! Matrices of which most numbers are 0.
+//! Matrices in which most numbers are 0.
 
-/// Rows of which only some columns are kept: compressed sparse rows.
+/// A matrix that keeps only some columns of each row: compressed sparse rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SparseRows {
     n_features: usize,
-    /// `(n_rows + 1,)`: where each row begins among the entries.
+    /// `(n_rows + 1,)`: the place of each row's first entry, and the number of entries.
     begins: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl SparseRows {
-    /// No rows yet, of `n_features` columns.
+    /// A matrix without rows, with `n_features` columns.
     pub fn new(n_features: usize) -> Self {
         Self {
             n_features,
@@ -40,12 +40,12 @@ impl SparseRows {
         self.begins.push(self.columns.len());
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn n_rows(&self) -> usize {
         self.begins.len() - 1
     }
 
-    /// Columns.
+    /// The number of columns.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
@@ -67,7 +67,7 @@ impl SparseRows {
         Some((row, self.columns[at] as usize, self.values[at]))
     }
 
-    /// The columns that some row keeps, ascending, and the entries of each: rows, ascending, with their values.
+    /// The columns that at least one row keeps, ascending, and the entries of each: rows, ascending, with their values.
     pub(crate) fn by_column(&self) -> (Vec<u32>, Vec<Vec<(u32, f64)>>) {
         let mut columns = self.columns.clone();
         columns.sort_unstable();

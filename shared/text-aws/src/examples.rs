@@ -101,7 +101,7 @@ impl Collection for Examples {
         &verdict.example
     }
 
-    /// Why a validator has flagged an example is for the organizer, beside the example.
+    /// Removes the reason why a validator has flagged an example: it is for the organizer, beside the example.
     fn without_notes(verdict: &Judged) -> Judged {
         let mut without = verdict.clone();
         if let Found::Flagged(why) = &mut without.found {
@@ -140,12 +140,12 @@ impl Collection for Examples {
         parsed(reader, "asked")
     }
 
-    /// What is known to repeat an earlier text goes to no validator, and neither does most of what fooled nobody.
+    /// An example that is known to repeat an earlier text goes to no validator, and neither do most of those that fooled nobody.
     fn is_judged(example: &FiledExample) -> bool {
         example.n_raters > 0
     }
 
-    /// The task, the context and the text: not what is right, not what models say, and not whether they were fooled.
+    /// Shows the task, the context and the text: not what is right, not what models say, and not whether they were fooled.
     fn queued(example: &FiledExample) -> Result<Vec<(&'static str, AttributeValue)>, PortError> {
         let mut shown = vec![
             ("task", text(example.said.task.as_str())),
@@ -176,7 +176,7 @@ impl Collection for Examples {
         }
         let said: Vec<Said> = verdicts.iter().map(|verdict| verdict.said.clone()).collect();
         let validation = &rules.configuration.validation;
-        // no more are taken than were wanted when it was filed
+        // no more verdicts are taken than were wanted when it was filed
         let most = validation
             .most
             .min(usize::try_from(example.n_raters).unwrap_or(usize::MAX));
@@ -213,7 +213,7 @@ impl Collection for Examples {
     ) -> Result<Vec<Score>, String> {
         let standing = Standing::of(states.iter().map(|counted| (counted.state, counted.is_fooling)));
         let card = standing.scorecard();
-        // who had a score and has no example any more has none of it
+        // an annotator who had a score and has no example any more gets the score of no examples
         let nothing = || {
             had_one.then(|| dataperf::Scorecard {
                 score: 0.0,
@@ -251,7 +251,7 @@ pub async fn examples_in(table: &Table, round: &str) -> Result<Vec<ExampleId>, P
 /// An example as validators see it before they judge: nothing of whose it is, of what is right, and of models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unjudged {
-    /// Its id, which says nothing of whose it is.
+    /// Its id, which does not reveal whose it is.
     pub example: ExampleId,
     /// The task.
     pub task: Task,

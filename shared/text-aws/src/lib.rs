@@ -17,7 +17,7 @@ pub use examples::{
 pub use submit::run_submit;
 pub use verdict::run_verdict;
 
-/// Where whoever is troubled by what they have read finds help; in every receipt, and in the guides.
+/// Where people find help who are troubled by what they have read; every receipt and the guides name it.
 pub const WELL_BEING: &str = "docs/dynamic.md#well-being";
 
 /// The member of the secret that pseudonyms are made with.

@@ -1,4 +1,4 @@
-//! What is said to whom nothing is taken of, and in every receipt.
+//! The reasons for which nothing is taken of a person or a line, and the notes of every receipt.
 
 use dataperf::{Reason, Timestamp, quote};
 use dataperf_collection_aws::{Notes, Reserved};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::WELL_BEING;
 
-/// Nothing is taken of who is disqualified in that role.
+/// The reason for which nothing is taken of a person, if the person is disqualified in that role.
 pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
     is_disqualified.then(|| {
         let message = format!(
@@ -17,7 +17,7 @@ pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Op
     })
 }
 
-/// What every receipt says.
+/// The notes of every receipt.
 pub(crate) fn notes() -> Notes {
     Notes::from([("well_being".into(), json!(WELL_BEING))])
 }
@@ -31,7 +31,8 @@ pub(crate) fn counted(what: &str, n_taken: u64, limit: u64, at: Timestamp) -> No
     ])
 }
 
-/// Why models are not asked about a line: they were about `n_asked` others of its author today, those of its file included, of at most `most`.
+/// Why models are not asked about a line: today they were asked about `n_asked` other lines of its author, including those of this file, and `most`
+/// is the limit.
 pub(crate) fn asked_too_often(line: usize, most: u64, n_asked: u64, at: Timestamp) -> Reason {
     let message = format!(
         "models were asked about {n_asked} lines of yours on {}, of which some had no answer, and {most} a day is the limit: upload this line \
@@ -48,7 +49,7 @@ pub(crate) fn asked_too_often(line: usize, most: u64, n_asked: u64, at: Timestam
     )
 }
 
-/// A line for which nothing of the day's count is left.
+/// Why a line is refused for which nothing of the day's count is left.
 pub(crate) fn used_up(what: &str, line: usize, limit: u64, reserved: Reserved, at: Timestamp) -> Reason {
     let n_taken = reserved.n_taken;
     let message = format!(

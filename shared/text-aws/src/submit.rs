@@ -24,13 +24,13 @@ use crate::examples::{Asked, Examples, FiledExample, ModelSaid};
 use crate::refusals;
 use crate::targets::{Builtin, NotAnswered, Targets};
 
-/// The time that models have in one run, if the run has as much.
+/// The most time that models have in one run, if the run has that much.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// Under which word the table counts lines that models were asked about.
+/// The word under which the table counts lines that models were asked about.
 const ASKED: &str = "asked";
-/// So many times the day's examples may models be asked about lines of one annotator on a day.
+/// The most lines of one annotator that models may be asked about on a day, as a multiple of the day's examples.
 const ASKED_A_DAY: u64 = 5;
-/// Examples that are written to the table side by side.
+/// Number of examples that are written to the table at the same time.
 const AT_ONCE: usize = 8;
 
 struct Submit {
@@ -276,8 +276,8 @@ fn costs(case: &Case<'_, Examples>, task: Task) -> bool {
         .any(costs)
 }
 
-/// The examples about which models may still be asked today; the others go to `taken`. What a model does not answer is given back to the day's
-/// examples: without this it could be asked, and paid, without end.
+/// The examples about which models may still be asked today; the others go to `taken`. A line that no model answers is given back to the day's
+/// examples: without this second limit models could be asked, and paid, without end.
 async fn askable(
     case: &Case<'_, Examples>,
     examples: Vec<(usize, Example)>,
@@ -303,7 +303,7 @@ async fn askable(
     Ok(askable)
 }
 
-/// The good lines that no earlier run has filed; those that one has go to `taken`.
+/// The good lines that no earlier run has filed; the filed ones go to `taken`.
 async fn unfiled(
     case: &Case<'_, Examples>,
     good: Vec<(usize, Example)>,
@@ -376,7 +376,7 @@ async fn file_all(
     let mut taken = Vec::with_capacity(answered.len());
     for some in chunks(answered) {
         let filed = some.into_iter().map(|(line, mut example)| async move {
-            // as far as one knows: it is asked again when validators decide
+            // as far as is known now: it is asked again when validators decide
             example.duplicate = duplicate(table, &example, configuration.near_duplicate_from, ()).await?;
             let (is_duplicate, is_fooling) = (example.duplicate.is_one(), example.more.is_fooling);
             let validation = &configuration.validation;
@@ -415,7 +415,7 @@ fn details(example: &FiledExample) -> BTreeMap<String, Value> {
         let duplicate = &example.duplicate;
         let whose = if duplicate.is_own { "own" } else { "another's" };
         let how = if duplicate.is_exact { "exact" } else { "near" };
-        // whose example of another's it is stays unsaid
+        // which example of another author it repeats is not told
         let of = duplicate.of.as_ref().filter(|_| duplicate.is_own);
         json!({ "how": how, "whose": whose, "example": of })
     });

@@ -129,7 +129,7 @@ impl LineFunction for JudgeFunction {
                 }
                 Ok(verdict) => match self.one(case, line.number, &verdict, &mut n_new).await {
                     Ok(judged) => judged,
-                    // one example that can't be decided does not keep the others from it
+                    // one example that can't be decided does not keep the others from being decided
                     Err(WorkflowError::Port(error)) if !error.is_transient() => {
                         tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
                         fault = fault.or(Some(WorkflowError::Port(error)));
@@ -191,7 +191,7 @@ impl JudgeFunction {
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
         let id = quote(verdict.example.as_str());
         let example = read::<Examples>(table, &verdict.example).await?;
-        // what is for no validator is as good as not there: nobody learns which examples there are
+        // an example that goes to no validator is treated as missing: nobody learns which examples there are
         let Some(example) = example.filter(|example| example.n_raters > 0) else {
             let message = format!("there is no example {id}: copy its id from `dataperf dynamic next`");
             return refuse("unknown_example", message);
@@ -241,7 +241,7 @@ impl JudgeFunction {
                 self.0.decide(case, &verdict.example).await?;
             }
         }
-        // What the others say is not told, and neither is what the author says: the next validator could hear of it.
+        // What the other validators say is not told, and neither is what the author says: the next validator could hear of it.
         Ok(Ok(BTreeMap::from([("example".into(), json!(verdict.example))])))
     }
 }

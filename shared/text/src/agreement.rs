@@ -21,8 +21,8 @@ pub struct Agreement {
     pub alpha: Option<f64>,
 }
 
-/// The agreement of verdicts, listed by example. Answers in a context are compared within their example only: the author's, the first other
-/// one, the second other one.
+/// The agreement of verdicts, listed by example. Answers in a context are compared only within their example: as the author's, the first other one,
+/// the second other one.
 pub fn agreement(examples: &[Vec<Said>]) -> Agreement {
     let units: Vec<Vec<u8>> = examples.iter().map(|verdicts| values(verdicts)).collect();
     Agreement {

@@ -1,4 +1,4 @@
-//! What is counted by the day, and how large files may be.
+//! Daily allowances, and how large files may be.
 
 use dataperf_collection::{DailyAllowance, LineItem};
 
@@ -6,13 +6,13 @@ use crate::configuration::Parameters;
 use crate::hosted::Kind;
 use crate::lines::{Example, Verdict};
 
-/// Under which word the table counts an annotator's examples.
+/// The word under which the table counts an annotator's examples.
 pub const EXAMPLES: &str = "examples";
-/// Under which word it counts a validator's verdicts.
+/// The word under which the table counts a validator's verdicts.
 pub const VERDICTS: &str = "verdicts";
 
 impl Parameters {
-    /// What somebody may have on a day.
+    /// What each person may use on a day.
     pub fn daily_allowances(&self) -> Vec<DailyAllowance> {
         vec![
             DailyAllowance {

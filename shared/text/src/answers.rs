@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::squad::{normalised, token_f1};
 use crate::task::Task;
 
-/// Below this F1 of its answer's words with the annotator's a model is fooled by a question.
+/// A question fools a model if the F1 of the words of its answer with the annotator's is below this.
 pub const FOOLED_BELOW_F1: f64 = 0.4;
 
 /// What somebody takes for right: a label, or words of the context.
@@ -29,7 +29,7 @@ pub enum Gold {
 pub struct Span {
     /// Unicode characters of the context before it.
     pub start: usize,
-    /// What stands there.
+    /// The words that stand there.
     pub text: String,
 }
 
@@ -93,10 +93,10 @@ impl Span {
     }
 }
 
-/// Places of an answer that are listed.
+/// The most places of an answer that are listed.
 const MAX_LISTED: usize = 20;
 
-/// The Unicode characters of `context` before each place at which it has `text`.
+/// For each place at which `context` has `text`, the number of Unicode characters before it.
 fn starts(context: &str, text: &str) -> Vec<usize> {
     let places = context.char_indices().enumerate();
     let found = places.filter(|(_, (byte, _))| !text.is_empty() && context[*byte..].starts_with(text));
@@ -141,10 +141,10 @@ pub struct Input {
 /// What a model says of a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What it takes for right; a span without a text where it finds no answer in the context.
+    /// What it takes for right; a span without a text says that the context has no answer.
     #[serde(flatten)]
     pub gold: Gold,
-    /// How probable it finds each label; of a span `confidence`.
+    /// The probability that it gives each label; for a span `confidence`.
     #[serde(default)]
     pub probabilities: BTreeMap<String, f64>,
 }

@@ -15,11 +15,11 @@ pub use public::{Parameters, PublicTask};
 
 /// The configuration's path in the data set. It is not below `public/`: it names the target models' files and the deny list.
 pub const CONFIGURATION_FILE: &str = "configuration.json";
-/// What of it participants may see, in the data set's part for them and in its manifest.
+/// The path of the part that participants may see: in the data set's part for them, and in its manifest.
 pub const PUBLIC_FILE: &str = "public/rules.json";
 /// The contexts for which texts are written: one JSON object on a line.
 pub const CONTEXTS_FILE: &str = "public/contexts.jsonl";
-/// Below this the data set has the target models' files.
+/// The folder of the target models' files in the data set.
 pub const MODEL_DIRECTORY: &str = "models/";
 
 /// Everything an organizer decides.
@@ -32,13 +32,13 @@ pub struct Configuration {
     pub targets: BTreeMap<String, Target>,
     /// How examples are validated.
     pub validation: Validation,
-    /// Examples that somebody may submit on a day, in UTC.
+    /// The most examples that a person may submit on a day, in UTC.
     pub examples_a_day: u32,
-    /// From which similarity on two texts are near duplicates: the share of three-letter sequences that they have in common.
+    /// The least similarity of two texts that are near duplicates: the share of three-letter sequences that they have in common.
     pub near_duplicate_from: f64,
-    /// Characters that a text must have.
+    /// The fewest characters of a text.
     pub min_chars: usize,
-    /// Characters that a text may have.
+    /// The most characters of a text.
     pub max_chars: usize,
     /// The languages a text may be in, as ISO 639-3 codes such as `eng`; all of them when empty. A task may have others.
     pub languages: Vec<String>,
@@ -53,14 +53,13 @@ pub struct Configuration {
 pub struct TaskRules {
     /// The names of the models that are asked. A text fools them where it fools more than half of them.
     pub targets: Vec<String>,
-    /// Whether a text is written for one of the contexts. Where it is not said, inference and questions need one and the other tasks
-    /// have none.
+    /// Whether a text is written for one of the contexts. Without this member, inference and questions need a context and the other tasks have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_context: Option<bool>,
-    /// The languages of this task, in place of everybody's.
+    /// The languages of this task, in place of those of all tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub languages: Option<Vec<String>>,
-    /// What is denied in this task, in place of everybody's.
+    /// What is denied in this task, in place of what all tasks deny.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deny: Option<Vec<String>>,
 }
@@ -90,7 +89,7 @@ pub enum Target {
         /// Seconds that one call may take.
         #[serde(default = "default_timeout")]
         timeout_seconds: u64,
-        /// Examples that it is asked for in one call.
+        /// The most examples in one call.
         #[serde(default = "default_batch")]
         batch: usize,
     },
@@ -117,7 +116,7 @@ fn default_fuel() -> u64 {
 }
 
 impl Target {
-    /// Its file in the data set; none of a service.
+    /// Its file in the data set; `None` for a service.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Linear { file } | Self::Encoder { file } | Self::Program { file, .. } => Some(file),
@@ -140,11 +139,11 @@ impl Target {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Validation {
-    /// So many equal verdicts decide.
+    /// The number of equal verdicts that decide.
     pub equal: usize,
-    /// After so many without that an example is refused.
+    /// The number of verdicts after which an example is refused if nothing is decided.
     pub most: usize,
-    /// The share of the examples that fooled nobody which validators get, too.
+    /// The share of the examples that fooled nobody that validators get as well.
     pub share_of_others: f64,
     /// Verdicts that a validator may give on a day, in UTC.
     pub verdicts_a_day: u32,
@@ -162,8 +161,8 @@ impl Default for Validation {
 }
 
 impl Validation {
-    /// How many validators judge an example at most: none where it is known to repeat an earlier text, since it never counts, and none
-    /// of most that fooled nobody.
+    /// The most validators that judge an example: none if it is known to repeat an earlier text, since it never counts, and none for most examples
+    /// that fooled nobody.
     ///
     /// ```
     /// use dataperf_text::{ExampleId, Validation};
@@ -207,8 +206,8 @@ impl Configuration {
         own.unwrap_or(&self.languages)
     }
 
-    /// What no text of the task may have. What is collected as hate speech is not denied because it is hateful: that task has only
-    /// what its own list says.
+    /// What no text of the task may have. The task that collects hate speech has only its own list, because its texts are not denied for being
+    /// hateful.
     pub fn denied(&self, task: Task) -> &[String] {
         let own = self.tasks.get(&task).and_then(|rules| rules.deny.as_deref());
         own.unwrap_or(if task.is_harmful() { &[] } else { &self.deny })

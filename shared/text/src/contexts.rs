@@ -1,4 +1,4 @@
-//! The texts for which people write theirs.
+//! Contexts: the texts for which people write their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::task::Task;
 
-/// Contexts that a data set may have.
+/// The most contexts of a data set.
 pub const MAX_CONTEXTS: usize = 20_000;
-/// The largest file of contexts, which is kept in memory.
+/// The largest file of contexts, in bytes: it is kept in memory.
 pub const MAX_CONTEXTS_BYTES: u64 = 64 << 20;
-/// Characters that a context may have.
+/// The most characters of a context.
 pub const MAX_CONTEXT_CHARS: usize = 10_000;
 const MAX_ID_BYTES: usize = 64;
 
-/// A text for which people write theirs.
+/// A text for which people write their own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// What lines call it.
+    /// Its id, as lines name it.
     pub id: String,
     /// The task that it is for.
     pub task: Task,
@@ -74,17 +74,17 @@ impl Contexts {
         reasons.into_verdict(Self(contexts))
     }
 
-    /// The one with this id.
+    /// The context with this id.
     pub fn get(&self, id: &str) -> Option<&Context> {
         self.0.get(id)
     }
 
-    /// All of them, by their ids.
+    /// All contexts, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &Context> {
         self.0.values()
     }
 
-    /// Those of a task, by their ids.
+    /// The contexts of a task, in the order of their ids.
     pub fn of(&self, task: Task) -> impl Iterator<Item = &Context> {
         self.iter().filter(move |context| context.task == task)
     }

@@ -13,7 +13,7 @@ use crate::lines::{Example, Found, Said};
 pub enum Decision {
     /// Its author is right.
     Correct,
-    /// Something else is right, or of a question nothing.
+    /// Something else is right; for a question, perhaps nothing.
     Incorrect(Option<Gold>),
     /// It is no example of the task.
     Flagged,
@@ -22,7 +22,8 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// That the author of `example`, whose context is `context`, is wrong: `right` is right instead, or of a question nothing.
+    /// The decision that the author of `example`, whose context is `context`, is wrong: `right` is right instead; for a question, `None` says that
+    /// nothing is.
     ///
     /// # Errors
     /// A [`Rejection`] where `right` can't be right about a text of the task, or is what the author says.
@@ -48,7 +49,7 @@ impl Decision {
     }
 }
 
-/// Why a decision is refused that says what the author of `example` says.
+/// The message that refuses a decision which says what the author of `example` says.
 fn as_the_author(example: &Example) -> String {
     let (task, said) = (example.task, quote(example.gold.as_str()));
     if task.has_spans() {
@@ -78,9 +79,8 @@ impl From<Said> for Decision {
     }
 }
 
-/// What the verdicts on an example decide, listed from the first on, each another validator's: what the first of `validation.equal` equal
-/// ones say, or that there is no agreement after `validation.most`. `None` while more are needed. Verdicts that come after a decision
-/// change nothing.
+/// What the verdicts on an example decide, listed oldest first, each from another validator. The first `validation.equal` equal verdicts decide;
+/// after `validation.most` without a decision there is no agreement. `None` while more are needed. Verdicts after a decision change nothing.
 ///
 /// ```
 /// use dataperf_text::{Decision, Said, Validation, decide};

@@ -6,7 +6,7 @@ use dataperf_collection::{DuplicateKeys, text};
 use crate::ids::ExampleId;
 use crate::lines::Example;
 
-/// Whether and of what an example is a duplicate.
+/// Whether an example is a duplicate, and of which earlier example.
 pub type Duplicate = dataperf_collection::Duplicate<ExampleId>;
 /// An earlier example, with its text as it is compared.
 pub type Earlier = dataperf_collection::Earlier<ExampleId>;
@@ -23,12 +23,12 @@ pub fn keys(example: &Example) -> DuplicateKeys {
     }
 }
 
-/// What an example repeats among earlier ones, which are listed from the first on. From the similarity `from` on texts are duplicates.
+/// What an example repeats among earlier ones, which are listed oldest first. Texts with a similarity of at least `from` are duplicates.
 pub fn repeated(example: &Example, earlier: &[Earlier], from: f64) -> Duplicate {
     Duplicate::among(&comparable(&example.text), earlier, from)
 }
 
-/// The text in one spelling, or where it has no letter at all the text itself.
+/// The text in one spelling; the text itself where it has no letter at all.
 pub fn comparable(written: &str) -> String {
     let spelt = one_spelling(written);
     if spelt.is_empty() {

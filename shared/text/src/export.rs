@@ -79,7 +79,7 @@ pub struct Row {
     pub annotator: String,
     /// Whether it fooled the round's models.
     pub is_fooling: bool,
-    /// Whether it is decided that the annotator is right; otherwise nobody was asked.
+    /// Whether it is decided that the annotator is right; if not, nobody was asked.
     pub is_verified: bool,
     /// Which models were fooled.
     #[serde(default)]
@@ -119,17 +119,17 @@ pub struct VerdictRow {
 /// How many examples of a task a round has, and what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// All that were submitted.
+    /// All examples that were submitted.
     pub n_submitted: usize,
-    /// Those that repeated an earlier text: left out.
+    /// Examples that repeated an earlier text: left out.
     pub n_duplicates: usize,
-    /// Those that fooled the models and wait for validators: left out.
+    /// Examples that fooled the models and wait for validators: left out.
     pub n_pending: usize,
-    /// Those whose authors are not right, or about which validators don't agree: left out.
+    /// Examples whose authors are not right, or about which validators don't agree: left out.
     pub n_refused: usize,
-    /// Those that are no examples of the task: left out.
+    /// Texts that are no examples of the task: left out.
     pub n_flagged: usize,
-    /// Those that fooled nobody, of annotators whose examples are in the dev and test sets: left out.
+    /// Examples that fooled nobody, of annotators whose examples are in the dev and test sets: left out.
     pub n_easy: usize,
 }
 
@@ -147,9 +147,9 @@ pub struct Export {
 }
 
 impl Export {
-    /// Of a round's examples. `key` makes the pseudonyms. An annotator's examples are all in one part of the data set, in that of
-    /// `earlier` where an earlier round's data set has the pseudonym. The dev and test sets have verified examples that fooled the models,
-    /// the train set also those that fooled nobody and about which nobody was asked, or which are verified.
+    /// Makes a data set of a round's examples. `key` makes the pseudonyms. An annotator's examples are all in one part of the data set: in that of
+    /// `earlier`, where an earlier round's data set has the pseudonym. The dev and test sets have verified examples that fooled the models; the train
+    /// set also has examples that fooled nobody, if nobody was asked about them or they are verified.
     pub fn of(
         mut judged: Vec<JudgedExample>,
         round: &str,
@@ -197,7 +197,7 @@ fn pseudonym(key: &SecretKey, name: &str) -> String {
     key.pseudonym("annotator", name)
 }
 
-/// Counts an example; whether it is part of the data set.
+/// Counts an example, and returns whether it is part of the data set.
 fn counted(example: &JudgedExample, split: Split, counts: &mut Counts) -> bool {
     counts.n_submitted += 1;
     let left_out = match (example.state(), &example.decision) {

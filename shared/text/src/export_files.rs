@@ -57,7 +57,7 @@ fn provenance(export: &Export, about: &About) -> Result<Vec<u8>, serde_json::Err
     Ok(bytes)
 }
 
-/// What has members of its own is JSON in a column of text.
+/// The columns of the rows; a value that has members of its own is JSON in a column of text.
 fn columns(rows: &[&Row]) -> Result<Vec<(String, Values)>, serde_json::Error> {
     let text = |of: fn(&Row) -> String| Values::Text(rows.iter().map(|row| of(row)).collect());
     let maybe = |of: fn(&Row) -> Option<String>| Values::MaybeText(rows.iter().map(|row| of(row)).collect());

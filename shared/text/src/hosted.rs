@@ -17,7 +17,7 @@ pub const BENCHMARK: &str = "adversarial-text";
 /// One line about it.
 pub const ABOUT: &str = "Adversarial Text: examples that fool the round's models, validated by people";
 
-/// What stands on the boards, in a challenge or outside of any: a score is of all of an annotator's examples so far.
+/// Which score stands on the boards, in a challenge or outside of any: the latest, since it is of all of an annotator's examples so far.
 pub const RANKING: Ranking = Ranking::Latest;
 
 /// What its scores are made of, and what its receipts note. It follows from models' answers and validators' verdicts, and not from a

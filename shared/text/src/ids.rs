@@ -1,9 +1,9 @@
-//! Names that give nothing away.
+//! Ids that reveal nothing.
 
 use dataperf_collection::{digest, id};
 
 id! {
-    /// An example. It tells nothing of whose it is.
+    /// An example. The id does not reveal whose it is.
     ExampleId
 }
 
@@ -14,8 +14,8 @@ impl ExampleId {
     }
 }
 
-/// Whether validators get an example that fooled nobody, of which they get the share `share`: chance that anybody can work out again
-/// from the example's id.
+/// Whether validators get an example that fooled nobody, of which they get the share `share`. It is decided by chance, in a way that anybody can work
+/// out again from the example's id.
 pub fn is_validated_by_chance(id: &ExampleId, share: f64) -> bool {
     const DIGITS: usize = 8;
     let drawn = u32::from_str_radix(&id.as_str()[..DIGITS], 16).unwrap_or(u32::MAX);

@@ -87,7 +87,7 @@ fn configuration(from: &Path) -> Result<(PathBuf, Configuration), ImportError> {
     }
 }
 
-/// Without the file there are no contexts.
+/// Reads the contexts; without the file there are none.
 fn contexts(from: &Path) -> Result<Contexts, ImportError> {
     let path = from.join(CONTEXTS_SOURCE);
     if !path.exists() {
@@ -108,7 +108,7 @@ fn refused(from: PathBuf, rejection: &Rejection) -> ImportError {
     }
 }
 
-/// Tasks whose texts are written for contexts, and that have none.
+/// The tasks whose texts are written for contexts and that have no context.
 fn lacking(configuration: &Configuration, contexts: &Contexts) -> Vec<String> {
     let tasks = configuration.tasks.keys().copied();
     let lacking =

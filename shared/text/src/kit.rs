@@ -18,7 +18,7 @@ use crate::task::Task;
 
 const GUIDE: &str = include_str!("../kit/guide.md");
 const STARTER: &str = include_str!("../kit/starter.py");
-/// Lines of an example file.
+/// Number of lines of an example file.
 const N_EXAMPLES: usize = 3;
 /// Texts without a context, with what they say of how their author feels.
 const ENGLISH: [(&str, &str); 2] = [
@@ -110,8 +110,7 @@ fn table(contexts: &Contexts) -> KitTable {
     }
 }
 
-/// A file of valid examples of a task; `None` where nothing that is tried obeys the rules, as where there is no context in a language that
-/// is taken.
+/// A file of valid examples of a task; `None` where nothing that is tried obeys the rules, for example because no context is in an allowed language.
 fn example(known: &KnownRules, task: Task) -> Option<Vec<u8>> {
     let rules = &known.rules;
     let is_valid = |line: &Value| {

@@ -14,12 +14,12 @@ use crate::task::Task;
 pub use example::Example;
 pub use verdict::{Found, Said, Verdict};
 
-/// Characters that an annotator's explanation or a validator's reason may have.
+/// The most characters of an annotator's explanation or a validator's reason.
 pub const MAX_WHY_CHARS: usize = 1_000;
-/// Characters that an answer may have.
+/// The most characters of an answer.
 const MAX_ANSWER_CHARS: usize = 1_000;
 
-/// What lines are held against.
+/// The rules that lines have to obey.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
     /// What the organizer has decided.
@@ -64,7 +64,7 @@ fn placed(start: usize, text: String, context: Option<&str>, at: &str) -> Result
     }
 }
 
-/// Why a span is none of the context.
+/// The reason why a span does not stand in the context, if it does not.
 fn misplaced(span: &Span, context: &str, at: &str) -> Option<Reason> {
     if span.is_in(context) {
         return None;

@@ -22,13 +22,13 @@ pub struct Cell {
     pub round: String,
     /// Examples of the test set.
     pub n: usize,
-    /// Those about which the model is wrong.
+    /// Examples about which the model is wrong.
     pub n_wrong: usize,
-    /// Their share.
+    /// The share of these examples.
     pub error: f64,
-    /// Where its 95 % interval (Wilson) begins.
+    /// The lower end of its 95 % interval (Wilson).
     pub from: f64,
-    /// Where its 95 % interval (Wilson) ends.
+    /// The upper end of its 95 % interval (Wilson).
     pub to: f64,
 }
 
@@ -39,12 +39,12 @@ pub struct Matrix {
     pub models: Vec<String>,
     /// The rounds, in their order.
     pub rounds: Vec<String>,
-    /// What is known: nothing of a model that knows nothing of a task, nor of a round without test examples of it.
+    /// What is known: no cell for a model that does not know a task, nor for a round without test examples of it.
     pub cells: Vec<Cell>,
 }
 
 impl Matrix {
-    /// Of models by their names and rounds with their rows, of which only those of the test sets are asked.
+    /// The matrix of models by their names and of rounds with their rows. Models are asked only about rows of the test sets.
     ///
     /// # Errors
     /// [`ModelError`] of a model that can't answer.
@@ -115,7 +115,7 @@ impl Matrix {
         text
     }
 
-    /// One line of each cell, with a head. Names have no commas or quotes: [models](crate::Configuration) and rounds are named by letters.
+    /// One line for each cell, below a header. The names of [models](crate::Configuration) and rounds are quoted where they need it.
     pub fn to_csv(&self) -> String {
         let mut text = "task,model,round,n,n_wrong,error,from,to\n".to_owned();
         for cell in &self.cells {
@@ -136,7 +136,7 @@ impl Matrix {
     }
 }
 
-/// A cell of CSV: a name from a file's name may hold anything.
+/// A name as a cell of CSV: a name that comes from a file's name may hold anything.
 fn csv(name: &str) -> String {
     let safe = dataperf::csv_cell(name);
     if safe.contains([',', '"', '\n', '\r']) {
@@ -173,7 +173,7 @@ impl Cell {
     }
 }
 
-/// How many rows there are, and about how many a model is wrong; `None` where it knows nothing of the task.
+/// The number of rows, and the number of those about which a model is wrong; `None` where it does not know the task.
 ///
 /// # Errors
 /// [`ModelError`] of a model that can't answer, or not about all.

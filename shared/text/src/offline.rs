@@ -1,4 +1,4 @@
-//! Files held against the rules without a cloud.
+//! Checks files against the rules without a cloud.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::hosted::{BENCHMARK, Kind};
 use crate::lines::{Example, Rules, Verdict};
 use crate::task::Task;
 
-/// The rules that are known where a file is held against them.
+/// The rules that are known where a file is checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownRules {
     /// The rules.
     pub rules: Rules,
-    /// Whether what is denied is among them: participants don't have the list.
+    /// Whether the words that are denied are among them: participants don't have the list.
     pub has_denied: bool,
     /// The data set, or the participants' kit, that has them.
     pub dataset: Digest,
@@ -51,14 +51,14 @@ impl Parameters {
 }
 
 impl KnownRules {
-    /// What files may be held against: the boards, which stand for files of examples, and the kinds of files.
+    /// What a file may be checked as: for a board, which stands for a file of examples, or as a kind of file.
     pub fn names(&self) -> Vec<String> {
         let tasks = self.rules.configuration.tasks.keys().map(|task| task.as_str());
         let kinds = Kind::ALL.map(Kind::as_str);
         tasks.chain(kinds).map(str::to_owned).collect()
     }
 
-    /// The verdict on a file for a board or of a kind, in the form of a receipt's; `None` where there is nothing of this name. A file for a
+    /// The verdict on a file for the board or of the kind `of`, in the form of a receipt's; `None` where there is neither of this name. A file for a
     /// board may have examples of other tasks, which count on their own boards: their lines are listed.
     pub fn verdict(&self, of: &str, file: &[u8]) -> Option<Outcome> {
         if !self.names().iter().any(|name| name == of) {
@@ -114,13 +114,13 @@ impl KnownRules {
     }
 }
 
-/// What nobody knows of examples but the cloud.
+/// What only the cloud knows of examples.
 const EXAMPLES_UNKNOWN: [&str; 3] = [
     "whether a text repeats one that was uploaded before, anybody's",
     "whether it fools the round's models, which stay with the organizer",
     "what is left of the day's examples, and whether the round is open",
 ];
-/// What nobody knows of verdicts but the cloud.
+/// What only the cloud knows of verdicts.
 const VERDICTS_UNKNOWN: [&str; 3] = [
     "whether there is such an example for you to judge, and whether its task has that label or answer",
     "whether the answer stands in the example's context",

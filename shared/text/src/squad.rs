@@ -31,8 +31,8 @@ pub fn normalised(answer: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The harmonic mean of the share of the answer's words that are right and the share of the right words that it has: 0 where nothing is
-/// common, and so where either has no words.
+/// The harmonic mean of the share of the answer's words that are right and the share of the right words that the answer has: 0 where they have no
+/// word in common, also where either has no words.
 ///
 /// ```
 /// use dataperf_text::squad::token_f1;

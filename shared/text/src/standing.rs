@@ -41,27 +41,27 @@ impl State {
     }
 }
 
-/// How many examples of an annotator count as what. Sums of numbers: in which order examples came and were judged changes nothing.
+/// How many examples of an annotator count as what. The numbers are sums, so the order in which examples came and were judged changes nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// Examples that repeat no earlier text.
     pub n_submitted: u64,
-    /// Those of them that fooled the models when they were submitted.
+    /// Examples among them that fooled the models when they were submitted.
     pub n_fooling: u64,
-    /// Those that fooled and wait for validators.
+    /// Examples that fooled and wait for validators.
     pub n_pending: u64,
-    /// Those that fooled and are right.
+    /// Examples that fooled and whose author is right.
     pub n_validated: u64,
-    /// Those that fooled and are not right.
+    /// Examples that fooled and were refused.
     pub n_refused: u64,
-    /// Those that are no examples of the task.
+    /// Texts that are no examples of the task.
     pub n_flagged: u64,
     /// Examples that repeat an earlier text, which are in no other number.
     pub n_duplicates: u64,
 }
 
 impl Standing {
-    /// Of an annotator's examples: what each counts as, and whether it fooled the models.
+    /// The standing from an annotator's examples: what each counts as, and whether it fooled the models.
     pub fn of(examples: impl IntoIterator<Item = (State, bool)>) -> Self {
         let mut standing = Self::default();
         for (state, is_fooling) in examples {
@@ -134,13 +134,13 @@ impl Standing {
 /// A validated model error rate, as bounds while examples wait for validators.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ErrorRate {
-    /// With none of those that wait.
+    /// The rate if none of the waiting examples turns out right.
     pub low: f64,
-    /// With all of them.
+    /// The rate if all of them do.
     pub high: f64,
-    /// Where the 95 % interval (Wilson) of the lower one begins.
+    /// The lower end of the 95 % interval (Wilson) of `low`.
     pub from: f64,
-    /// Where the 95 % interval (Wilson) of the higher one ends.
+    /// The upper end of the 95 % interval (Wilson) of `high`.
     pub to: f64,
 }
 

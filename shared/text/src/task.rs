@@ -48,7 +48,7 @@ impl Task {
         matches!(self, Self::Qa)
     }
 
-    /// Whether a text is nothing without a context.
+    /// Whether a text makes no sense without a context.
     pub const fn always_needs_context(self) -> bool {
         matches!(self, Self::Nli | Self::Qa)
     }

@@ -81,7 +81,7 @@ struct LeaderboardSummary {
     leaders: Option<Leaders>,
 }
 
-/// What the data set says beside name and line of how a board is shown; each `null` where it says nothing.
+/// How a board is shown, beside its name and its line, as the data set says; each `null` where it says nothing.
 #[derive(Clone, Default, Serialize, ToSchema)]
 pub(super) struct Presentation {
     /// What people call it.
@@ -155,10 +155,10 @@ struct Submitting {
     forms: &'static [&'static str],
     /// Whether programs alone are scored, as models on the benchmark's own examples.
     only_programs: bool,
-    /// Where forms for uploads are asked for, from the root of this API's host.
+    /// The address, from the root of this API's host, where forms for uploads are asked for.
     #[schema(example = "/api/v1/uploads")]
     uploads: &'static str,
-    /// Where S3 is, for a cloud on one machine; `null` for that of AWS.
+    /// The address of S3, for a cloud on one machine; `null` for that of AWS.
     #[schema(example = json!(null))]
     s3_endpoint: Option<String>,
 }

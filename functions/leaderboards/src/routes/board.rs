@@ -80,7 +80,7 @@ impl From<&Column> for ShownColumn {
     }
 }
 
-/// Where in a board a page begins, beside the key: in which part, by which data set, and what the rows before come to.
+/// The place in a board where a page begins, beside the key: the part, the data set, and the counts of the rows before.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OnBoard {
@@ -139,7 +139,7 @@ struct BoardComparison {
 }
 
 impl BoardComparison {
-    /// What somebody sees of it to whom so much is shown.
+    /// The comparison as it is shown at the feedback level `level`.
     fn shown(summary: Summary, level: Feedback) -> Self {
         let is_resolution_withheld = level < Feedback::Full;
         let summary = summary.shown(level);
@@ -300,7 +300,7 @@ fn compared(
     BoardComparison::shown(summary, level)
 }
 
-/// So long a process does not read again how a finished board differs: what is withdrawn changes it.
+/// How long a process answers with a report that it has read: withdrawals change how a finished board differs.
 const READ_FOR: Duration = Duration::from_mins(1);
 
 /// How the final board differs from the public one, as it was a minute ago at most: it is made of all submissions that stood there.
@@ -322,7 +322,7 @@ async fn report(
     Ok(report)
 }
 
-/// Where a board's participants' kit is.
+/// The address of a board's participants' kit.
 fn kit_address(board: &Board) -> String {
     let Board {
         benchmark,
@@ -337,7 +337,7 @@ fn kit_address(board: &Board) -> String {
     address
 }
 
-/// A board without a line is one that the data set has, in a round that there is, or none at all.
+/// Fails unless a board without a row is known: the data set has it, in a round that there is, or it has had scores.
 pub(super) async fn must_exist(
     app: &App,
     facts: &Descriptor,
@@ -386,8 +386,7 @@ async fn fill_columns(
     Ok(())
 }
 
-/// How the scores of some rows spread, by id: of those of which the caller sees that. Rows that do not say it themselves are
-/// looked up.
+/// How the scores of some rows spread, by id, where the caller may see that. Rows that do not say it themselves are looked up.
 async fn spreads(
     app: &App,
     caller: &Caller,

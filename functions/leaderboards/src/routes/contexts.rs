@@ -24,7 +24,7 @@ use crate::query::{ContextsQuery, Strict, named, within};
 /// The public file of a data set that has its contexts.
 const FILE: &str = "public/contexts.jsonl";
 const MAX_FILE_BYTES: u64 = 64 << 20;
-/// The most contexts that are left out.
+/// The most contexts that may be left out.
 const MAX_FROM: usize = 1_000_000;
 
 /// Some contexts of a data set, and its public rules.
@@ -44,7 +44,7 @@ struct ContextsPage {
 /// A text for which participants write theirs.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct OneContext {
-    /// What lines call it.
+    /// Its id, as lines name it.
     id: String,
     /// The task that it is for.
     task: String,
@@ -142,7 +142,7 @@ async fn contexts_of(
             let detail = "the data set's contexts are larger than is read";
             return Err(Problem::not_found("no_contexts", "benchmark", detail));
         }
-        // what is collected there has rules and no contexts
+        // a benchmark that collects examples may have rules and no contexts
         Got::Missing if facts.collects.is_some() => Vec::new(),
         Got::Missing => return Ok(None),
     };

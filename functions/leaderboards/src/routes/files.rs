@@ -17,10 +17,10 @@ use crate::catalogue;
 use crate::query::{NoQuery, Strict};
 use dataperf_http::Problem;
 
-/// What fits into an answer of a function's six megabytes when it is in base64.
+/// The most bytes that fit in base64 into a function's answer of six megabytes.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 const MAX_IMAGE_BYTES: u64 = MAX_ANSWER_BYTES;
-/// A receipt that is larger is shown as the table has it.
+/// The largest receipt that is read, in bytes: a larger one is shown as the table has it.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
 /// Whether a stored receipt says the same as the table's, and is signed. The form's version is that of whoever wrote it.

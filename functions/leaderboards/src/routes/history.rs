@@ -50,7 +50,7 @@ struct PrivateLine {
     key: String,
     /// The first of the broken rules, when rejected; what went wrong, when failed.
     reason: Option<ReasonDocument>,
-    /// How many there are.
+    /// How many reasons there are.
     n_reasons: usize,
 }
 

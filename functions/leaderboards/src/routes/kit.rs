@@ -16,7 +16,7 @@ use crate::catalogue;
 use crate::query::{KitQuery, Strict};
 use dataperf_http::Problem;
 
-/// How long the address is good for: a download that has begun goes on.
+/// How long the address is valid; a download that has begun goes on.
 const VALID: Duration = Duration::from_mins(5);
 
 /// The participants' kit of the data set that uploads to a board are scored with: the rules, what participants may have of the data, a

@@ -12,7 +12,7 @@ use crate::catalogue::{self, Boards};
 use crate::rows::{Row, Standing};
 use dataperf_http::Problem;
 
-/// Rows that are counted; of larger boards it is said that there are more.
+/// The most rows that are counted; of larger boards it is said that there are more.
 const COUNTED: usize = 50;
 
 /// Who leads a board, and how many are on it.

@@ -44,9 +44,9 @@ use crate::app::App;
 use crate::caller::Caller;
 use dataperf_http::Problem;
 
-/// Where the API is mounted, by itself and behind a distribution.
+/// The path at which the API is mounted, by itself and behind a distribution.
 const MOUNTED_AT: &str = "/api/v1";
-/// Where another function signs forms for uploads.
+/// The path at which another function signs forms for uploads.
 const UPLOADS: &str = "/api/v1/uploads";
 
 #[derive(OpenApi)]
@@ -147,7 +147,7 @@ fn round(asked: Option<&str>) -> Result<&str, Problem> {
     name("round", round)
 }
 
-/// A name that keys may have: of another there is nothing, and nothing is looked up.
+/// Checks that keys may have a name: there is nothing under any other name, and nothing is looked up.
 fn name<'a>(what: &str, name: &'a str) -> Result<&'a str, Problem> {
     let fits = (1..=128).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c == '#');
     if fits {

@@ -13,7 +13,7 @@ use crate::catalogue;
 use crate::query::{NoQuery, Strict};
 use dataperf_http::Problem;
 
-/// What fits into an answer of a function's six megabytes when it is in base64.
+/// The most bytes that fit in base64 into a function's answer of six megabytes.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The picture of a board, where its data set in force has one: a PNG or JPEG file.

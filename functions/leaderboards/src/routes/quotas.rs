@@ -43,7 +43,7 @@ struct OfDay {
     /// What is counted.
     #[schema(example = "examples")]
     kind: &'static str,
-    /// The same in words, in the plural.
+    /// The words for it that people read, in the plural.
     #[schema(example = "examples")]
     title: &'static str,
     #[serde(flatten)]
@@ -78,7 +78,7 @@ struct Allowance {
     n_used: u64,
     /// What is left.
     n_left: u64,
-    /// When it counts from none again; `null` for never.
+    /// When the count begins from 0 again; `null` for never.
     #[schema(format = DateTime)]
     resets_at: Option<String>,
 }

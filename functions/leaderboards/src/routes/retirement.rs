@@ -22,8 +22,8 @@ use crate::catalogue;
 use crate::query::{RoundQuery, Strict};
 use dataperf_http::Problem;
 
-/// What the scores with a retired data set and with the one that followed say of each other. It stays as it was made, of all that stood; what
-/// was withdrawn since has no line for others.
+/// How the scores with a retired data set compare with those with the one that followed. It stays as it was made, with all that stood; what was
+/// withdrawn since has a line for its submitter and the organizer only.
 #[derive(Serialize, ToSchema)]
 struct Retirement {
     /// The benchmark's id.
@@ -50,11 +50,11 @@ struct Retirement {
     n_rejected: usize,
     /// The mean of score before less score after; `null` without submissions.
     gap: Option<FigureEstimate>,
-    /// The same of the baselines.
+    /// The mean gap of the baselines.
     gap_of_baselines: Option<FigureEstimate>,
     /// The slope of the least-squares line of new scores on old ones; `null` below three submissions.
     slope: Option<FigureEstimate>,
-    /// Where that line meets an old score of 0.
+    /// The value of that line at an old score of 0.
     intercept: Option<FigureEstimate>,
     /// Kendall's tau-b between the two orders; `null` where one tells no two submissions apart.
     tau_b: Option<FigureEstimate>,
@@ -88,7 +88,7 @@ struct LineOnBoth {
     after: Option<f64>,
     /// Its rank among those with both scores, by the retired data set.
     rank_before: Option<usize>,
-    /// The same by the one that followed.
+    /// Its rank among them by the data set that followed.
     rank_after: Option<usize>,
     /// Score before less score after.
     gap: Option<FigureEstimate>,

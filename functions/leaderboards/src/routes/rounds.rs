@@ -51,10 +51,10 @@ struct RoundDocument {
     id: String,
     /// The leaderboards; all of the benchmark's when none is named.
     leaderboards: Vec<String>,
-    /// The first moment that counts.
+    /// The first moment whose uploads count.
     #[schema(format = DateTime)]
     opens: String,
-    /// The first moment that no longer does; `null` for never.
+    /// The first moment whose uploads no longer count; `null` for never.
     #[schema(format = DateTime)]
     closes: Option<String>,
     /// The data set it is scored with; `null` for what is in force for each leaderboard.
@@ -66,7 +66,7 @@ struct RoundDocument {
     /// while a number of submissions is waited for.
     #[schema(format = DateTime)]
     retires_at: Option<String>,
-    /// So many scored submissions after which that moment comes; `null` where it is a date.
+    /// The number of scored submissions after which that moment comes; `null` where it is a date.
     retires_after_submissions: Option<u64>,
     /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
     daily_limit: Option<u64>,

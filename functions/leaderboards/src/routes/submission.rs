@@ -35,7 +35,7 @@ struct OneSubmission {
     artifact: Option<String>,
     /// The code that judged it.
     evaluator: Option<String>,
-    /// Of what stands on its board.
+    /// How it compares with the others on its board, if it stands there.
     #[serde(flatten)]
     comparison: RowComparison,
     /// What the score is made of, as far as it is shown; each benchmark has its own.
@@ -99,11 +99,11 @@ struct Private {
     /// In the closed division the program's run on public data, as in the receipt; `null` elsewhere.
     #[schema(value_type = Option<Object>)]
     public_run: Option<PublicRun>,
-    /// How often it was withdrawn, oldest first.
+    /// Its withdrawals, oldest first.
     withdrawals: Vec<WithdrawalDocument>,
 }
 
-/// That a submission was withdrawn.
+/// A withdrawal of a submission.
 #[derive(Serialize, ToSchema)]
 struct WithdrawalDocument {
     /// When.

@@ -19,14 +19,14 @@ use crate::catalogue;
 use crate::cursor::Place;
 use crate::query::{Strict, SubmittersQuery, within};
 
-/// Uploads of a submitter that are counted.
+/// The most uploads of a submitter that are counted.
 const MAX_COUNTED: usize = 1_000;
-/// Lines of a history that are read at once, and how often: there are steps of scores among them where people decide.
+/// Lines of a history that are read at once, and the most reads: where people decide, steps of scores are among the lines.
 const PAGE: usize = 200;
 const MAX_PAGES: usize = 25;
-/// Submitters that are read at once.
+/// Number of submitters that are read at once.
 const READS_AT_ONCE: usize = 8;
-/// Where a page ended, in its cursor.
+/// The member of a cursor that says where a page ended.
 const AFTER: &str = "after";
 
 /// A page of a benchmark's submitters.

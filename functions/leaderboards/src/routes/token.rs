@@ -1,4 +1,4 @@
-//! Whose token is sent.
+//! The holder of the token that is sent.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -23,7 +23,7 @@ struct OneToken {
     submitter: Option<String>,
     /// What its holder validates: ids of benchmarks.
     is_rater: Vec<String>,
-    /// From when on it is not valid any more.
+    /// The time from which it is no longer valid.
     #[schema(format = DateTime)]
     expires_at: String,
 }

@@ -20,13 +20,13 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::query::{NextQuery, NoQuery, Strict, named};
 
-/// Places of the queue that are read at once.
+/// Number of places of the queue that are read at once.
 const PLACES: usize = 1_000;
-/// How often so many are read for one answer.
+/// The most reads for one answer.
 const MAX_READS: usize = 20;
 /// Attributes of a place in the queue that are no part of what is shown.
 const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
-/// What fits into an answer of a function's six megabytes when it is in base64.
+/// The most bytes that fit in base64 into a function's answer of six megabytes.
 const MAX_IMAGE_BYTES: u64 = 4 << 20;
 
 /// What waits for a validator.

@@ -1,4 +1,4 @@
-//! The baselines: those of Data Acquisition, on one market.
+//! The baselines of `acquisition`: those of Data Acquisition, applied to one market.
 
 use std::collections::BTreeMap;
 

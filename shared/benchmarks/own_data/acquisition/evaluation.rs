@@ -1,4 +1,4 @@
-//! What the model of each trial answers, and the score.
+//! The predictions of each trial's model, and the score.
 
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ use dataperf_numerics::numbers::Stored;
 const COST: &str = "cost";
 const N_BOUGHT: &str = "n_bought";
 
-/// What the model of each trial says of every item. `read` are the rows of [`Checked::rows`].
+/// The predicted class of every item by the model of each trial. `read` are the rows of [`Checked::rows`].
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen, read: &ReadRows) -> Result<Evidence, NotScored> {
     let Hidden {
         encoding,

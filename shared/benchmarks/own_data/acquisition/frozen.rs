@@ -17,12 +17,12 @@ pub struct Frozen {
     pub(super) data: Option<Hidden>,
 }
 
-/// What participants don't have.
+/// The parts of the data set that participants do not have.
 #[derive(Debug)]
 pub(super) struct Hidden {
     pub(super) encoding: Encoding,
     pub(super) n_features: usize,
-    /// The class of each row of all sellers.
+    /// The class of each row, seller after seller.
     pub(super) classes: Vec<u8>,
     pub(super) eval: EvalSet,
 }
@@ -74,8 +74,8 @@ impl Frozen {
         self.parameters.n_trials
     }
 
-    /// Whether the model can be trained on so many rows. What participants have does not say how wide a row is, and no model
-    /// has a limit to that.
+    /// Checks that the model can be trained on that many rows. A participants' kit does not tell the number of features; it is
+    /// taken as 1 there, since no model limits rows by it.
     pub(super) fn check_size(&self, n_rows: usize) -> Result<(), FitError> {
         let scoring = &self.parameters.scoring;
         let n_features = self.data.as_ref().map_or(1, |data| data.n_features);

@@ -31,12 +31,12 @@ use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
-/// The table of the sellers' rows.
+/// The name of the table with the sellers' rows.
 pub const SELLERS: &str = "sellers";
-/// What participants see of the market as a whole.
+/// The file with the public part of the market: prices and budget.
 pub const MARKET_FILE: &str = "public/market.json";
 
-/// What participants see of the seller of this number, from 0.
+/// The file with the public summary of the seller with this number, from 0.
 pub fn summary_file(seller_idx: usize) -> String {
     format!("public/sellers/{seller_idx}.json")
 }
@@ -45,19 +45,19 @@ pub fn summary_file(seller_idx: usize) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What people are told.
+    /// The contest's title and description.
     pub about: About,
-    /// How a training set becomes a score.
+    /// The classes, the model and the metric, with which a training set gets its score.
     pub scoring: Scoring,
-    /// What may be spent.
+    /// The most that the counts may cost.
     pub budget: f64,
-    /// Training sets that are sampled.
+    /// The number of training sets that are sampled.
     pub n_trials: usize,
-    /// Seeds the sampling.
+    /// The seed of the sampling.
     pub seed: u32,
     /// The sellers, in the document's order.
     pub sellers: Vec<Seller>,
-    /// The boards.
+    /// The contest's boards.
     pub leaderboards: Vec<Board>,
 }
 
@@ -65,15 +65,15 @@ pub struct Parameters {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seller {
-    /// Its name.
+    /// The seller's name.
     pub name: String,
-    /// Rows it has.
+    /// The number of rows that the seller has.
     pub n_rows: usize,
-    /// The price of all of them.
+    /// The price of all of the seller's rows.
     pub price: f64,
 }
 
-/// The task.
+/// The `acquisition` task.
 pub struct Acquisition;
 
 impl FrozenPart for Frozen {

@@ -1,4 +1,4 @@
-//! The artifact, `{"counts": {"seller": n}}`, and its rules. A seller that is not named sells nothing.
+//! The artifact, `{"counts": {"seller": n}}`, and its rules. From a seller that is not named nothing is bought.
 
 use super::Frozen;
 use crate::data_acquisition::market::{Market, cost, overshoot, sample};
@@ -7,10 +7,10 @@ use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 
 const COUNTS: &str = "counts";
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
-    /// A count for each seller that is named.
+    /// The count of each seller that is named.
     counts: Vec<(String, u64)>,
     has_counts: bool,
     reasons: Reasons,
@@ -64,9 +64,9 @@ impl Submission {
 /// A submission that obeys the rules.
 #[derive(Debug)]
 pub struct Checked {
-    /// The rows that each trial samples.
+    /// The rows that each trial samples, in the order in which the model is fitted to them.
     pub(super) trials: Vec<Vec<u32>>,
-    /// The rows of all trials, ascending, each once.
+    /// The rows that at least one trial samples, ascending.
     pub(super) rows: Vec<u32>,
     pub(super) cost: f64,
 }
@@ -137,7 +137,7 @@ impl Checked {
     }
 }
 
-/// What all counts together have to be: something, enough for the model, and within the budget.
+/// Checks all counts together: something is bought, enough for the model, and within the budget.
 fn check_sum(counts: &[usize], market: &Market, has_counts: bool, frozen: &Frozen, reasons: &mut Reasons) {
     let n_bought: usize = counts.iter().sum();
     if n_bought == 0 {

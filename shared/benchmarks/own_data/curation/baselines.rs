@@ -1,4 +1,4 @@
-//! Curation.
+//! The baselines of `curation`.
 
 use crate::own_data::curation::numerals::zip_of_images;
 use crate::own_data::curation::{Curation, ExampleKind, Parameters, START, read_images, read_rows};
@@ -44,7 +44,7 @@ impl Baselines for Curation {
         },
     ];
 
-    /// Of tables there are fewer.
+    /// All methods for images; for tables only `as-it-is` and `cleanlab`.
     fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
         let is_table = matches!(parameters.examples, ExampleKind::Table { .. });
@@ -132,7 +132,7 @@ fn packed(images: &Images, classes: &[String], max_examples: usize) -> Result<Ve
     Ok(zip)
 }
 
-/// The lines of a CSV whose labels other lines confirm.
+/// The header of a CSV, and its lines whose labels confident learning does not doubt.
 fn undoubted(
     start: &[u8],
     classes: &[String],
@@ -151,7 +151,7 @@ fn undoubted(
     let x = x.map_err(|error| BaselineError::Learner(error.to_string()))?;
     let probabilities = out_of_sample(x.view(), &labels, classes.len(), seed, progress)?;
     let is_flagged = flagged(&labels, probabilities.view());
-    // as a reader of CSV does, without empty lines: the others are a row each
+    // empty lines are skipped, as a reader of CSV does: each other line is one row
     let lines = start.split_inclusive(|&byte| byte == b'\n');
     let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
     let mut artifact = lines.next().unwrap_or_default().to_vec();

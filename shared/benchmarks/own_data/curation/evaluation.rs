@@ -1,4 +1,4 @@
-//! The frozen part of a board, the rules, the model's answers and the score.
+//! The frozen part of a board, the rules, the model's predictions and the score.
 
 use bytes::Bytes;
 use dataperf_numerics::learner::Learner;
@@ -28,7 +28,7 @@ pub struct Frozen {
     examples: ExampleKind,
     board: Board,
     eval: Option<EvalSet>,
-    /// `(n_items, height * width)` grey levels of the eval set, where examples are images.
+    /// `(n_items, height * width)`: grey levels of the eval set, if examples are images.
     eval_images: Bytes,
 }
 
@@ -140,7 +140,7 @@ impl Checked {
         }
         let training = match (content, frozen.examples) {
             (Content::Images(images), ExampleKind::Images { height, width }) => {
-                // What is too much is not unpacked.
+                // images beyond the limit are not unpacked
                 let wanted = &images[..images.len().min(max_examples)];
                 Training::Images(pixels(wanted, height, width, &mut reasons))
             }
@@ -192,7 +192,7 @@ fn classes<'a>(
     numbers
 }
 
-/// Adds a reason for each row with a number that is infinite in 32 bits, with which trees compute.
+/// Adds a reason for each row with a number that is infinite as a 32-bit float, which trees compute with.
 fn add_too_large(rows: &[Row], reasons: &mut Reasons) {
     for row in rows {
         let is_infinite = |number: &f64| !(*number as f32).is_finite();
@@ -208,7 +208,7 @@ fn add_too_large(rows: &[Row], reasons: &mut Reasons) {
     }
 }
 
-/// The pixels and classes of a zip of images, and where each image is.
+/// Reads a zip of images: their pixels, their classes and their names.
 ///
 /// # Errors
 /// A [`Rejection`] with everything that is wrong with the zip and its images.
@@ -251,21 +251,21 @@ pub fn read_images(
     reasons.into_verdict(read)
 }
 
-/// Images of a zip.
+/// The images of a zip.
 #[derive(Debug)]
 pub struct ReadImages {
     /// `(n_images, height, width)` grey levels.
     pub pixels: Vec<u8>,
     /// `(n_images,)` class numbers.
     pub classes: Vec<usize>,
-    /// Where each is: its name in the zip.
+    /// The name of each image in the zip.
     pub names: Vec<String>,
 }
 
-/// The rows of a CSV `label,...`: the class and the numbers of each.
+/// Reads the rows of a CSV `label,...`: the class and the numbers of each.
 ///
 /// # Errors
-/// A [`Rejection`] with everything that is wrong with its form.
+/// A [`Rejection`] with everything that is wrong with the form of the CSV.
 pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
     let Submission { content, reasons, .. } = Submission::parse(csv)?;
     let Content::Rows(rows) = content else {
@@ -330,7 +330,7 @@ fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons
     Array2::from_shape_vec((numbers.len() / n_features.max(1), n_features), numbers).unwrap_or_default()
 }
 
-/// What the model of each seed says of every item.
+/// The predicted class of every item by the model of each seed.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, NotScored> {
     let path = features_file(EVAL);
     let damaged = |why: &str| FrozenError::damaged(&path, why.to_owned());

@@ -1,18 +1,18 @@
-//! Grey images in PNG files, read within bounds.
+//! Reads grey images from PNG files, with limits on the memory that they take.
 
 use std::io::Cursor;
 
 use png::{ColorType, Decoder, Limits, Transformations};
 
-/// Memory that decoding one image may take.
+/// The most bytes of memory that decoding one image may take.
 const MAX_DECODER_BYTES: usize = 1 << 20;
 
-/// The grey levels of a PNG of this size, `(height, width)`, row after row, 0 to 255. Images of 16 bits keep the higher 8, those of
-/// fewer than 8 bits are scaled.
+/// The grey levels of a PNG of the given size, `(height, width)`, row after row, 0 to 255. Of 16 bits the higher 8 are kept, and
+/// fewer than 8 bits are scaled up.
 ///
 /// # Errors
-/// A sentence about the image: no PNG, of another size, with colours or transparency, damaged. Nothing is unpacked of an image of
-/// another size.
+/// A sentence about the image if it is no PNG, has another size, colours or transparency, or is damaged. An image of another size
+/// is not unpacked.
 pub fn decode_png(bytes: &[u8], height: usize, width: usize) -> Result<Vec<u8>, String> {
     let mut decoder = Decoder::new_with_limits(
         Cursor::new(bytes),
@@ -83,7 +83,7 @@ mod tests {
         assert!(decode_png(&rgb, 1, 1).is_err_and(|why| why.contains("colours")));
         let small = packed(1, 1, ColorType::Grayscale, BitDepth::Eight, &[1]);
         assert!(decode_png(&small, 2, 1).is_err_and(|why| why.contains("1 pixels wide and 1 high")));
-        // says that it has 60,000 x 60,000 pixels
+        // claims to have 60,000 x 60,000 pixels
         let mut bomb = small.clone();
         bomb[16..24].copy_from_slice(&[0, 0, 234, 96, 0, 0, 234, 96]);
         assert!(decode_png(&bomb, 1, 1).is_err());

@@ -1,5 +1,5 @@
-//! `curation`: the training set itself is competed on, with a fixed model. Images go to a network that is trained from scratch,
-//! tables to a model of the list.
+//! `curation`: competitors improve the training set itself, for a fixed model: images are for a network that is trained from
+//! scratch, rows of tables for one of the learners.
 //!
 //! Beside the files of every task (see [`own_data`](super)) the data set has
 //! - `eval.npy` of images: `(n_items, height * width)` bytes, grey levels. Hidden;
@@ -38,41 +38,41 @@ use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
-/// The set that participants begin with, without the ending of its file's name.
+/// The name of the file with the set that participants begin with, without its ending.
 pub const START: &str = "public/start";
-/// Examples of each class, without the ending of its file's name.
+/// The name of the file with examples of each class, without its ending.
 pub const LABEL_BOOK: &str = "public/label_book";
-/// The most examples that any board allows.
+/// The most examples that a board can allow.
 pub const MAX_EXAMPLES: usize = 10_000;
 
 /// The manifest's parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What people are told.
+    /// The contest's title and description.
     pub about: About,
-    /// What an example is.
+    /// The kind of examples: images or rows of a table.
     pub examples: ExampleKind,
-    /// How a training set becomes a score.
+    /// The classes, the model and the metric, with which a training set gets its score.
     pub scoring: Scoring<Model>,
     /// The boards, which share the eval set.
     pub leaderboards: Vec<Board>,
 }
 
-/// What an example is.
+/// A kind of examples, with their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExampleKind {
-    /// A grey image.
+    /// Grey images of one size.
     Images {
-        /// Pixels.
+        /// The height in pixels.
         height: usize,
-        /// Pixels.
+        /// The width in pixels.
         width: usize,
     },
-    /// A row of numbers.
+    /// Rows of numbers.
     Table {
-        /// Numbers of a row.
+        /// The number of numbers in a row.
         n_features: usize,
     },
 }
@@ -81,17 +81,17 @@ pub enum ExampleKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Model {
-    /// Of images.
+    /// The model for images.
     Network(FixedNetwork),
-    /// Of tables.
+    /// The model for tables.
     Learner(Learner),
 }
 
-/// The network of images, see docs/network.md.
+/// The network for images, see docs/network.md.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum FixedNetwork {
-    /// The one there is; initial weights and order follow from the contest's seed.
+    /// The only network; its initial weights and the order of the images follow from the contest's seed.
     Network {},
 }
 
@@ -99,14 +99,14 @@ pub enum FixedNetwork {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Its name.
+    /// The board's name.
     pub name: String,
-    /// One line about it.
+    /// One line about the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The most examples a submission may have.
+    /// The most examples that a submission may have.
     pub max_examples: usize,
-    /// The most bytes a submission may have.
+    /// The most bytes that a submission may have.
     pub max_bytes: u64,
 }
 
@@ -119,7 +119,7 @@ impl Parameters {
     }
 }
 
-/// The task.
+/// The `curation` task.
 pub struct Curation;
 
 impl FrozenPart for Frozen {

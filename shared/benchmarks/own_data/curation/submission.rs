@@ -1,4 +1,4 @@
-//! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the columns `label` and one for each number of a row.
+//! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the column `label` and one column for each number of a row.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::MAX_EXAMPLES;
 use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
 use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, quote};
 
-/// What an archive of images may be: the artifact's limit again, since PNG is compressed already.
+/// The limits of an archive of images: unpacked it may be as large as the artifact, since PNGs are compressed already.
 const BOUNDS: Bounds = Bounds {
     max_entries: MAX_EXAMPLES,
     max_unpacked_bytes: 64 << 20,
     max_ratio: 200,
 };
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
     pub(super) n_bytes: u64,
@@ -28,10 +28,10 @@ pub(super) enum Content {
     Rows(Vec<Row>),
 }
 
-/// One image, not decoded yet.
+/// One image, not yet decoded.
 #[derive(Debug)]
 pub(super) struct Image {
-    /// Where it is: its name in the archive.
+    /// The name of the image in the archive.
     pub(super) at: String,
     pub(super) class: String,
     pub(super) png: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Image {
 /// One row of a table.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Where it is.
+    /// Where the row is in the artifact.
     pub(super) at: String,
     pub(super) class: String,
     pub(super) numbers: Vec<f64>,

@@ -17,16 +17,17 @@ use dataperf::evidence::{
 use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 
-/// Models fitted side by side before it is known whether the target is reached: a number that depends on nothing, so that
-/// evidence is the same with any number of threads.
+/// The number of models that are fitted between checks of whether the target is reached. It is fixed, so that evidence is the same
+/// with any number of threads.
 const MODELS_AT_ONCE: usize = 32;
-/// Numbers of fixes of which the curve is shown: a receipt of 400 KB is the largest that the table takes.
+/// The most points of the curve that a receipt shows, so that it stays below 400 KB, the most that the table takes.
 const MAX_SHOWN: usize = 10_000;
 
-/// Models that one thread fits together.
+/// The number of models that one thread fits together.
 const MODELS_TOGETHER: usize = 8;
 
-/// After how many fixes each model stands, in this order of inspecting: a fix that changes no label leaves the model as it was.
+/// After how many fixes each new model begins, in the given order of inspection: a fix that changes no label leaves the model as it
+/// was.
 fn changes(rows: &[usize], given: &[u8], truth: &[u8]) -> Vec<u32> {
     let steps = rows.iter().zip(1..);
     let changing = steps.filter(|(row, _)| given[**row] != truth[**row]);
@@ -35,7 +36,8 @@ fn changes(rows: &[usize], given: &[u8], truth: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// The answers of the models of a course of fixes: of all of them, or of those up to the target and the one of right labels.
+/// The predictions of the models in a course of fixes: of all models, or of those up to the target and the one with all labels
+/// right.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, NotScored> {
     let (truth, eval) = frozen.hidden()?;
     let (prepared, scoring) = (frozen.prepared(eval)?, &frozen.scoring);
@@ -149,12 +151,12 @@ fn hidden(frozen: &Frozen) -> Result<(&[u8], &EvalSet), EvidenceError> {
     Ok(frozen.hidden()?)
 }
 
-/// The model after each number of fixes from 0 on, as far as it is known.
+/// The model after each number of fixes, from 0, as far as models are known.
 fn models_of_steps(fixes: &Fixes, n_examples: usize) -> impl Iterator<Item = usize> {
     (0..=n_examples).map_while(|n_fixes| fixes.model_after(n_fixes as u32))
 }
 
-/// The target is reached later than the models are known.
+/// The error for evidence whose known models end before the target is reached.
 fn cut_off(fixes: &Fixes) -> EvidenceError {
     EvidenceError::CutOff {
         unit: EVAL.to_owned(),

@@ -1,4 +1,4 @@
-//! The frozen part of a board: the training set with both kinds of labels, and the eval set.
+//! The frozen part of a board: the training set with its given and right labels, and the eval set.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::FrozenError;
 use dataperf_numerics::learner::{FitError, Prepared};
 
-/// What scoring keeps in memory: the training set with both kinds of labels, and the eval set.
+/// What scoring keeps in memory: the training set with its given and right labels, and the eval set.
 #[derive(Debug)]
 pub struct Frozen {
     pub(super) scoring: Scoring,
@@ -24,10 +24,10 @@ pub struct Frozen {
     /// `(n_train, n_features)`
     pub(super) features: Array2<f64>,
     pub(super) given: Vec<u8>,
-    /// The right classes, where they are not hidden.
+    /// The right classes of the training set; `None` in a participants' kit.
     pub(super) truth: Option<Vec<u8>>,
     pub(super) eval: Option<EvalSet>,
-    /// The features made ready for fitting, with the first submission.
+    /// The features, prepared for fitting when the first submission is scored.
     pub(super) prepared: OnceLock<Result<Prepared, FitError>>,
 }
 
@@ -74,7 +74,7 @@ impl Frozen {
         })
     }
 
-    /// Examples of the training set.
+    /// The number of examples in the training set.
     pub(super) fn n_examples(&self) -> usize {
         self.ids.len()
     }
@@ -87,7 +87,7 @@ impl Frozen {
         self.row_of.get(id).map(|&row| row as usize)
     }
 
-    /// The right classes and the eval set, where the data set is whole.
+    /// The right classes and the eval set; an error if the data set does not have both.
     pub(super) fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
         let eval = scoring_eval_set(self.eval.as_ref())?;
         let truth = self.truth.as_deref();

@@ -28,27 +28,27 @@ use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
-/// The table of the training set, with the labels that are given.
+/// The name of the table with the training set and its given labels.
 pub const TRAIN: &str = "public/train";
-/// The table of the right labels, which has no features of its own.
+/// The name of the table with the right labels; it has no file of features.
 pub const TRUTH: &str = "truth";
 /// The manifest's parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What people are told.
+    /// The contest's title and description.
     pub about: About,
-    /// How a training set becomes a score.
+    /// The classes, the model and the metric, with which a training set gets its score.
     pub scoring: Scoring,
-    /// The share of the metric of right labels that has to be reached.
+    /// The share of the metric with all labels right that has to be reached.
     pub target_share: f64,
     /// How much of the curve is computed.
     pub curve: Extent,
-    /// The boards.
+    /// The contest's boards.
     pub leaderboards: Vec<Board>,
 }
 
-/// The task.
+/// The `debugging` task.
 pub struct Debugging;
 
 impl FrozenPart for Frozen {

@@ -7,13 +7,13 @@ use dataperf::json::Json;
 use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 
 const ORDER: &str = "order";
-/// Ids that a message names; of more it says the number.
+/// The most ids that a message names; for more it gives their number.
 const MAX_NAMED: usize = 5;
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
-    /// Each id with its place in the list; `None` when there is no list.
+    /// The ids, each with its place in the list; `None` if there is no list.
     order: Option<Vec<(usize, String)>>,
     reasons: Reasons,
 }

@@ -38,11 +38,11 @@ const PRICED: ExpectedColumns = ExpectedColumns {
     required: &["seller", "price"],
     optional: &[],
 };
-/// The most sellers of a market.
+/// The most sellers in a market.
 const MAX_SELLERS: usize = 1000;
-/// The most training sets that are sampled.
+/// The most training sets that may be sampled.
 const MAX_TRIALS: f64 = 100.0;
-/// Rows of a seller that participants see.
+/// The number of a seller's rows that its public summary shows.
 const N_SAMPLES: usize = 5;
 
 impl Import for Acquisition {
@@ -176,7 +176,7 @@ impl Import for Acquisition {
         to_json(from, &parameters)
     }
 
-    /// As many examples as the budget buys, from the cheapest seller on.
+    /// The counts that the budget buys, beginning with the cheapest seller.
     async fn largest_artifact(dataset: &Dataset<Self>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let mut sellers: Vec<&Seller> = parameters.sellers.iter().collect();
@@ -198,7 +198,8 @@ impl Import for Acquisition {
     }
 }
 
-/// The sellers by name, in the document's order: a mapping, a list, or a folder with a file or folder for each.
+/// The source of each seller by its name, in the document's order: from a mapping, a list, or a folder with a file or folder for
+/// each.
 fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, Source)> {
     let mut sellers: Vec<(String, Source)> = Vec::new();
     match &node.value {
@@ -268,7 +269,8 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
     sellers
 }
 
-/// A seller for each table, for each `.npy` file with a `.csv` of the same name, and for each folder with such files.
+/// The sellers in a folder: one for each table, for each `.npy` file with a `.csv` of the same name, and for each folder with such
+/// files.
 fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> {
     let unlisted = |error: std::io::Error| format!("`{folder}` can't be listed: {error}");
     let mut names = Vec::new();
@@ -333,7 +335,7 @@ fn prices(
     let is_price = |price: f64| price >= 0.0 && price.is_finite();
     if let Some(Value::List(list)) = members.get("sellers").map(|node| &node.value) {
         for item in list {
-            // what is no seller was noted before
+            // items that are no sellers have been noted before
             let Value::Map(_) = item.value else { continue };
             let Some(seller) = reader.members(item, "sellers") else {
                 continue;
@@ -473,7 +475,7 @@ impl SellersRows {
     }
 }
 
-/// What participants see: the market, and of each seller what its columns look like, without its rows.
+/// Writes what participants see: the market, and a summary of each seller, without most of its rows.
 pub(super) fn freeze_summaries(
     parameters: &Parameters,
     sellers: impl Iterator<Item = Result<SellersRows, ImportError>>,

@@ -34,8 +34,8 @@ use ndarray::Array2;
 const KEYS: &[&str] = &["images", "start", "label_book"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];
 
-/// A set that participants may have in the form of an artifact, as a table: rows as they are, images by their levels of grey. `None`
-/// where the data set has none.
+/// The table of a set that participants have in the form of an artifact: its rows, or its images as grey levels. `None` if the data
+/// set has no such set.
 fn table(
     directory: &Path,
     manifest: &Manifest,
@@ -192,7 +192,7 @@ impl Import for Curation {
         )
     }
 
-    /// The start set again and again, up to the board's limits.
+    /// The start set, repeated up to the board's limits.
     async fn largest_artifact(
         dataset: &Dataset<Self>,
         leaderboard: &str,
@@ -220,7 +220,7 @@ impl Import for Curation {
         })
     }
 
-    /// Parquet becomes a CSV.
+    /// Converts a Parquet file to a CSV, and returns any other file as it is.
     fn artifact_of(name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
         if parquet_set::is_parquet(&file) {
             parquet_set::to_csv(name, file)
@@ -266,7 +266,7 @@ fn line_of(record: &csv::ByteRecord) -> Vec<u8> {
     writer.into_inner().unwrap_or_default()
 }
 
-/// Lines of records, one of each label after another, so that a part of them has all labels too.
+/// The records as lines of a CSV, taken from each label in turn, so that the first of them have all labels.
 fn lines_in_turn(records: impl Iterator<Item = csv::ByteRecord>) -> Vec<Vec<u8>> {
     let mut by_label: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     for record in records {
@@ -332,7 +332,7 @@ fn size(reader: &mut Reader<'_>, node: &super::yaml::Node) -> Option<(usize, usi
     Some((height? as usize, width? as usize))
 }
 
-/// The one model of images, and its seed.
+/// Reads the only model for images, and its seed.
 fn network(reader: &mut Reader<'_>, members: Members<'_>) -> Option<(Model, Vec<u32>)> {
     let node = reader.required(members, "model")?;
     let kind = match &node.value {
@@ -360,7 +360,7 @@ fn learner(
     Some((Model::Learner(model?), seeds?))
 }
 
-/// A file that the document names, read whole.
+/// A file that the document names, with its bytes.
 struct NamedFile {
     name: String,
     bytes: Vec<u8>,
@@ -403,7 +403,7 @@ fn bytes(from: &Path, name: &str, at: At) -> Result<Vec<u8>, String> {
     fs::read(&path).map_err(|error| about(error.to_string()))
 }
 
-/// Sentences about a file from what an artifact of its form would be refused for.
+/// Turns the reasons for refusing an artifact into sentences about the file called `name`.
 fn sentences(name: &str, rejection: &Rejection) -> Vec<String> {
     let reasons = rejection.reasons().iter().take(MAX_OF_FILE);
     let mut said: Vec<String> = reasons
@@ -423,7 +423,7 @@ fn sentences(name: &str, rejection: &Rejection) -> Vec<String> {
     said
 }
 
-/// The sets of a contest on images.
+/// The sets of images of a contest.
 struct ImageSets<'a> {
     parts: &'a Parts,
     size: (usize, usize),
@@ -515,7 +515,7 @@ impl ImageSets<'_> {
     }
 }
 
-/// The sets of a contest on rows; what its examples are.
+/// Freezes the sets of a contest on rows, and returns the kind of its examples.
 #[allow(clippy::too_many_arguments, reason = "each is a part of one document")]
 fn freeze_rows(
     reader: &mut Reader<'_>,

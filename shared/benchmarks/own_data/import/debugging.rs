@@ -25,7 +25,7 @@ const LABELLED: ExpectedColumns = ExpectedColumns {
     required: &["id", "given", "truth"],
     optional: &["group"],
 };
-/// Predictions that the whole course of fixes of one submission may have.
+/// The most predictions that the whole course of fixes of one submission may need.
 const MAX_PREDICTIONS: usize = 256 << 20;
 
 impl Import for Debugging {
@@ -147,7 +147,7 @@ impl Import for Debugging {
         )
     }
 
-    /// The training set's order from its end: every wrong label is a model of its own, whatever the order is.
+    /// The training set's order reversed: any order is as much work, because every wrong label costs one model.
     async fn largest_artifact(dataset: &Dataset<Self>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
         let train = read_table(&dataset.files(), TRAIN).await?;
         let order: Vec<&String> = train.examples.required(ID)?.iter().rev().collect();

@@ -1,4 +1,4 @@
-//! The document, `task.yaml`: read whole, with everything that is wrong with it.
+//! The document, `task.yaml`: read to its end, with everything that is wrong with it noted.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ pub(super) const FILE: &str = "task.yaml";
 const SCHEMA: f64 = 1.0;
 pub(super) const MAX_TITLE_CHARS: usize = 120;
 const MAX_DESCRIPTION_CHARS: usize = 20_000;
-/// The most digits behind the point.
+/// The most decimals with which scores can be shown.
 const MAX_DIGITS: f64 = 9.0;
-/// The keys of every task.
+/// The keys that the documents of all tasks may have.
 pub(super) const COMMON_KEYS: &[&str] = &[
     "schema",
     "task",
@@ -37,11 +37,11 @@ pub(super) const COMMON_KEYS: &[&str] = &[
     "allow_duplicates",
 ];
 
-/// What every task's document has.
+/// The parts that the document of every task on rows has.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) about: About,
-    /// The picture's file as the document names it.
+    /// The picture's file as the document names it, and where it does.
     pub(super) picture: Option<(String, At)>,
     pub(super) scoring: Scoring,
     pub(super) eval: Source,
@@ -49,18 +49,18 @@ pub(super) struct Common {
     pub(super) allow_duplicates: bool,
 }
 
-/// What every task's document has, whatever its examples are.
+/// The parts that every task's document has, whatever its examples are.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) about: About,
-    /// The picture's file as the document names it.
+    /// The picture's file as the document names it, and where it does.
     pub(super) picture: Option<(String, At)>,
     pub(super) classes: Vec<String>,
     pub(super) metric: ScoreMetric,
     pub(super) allow_duplicates: bool,
 }
 
-/// Reads values and notes what is wrong.
+/// Reads values from the document and notes what is wrong with them.
 pub(super) struct Reader<'a> {
     pub(super) problems: &'a mut Problems,
 }
@@ -97,7 +97,7 @@ impl Reader<'_> {
         );
     }
 
-    /// The members of a mapping, whatever their keys are.
+    /// The members of a mapping with any keys.
     pub(super) fn members<'n>(&mut self, node: &'n Node, name: &str) -> Option<Members<'n>> {
         let Value::Map(list) = &node.value else {
             self.wrong_kind(node, name, "keys with values");
@@ -112,7 +112,7 @@ impl Reader<'_> {
         Some(Members { at: node.at, list })
     }
 
-    /// The members of a mapping with no other keys than these.
+    /// The members of a mapping; keys that are not `known` are noted.
     pub(super) fn object<'n>(&mut self, node: &'n Node, name: &str, known: &[&str]) -> Option<Members<'n>> {
         let members = self.members(node, name)?;
         for (key, _) in members
@@ -136,7 +136,7 @@ impl Reader<'_> {
         found
     }
 
-    /// A text; a number or truth value is the text that it is written as.
+    /// A text; for a number or a truth value, the text that it is written as.
     pub(super) fn text(&mut self, node: &Node, name: &str, max_chars: usize) -> Option<String> {
         let text = match &node.value {
             Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
@@ -210,7 +210,7 @@ impl Reader<'_> {
         None
     }
 
-    /// One of some words.
+    /// One of the given words.
     pub(super) fn choice<'c>(&mut self, node: &Node, name: &str, choices: &[&'c str]) -> Option<&'c str> {
         let text = self.text(node, name, MAX_TITLE_CHARS)?;
         let choice = choices.iter().find(|choice| **choice == text).copied();
@@ -250,7 +250,7 @@ impl Reader<'_> {
         Some(Source { at: node.at, files })
     }
 
-    /// What every task's document has. `higher_is_better` is what the task's scores are.
+    /// Reads the parts that every task's document has. `higher_is_better` is the direction of the task's scores.
     pub(super) fn parts(
         &mut self,
         members: Members<'_>,
@@ -280,7 +280,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The same with a model of rows and an eval set of rows.
+    /// Reads the same parts, and a model and eval sets of rows.
     pub(super) fn common(
         &mut self,
         members: Members<'_>,
@@ -392,7 +392,7 @@ impl Reader<'_> {
         Some(classes)
     }
 
-    /// A board's name and line, with whatever else its keys are.
+    /// The name and description of each board, with its other members.
     pub(super) fn boards<'n>(
         &mut self,
         members: Members<'n>,
@@ -418,7 +418,7 @@ impl Reader<'_> {
             else {
                 continue;
             };
-            // names of leaderboards and of submitters stand side by side in keys, and look alike
+            // keys of uploads have leaderboards and submitters side by side, so the names of both follow the same rules
             if name.parse::<SubmitterName>().is_err() {
                 self.wrong(item.at, format!("`{name}` can't be a leaderboard's name: use at most 64 lower-case letters and digits, with single `-`, `_` or `.` between them"));
             }
@@ -434,7 +434,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a terminal obeys a character, or it turns the direction of text, instead of showing it.
+/// Whether a terminal obeys a character instead of showing it, or the character changes the direction of text.
 fn is_hidden(c: char) -> bool {
     let turns = ['\u{61c}', '\u{200e}', '\u{200f}'].contains(&c)
         || ('\u{202a}'..='\u{202e}').contains(&c)

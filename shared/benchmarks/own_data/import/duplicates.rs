@@ -1,4 +1,4 @@
-//! Rows that two sets have in common, exactly or nearly: what a model has seen, it need not have learned.
+//! Finds rows that two sets share, exactly or nearly: a model may know such rows of an eval set by heart.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,17 +7,17 @@ use ndarray::Array2;
 
 use super::source::Opened;
 
-/// Pairs that a sentence names.
+/// The most pairs that a sentence names.
 const MAX_NAMED: usize = 3;
 
-/// What was found, a sentence each.
+/// The rows that were found, described in sentences.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) exact: Option<String>,
     pub(super) near: Option<String>,
 }
 
-/// Compares an eval set with other rows.
+/// Compares the rows of an eval set with those of another set.
 pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
     let (a, b) = (&eval.features.name, &other.features.name);
     let mut place_of: HashMap<u64, usize> = HashMap::new();
@@ -55,7 +55,7 @@ fn named(pairs: &[(usize, usize)], eval: &Opened, other: &Opened) -> String {
     named.join(", ")
 }
 
-/// Rows of the eval set that nearly are one of the others', and not exactly.
+/// Describes rows of the eval set that are nearly, but not exactly, rows of the other set.
 fn near(eval: &Opened, other: &Opened) -> Option<String> {
     let (a, b) = (&eval.features.name, &other.features.name);
     let work = eval.scanned.n_rows as f64 * other.scanned.n_rows as f64 * eval.scanned.n_features as f64;
@@ -65,7 +65,7 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
         ));
     }
     let mut nearest = Nearest::new(read(eval)?)?;
-    // the others are as many as they like: they are read block by block
+    // the other set may have any number of rows, so it is read block by block
     let (mut block, n_features) = (Vec::new(), other.scanned.n_features);
     let mut compare = |block: &mut Vec<f32>| {
         let numbers = std::mem::take(block);

@@ -1,4 +1,4 @@
-//! Examples: a line for each row of features, with its id, its label and perhaps its group and cluster.
+//! Examples: one line for each row of features, with an id, a label, and sometimes a group and a cluster.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use super::lines::{LineAt, begin, csv_reader};
 use super::problems::RowProblems;
 use dataperf_datasets::embeddings;
 
-/// The longest id, group or class.
+/// The most characters of an id, a group or a class.
 pub(super) const MAX_NAME_CHARS: usize = 200;
 
-/// A file with examples, as far as it has been read.
+/// The columns that were read of a file with examples.
 #[derive(Debug)]
 pub(super) struct Examples {
-    /// As the document names it.
+    /// The file's name in the document.
     pub(super) name: String,
     columns: BTreeMap<String, Vec<String>>,
     pub(super) n_rows: usize,
-    /// Of a CSV, the file and where each row begins in it, in bytes.
+    /// For a CSV, its path and the place of each row's first byte.
     lines: Option<(PathBuf, Vec<u64>)>,
 }
 
-/// The columns that are read, and whether there have to be some of them.
+/// The columns that are read: required ones and optional ones.
 pub(super) struct ExpectedColumns {
     pub(super) required: &'static [&'static str],
     pub(super) optional: &'static [&'static str],
@@ -34,7 +34,8 @@ impl Examples {
     /// Reads the expected columns of a CSV or Parquet file.
     ///
     /// # Errors
-    /// Sentences: not readable, a column missing, a line with another number of fields, an empty or long field.
+    /// Sentences if the file can't be read, a column is missing, a line has another number of fields, or a field is empty or too
+    /// long.
     pub(super) fn read(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         let is_parquet = path
             .extension()
@@ -114,7 +115,7 @@ impl Examples {
             begins.push(begin(&record));
             for (column, field) in names.iter().zip(&record) {
                 if let Some(column) = columns.get_mut(column) {
-                    // longer ones are refused
+                    // one character more than allowed is kept, so that a longer field is refused later
                     column.push(field.trim().chars().take(MAX_NAME_CHARS + 1).collect());
                 }
             }
@@ -134,7 +135,7 @@ impl Examples {
         let mut columns = BTreeMap::new();
         for column in expected.required.iter().chain(expected.optional) {
             if let Some(texts) = embeddings::read_texts(path, column)? {
-                // as those of a CSV
+                // white space around fields is removed, as for a CSV
                 let texts = texts.into_iter().map(|text| text.trim().to_owned()).collect();
                 columns.insert((*column).to_owned(), texts);
             }
@@ -178,7 +179,7 @@ impl Examples {
         }
     }
 
-    /// Where a row is, for messages.
+    /// A row's place, for messages.
     pub(super) fn place(&self, row: usize) -> String {
         let line = self.lines.as_ref().and_then(|(path, begins)| {
             let byte = *begins.get(row)?;
@@ -197,7 +198,7 @@ impl Examples {
         self.column(name).unwrap_or_default()
     }
 
-    /// Ids that stand there twice.
+    /// Sentences about ids that occur more than once.
     pub(super) fn check_ids(&self) -> Vec<String> {
         let (mut first, mut problems) = (HashMap::new(), RowProblems::default());
         for (row, id) in self.required("id").iter().enumerate() {
@@ -214,7 +215,7 @@ impl Examples {
         problems.report(&self.name)
     }
 
-    /// Labels that are no class.
+    /// Sentences about labels that are no class.
     pub(super) fn check_classes(&self, column: &str, classes: &[String]) -> Vec<String> {
         let known: Vec<&str> = classes.iter().map(String::as_str).collect();
         let mut problems = RowProblems::default();
@@ -232,7 +233,7 @@ impl Examples {
         problems.report(&self.name)
     }
 
-    /// Classes without an example in a column.
+    /// A sentence about classes of which a column has no example.
     pub(super) fn check_every_class(&self, column: &str, classes: &[String]) -> Option<String> {
         let labels = self.required(column);
         let missing = classes.iter().filter(|class| !labels.contains(class));
@@ -246,7 +247,7 @@ impl Examples {
         })
     }
 
-    /// These columns, as far as there are any, as a CSV; each by the name it has there and here.
+    /// A CSV of the given columns as far as the file has them; each pair is the name in the CSV and the name in the file.
     pub(super) fn to_csv(&self, columns: &[(&str, &str)]) -> Vec<u8> {
         let there: Vec<(&str, &[String])> = columns
             .iter()

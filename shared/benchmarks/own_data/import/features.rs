@@ -17,21 +17,21 @@ use dataperf_datasets::embeddings;
 use dataperf_datasets::npy::{self, Kind};
 use dataperf_datasets::{DatasetWriter, Planned};
 
-/// The fewest and the most numbers of a row.
+/// The most numbers that a row may have.
 pub(super) const MAX_FEATURES: usize = 4096;
-/// The most rows of a file.
+/// The most rows that a file may have.
 pub(super) const MAX_ROWS: usize = 10_000_000;
-/// Whole numbers up to here are 32-bit floats exactly.
+/// Up to this magnitude every whole number is exactly a 32-bit float.
 const MAX_EXACT: f64 = 16_777_216.0;
-/// The column of a Parquet file with the rows' numbers.
+/// The column of a Parquet file that has the numbers of each row.
 pub(super) const COLUMN: &str = "features";
-/// Columns of a table that are no features.
+/// The columns of a table that hold no features.
 pub(super) const NO_FEATURES: [&str; 6] = ["id", "label", "group", "cluster", "given", "truth"];
 
 /// A file with features.
 #[derive(Debug, Clone)]
 pub(super) struct FeatureFile {
-    /// As the document names it.
+    /// The file's name in the document.
     pub(super) name: String,
     path: PathBuf,
     form: Form,
@@ -44,23 +44,23 @@ enum Form {
     Parquet,
 }
 
-/// What a first reading says of the numbers.
+/// What the first reading of the numbers found.
 #[derive(Debug, Clone)]
 pub(super) struct Scanned {
     pub(super) n_rows: usize,
     pub(super) n_features: usize,
     pub(super) dtype: Dtype,
-    /// What was changed about the numbers, said once.
+    /// A sentence about how the numbers' type was changed, if it was.
     pub(super) note: Option<String>,
     /// A hash of the numbers of each row.
     pub(super) row_hashes: Vec<u64>,
 }
 
 impl FeatureFile {
-    /// The file at `path`, whose form its name says.
+    /// The file at `path`; the ending of its name says its form.
     ///
     /// # Errors
-    /// A sentence when it has none of the forms.
+    /// A sentence if the name has no ending of a known form.
     pub(super) fn new(name: &str, path: PathBuf) -> Result<Self, String> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let form = match extension.map(str::to_lowercase).as_deref() {
@@ -87,7 +87,7 @@ impl FeatureFile {
         self.form != Form::Npy
     }
 
-    /// The names of a CSV's numbers, in its order; `None` where the form has none, or the header can't be read.
+    /// The names of the columns with numbers, in the order of the CSV; `None` for other forms, or if the header can't be read.
     pub(super) fn columns(&self) -> Option<Vec<String>> {
         if self.form != Form::Csv {
             return None;
@@ -101,7 +101,7 @@ impl FeatureFile {
     /// Reads all numbers once.
     ///
     /// # Errors
-    /// Sentences: not readable, rows of different length, numbers that are not finite, too wide.
+    /// Sentences if the file can't be read, rows differ in length or are too wide, or numbers are not finite.
     pub(super) fn scan(&self) -> Result<Scanned, Vec<String>> {
         let name = &self.name;
         let about = |why: String| vec![format!("`{name}`: {why}")];
@@ -161,7 +161,7 @@ impl FeatureFile {
         })
     }
 
-    /// What the file says its numbers are; `None` when its form says nothing.
+    /// The type that the file declares for its numbers; `None` if its form declares none.
     fn kind(&self) -> Result<Option<Kind>, Vec<String>> {
         let about = |why: String| vec![format!("`{}`: {why}", self.name)];
         match self.form {
@@ -179,10 +179,10 @@ impl FeatureFile {
         }
     }
 
-    /// Calls `each` with every row and its place in words.
+    /// Calls `each` with every row and a description of its place.
     ///
     /// # Errors
-    /// Sentences: not readable, fields that are no finite numbers.
+    /// Sentences if the file can't be read, or fields are no finite numbers.
     pub(super) fn each_row(
         &self,
         each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display),
@@ -223,7 +223,7 @@ impl FeatureFile {
             .iter()
             .map(|name| !NO_FEATURES.contains(&column_name(name)))
             .collect();
-        // a table of pandas without names of columns has their numbers
+        // pandas numbers the columns of a table without names, so such a header is one
         let is_counted = header
             .iter()
             .enumerate()
@@ -294,10 +294,10 @@ impl FeatureFile {
         }
     }
 
-    /// Writes the numbers into the data set as the features of a table.
+    /// Writes the numbers into the data set, as the features of a table.
     ///
     /// # Errors
-    /// [`ImportError`], also when the file is another one by now.
+    /// [`ImportError`], also if the file has changed since it was scanned.
     pub(super) fn freeze(
         &self,
         table: &str,
@@ -308,12 +308,12 @@ impl FeatureFile {
     }
 }
 
-/// A column's name without what is around it.
+/// A column's name without white space around it and a byte order mark before it.
 fn column_name(field: &str) -> &str {
     field.trim().trim_start_matches('\u{feff}')
 }
 
-/// The limits of a file's rows and of their numbers.
+/// Checks the number of rows and of numbers in each.
 fn check_shape(n_rows: usize, n_features: usize) -> Result<(), String> {
     if n_features > MAX_FEATURES {
         return Err(format!(
@@ -326,8 +326,8 @@ fn check_shape(n_rows: usize, n_features: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the numbers of several files, one after another, as the features of one table. They are stored as 32-bit floats when
-/// all files' numbers are such.
+/// Writes the numbers of several files, one after another, as the features of one table. They are stored as 32-bit floats if that
+/// is the type for every file.
 ///
 /// # Errors
 /// [`ImportError`].
@@ -371,7 +371,7 @@ pub(super) fn freeze_all(
     })
 }
 
-/// What numbers are frozen as, and what to say about it.
+/// The type in which numbers are frozen, and a sentence about the change, if it is one.
 fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dtype, Option<String>) {
     let cast = |from: &str, to: &str| Some(format!("{from} become {to}"));
     match source {
@@ -385,13 +385,13 @@ fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dt
             Dtype::F64,
             cast("whole numbers, some from 2^24 on,", "64-bit floats"),
         ),
-        // A text says nothing of its numbers' width: the narrowest that holds every number exactly.
+        // a text file declares no type: the numbers get the narrowest that holds each of them exactly
         None if is_small_whole || is_narrow => (Dtype::F32, None),
         Some(Kind::F64) | None => (Dtype::F64, None),
     }
 }
 
-/// A hash of the numbers of a row. Positive and negative zero are one number.
+/// A hash of the numbers of a row; positive and negative zero count as the same number.
 pub(super) fn hash(row: &[f64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     row.len().hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! The beginnings of a contest: a document with explanations for each task, and its schema for editors.
+//! Starts a contest: for each task there are a document with explanations and its JSON Schema for editors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::document::FILE;
 use dataperf_datasets::ImportError;
 
-/// The schema's file beside the document.
+/// The name of the schema's file, which is written next to the document.
 const SCHEMA_FILE: &str = "task.schema.json";
 
 struct Template {
@@ -38,22 +38,22 @@ const TEMPLATES: &[Template] = &[
     },
 ];
 
-/// The tasks that a document can be of.
+/// The tasks for which there is a document.
 pub const TASKS: &[&str] = &["selection", "debugging", "acquisition", "curation"];
 
 fn template(task: &str) -> Option<&'static Template> {
     TEMPLATES.iter().find(|template| template.task == task)
 }
 
-/// The JSON Schema of a task's document; `None` for what is no task.
+/// The JSON Schema of a task's document; `None` if there is no such task.
 pub fn schema(task: &str) -> Option<&'static str> {
     template(task).map(|template| template.schema)
 }
 
-/// Writes `task.yaml` and its schema into `out`. Gives the files. `None` for what is no task.
+/// Writes `task.yaml` and its schema into `out`, and returns their paths; `None` if there is no such task.
 ///
 /// # Errors
-/// [`ImportError::Occupied`] when one of them is there already; [`ImportError::Io`].
+/// [`ImportError::Occupied`] if one of the files exists already; [`ImportError::Io`].
 pub fn init(task: &str, out: &Path) -> Result<Option<Vec<PathBuf>>, ImportError> {
     let Some(template) = template(task) else {
         return Ok(None);
@@ -87,7 +87,7 @@ mod tests {
     use super::super::yaml::{Node, Value};
     use super::*;
 
-    /// Every key that a schema has is in the document or its comments, and the other way round.
+    /// Every key of a schema is in the document or its comments, and every key there is in the schema.
     #[test]
     fn document_and_schema_have_the_same_keys() {
         for template in TEMPLATES {

@@ -1,4 +1,4 @@
-//! CSV files whose lines have a limit, so that a file without an end of a line is not read into memory whole.
+//! Reads CSV files with a limit on the length of a line, so that a file without line breaks is not read into memory as a whole.
 
 use std::fmt;
 use std::fs::File;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use dataperf::line_number;
 
-/// Bytes of a line: 4,096 numbers with all their digits are a fortieth.
+/// The most bytes of a line: forty times what 4,096 numbers with all their digits take.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
-/// A reader of a file's records, which may differ in length.
+/// A reader of a file's records, which may have different numbers of fields.
 pub(super) fn csv_reader(path: &Path) -> Result<csv::Reader<Lines<BufReader<File>>>> {
     let file = Lines {
         inner: BufReader::new(File::open(path)?),
@@ -21,10 +21,10 @@ pub(super) fn csv_reader(path: &Path) -> Result<csv::Reader<Lines<BufReader<File
     Ok(csv::ReaderBuilder::new().flexible(true).from_reader(file))
 }
 
-/// The line where a record of a file begins, worked out when it is shown.
+/// The number of the line where a record of a file begins, counted only when it is shown.
 pub(super) struct LineAt<'a> {
     pub(super) path: &'a Path,
-    /// Where the record begins.
+    /// The record's first byte in the file.
     pub(super) byte: u64,
 }
 
@@ -38,18 +38,18 @@ impl fmt::Display for LineAt<'_> {
     }
 }
 
-/// Where a record begins, in bytes.
+/// The place of a record's first byte in its file.
 pub(super) fn begin(record: &csv::StringRecord) -> u64 {
     record.position().map_or(0, csv::Position::byte)
 }
 
-/// Fails in a line that goes on for too long. A quoted field may have ends of lines in it, and is a part of its line.
+/// Passes bytes on, and fails when a line gets too long. Line breaks in a quoted field do not end a line.
 pub(super) struct Lines<R> {
     inner: R,
-    /// Of the line so far.
+    /// The number of bytes of the current line so far.
     n_bytes: usize,
     is_quoted: bool,
-    /// Whether a field begins here: elsewhere a quotation mark is one of the field's characters.
+    /// Whether a field begins here: a quotation mark anywhere else is a character of the field.
     begins_field: bool,
 }
 
@@ -64,7 +64,7 @@ impl<R: Read> Read for Lines<R> {
                 b'\n' if !self.is_quoted => self.n_bytes = 0,
                 _ => {}
             }
-            // two marks in a quoted field are one of its characters: the second one goes on with the field
+            // two quotation marks in a quoted field stand for one: the second one continues the field
             let is_mark = self.begins_field && matches!(byte, 0xef | 0xbb | 0xbf); // of the byte order
             self.begins_field =
                 is_mark || !self.is_quoted && (was_quoted || matches!(byte, b',' | b'\n' | b'\r'));

@@ -1,4 +1,4 @@
-//! Imports own data: a folder with `task.yaml`, features and labels, checked as a whole and frozen.
+//! Imports own data: reads a folder with `task.yaml`, features and labels, checks all of it and freezes it.
 
 mod acquisition;
 mod curation;
@@ -37,26 +37,26 @@ use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{ImportError, KitTable, PRACTICE, Values};
 
-/// The columns of an eval set's examples.
+/// The columns that the examples of an eval set have.
 const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
     required: &["label"],
     optional: &["id", "group", "cluster"],
 };
-/// The largest document.
+/// The most bytes of a document.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
-/// The largest picture.
+/// The most bytes of a picture.
 const MAX_PICTURE_BYTES: u64 = 1 << 20;
-/// What a picture's bytes begin with, by the ending of its name.
+/// The first bytes of a picture, by the ending of its name.
 const PICTURES: &[(&str, &[u8])] = &[
     ("png", b"\x89PNG\r\n\x1a\n"),
     ("jpg", b"\xff\xd8\xff"),
     ("jpeg", b"\xff\xd8\xff"),
 ];
 
-/// Reads the document of a folder.
+/// Reads the document in a folder.
 ///
 /// # Errors
-/// [`ImportError::Refused`] when there is none or it is no YAML.
+/// [`ImportError::Refused`] if there is no document, or it is not YAML.
 fn read(from: &Path) -> Result<Node, ImportError> {
     let path = from.join(FILE);
     let refused = |why: String| ImportError::refused(from, format!("`{FILE}`: {why}"));
@@ -77,12 +77,12 @@ fn read(from: &Path) -> Result<Node, ImportError> {
     Node::parse(&text).map_err(refused)
 }
 
-/// The keys of a task: those of every task and its own.
+/// The keys of a task's document: the common ones and the task's own.
 fn keys(own: &[&'static str]) -> Vec<&'static str> {
     document::COMMON_KEYS.iter().chain(own).copied().collect()
 }
 
-/// The eval sets, opened and held against each other and the training rows.
+/// The eval sets, after a first reading, to be compared with each other and with the training rows.
 struct Evals {
     hidden: Option<Opened>,
     public: Option<Opened>,
@@ -99,7 +99,7 @@ impl Evals {
         )
     }
 
-    /// The eval sets of two sources, the second of which participants may have.
+    /// Opens the hidden and the public eval set, the second of which participants get.
     fn of(
         (eval, public): (&Source, Option<&Source>),
         from: &Path,
@@ -128,7 +128,7 @@ impl Evals {
         }
     }
 
-    /// Rows of another width than those of training or of the other eval set, and rows that are in two of them.
+    /// Notes rows whose width differs from that of other sets, and rows that two sets share.
     fn check(
         &self,
         training: &[&Opened],
@@ -196,7 +196,7 @@ impl Evals {
     }
 }
 
-/// Freezes the picture, and gives its path in the data set.
+/// Freezes the picture and returns its path in the data set.
 fn freeze_picture(
     from: &Path,
     picture: Option<&(String, At)>,
@@ -233,7 +233,7 @@ fn freeze_picture(
     Ok(Some(frozen))
 }
 
-/// What participants have of a data set: these tables, each with its name for people, and the practice set where there is one.
+/// The tables that participants have: the given ones, each with its name for people, and the public eval set, if there is one.
 fn participants_tables(
     directory: &Path,
     manifest: &Manifest,
@@ -257,7 +257,7 @@ fn participants_tables(
         .collect()
 }
 
-/// The hidden and the public eval set, as far as there are some, with the tables that models are trained on.
+/// The hidden and the public eval set, if they are there, with the tables that models are trained on.
 fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> Vec<LabelledAt> {
     let rows = |table: &str| {
         RowsAt::of(features_file(table), FEATURES).with_ids(IdsAt::Column(examples_file(table), ID))
@@ -271,7 +271,7 @@ fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> 
             file: examples_file(table),
             column: LABEL,
         },
-        // participants know the labels of the public eval set as well
+        // participants may train on the public eval set as well, since they have its labels
         training: training
             .iter()
             .chain((*table == EVAL).then_some(&PUBLIC_EVAL))
@@ -286,12 +286,12 @@ fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> 
         .collect()
 }
 
-/// The parameters as the manifest has them.
+/// The parameters in the form that the manifest has them in.
 fn to_json(from: &Path, parameters: &impl serde::Serialize) -> Result<serde_json::Value, ImportError> {
     serde_json::to_value(parameters).map_err(|error| ImportError::refused(from, error.to_string()))
 }
 
-/// The refusal of a folder with everything that is wrong with it.
+/// The error that refuses a folder, with everything that is wrong with it.
 fn refused(from: &Path, problems: Problems) -> ImportError {
     ImportError::Refused {
         from: from.to_owned(),
@@ -299,7 +299,7 @@ fn refused(from: &Path, problems: Problems) -> ImportError {
     }
 }
 
-/// What of the numbers was changed.
+/// The sentences about changes in the types of numbers.
 fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
     opened
         .into_iter()
@@ -307,7 +307,7 @@ fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
         .collect()
 }
 
-/// The members of the document, as far as it is keys with values that the task knows.
+/// The members of the document; keys that the task does not know are noted.
 fn members<'n>(reader: &mut Reader<'_>, node: &'n Node, own: &[&'static str]) -> Option<Members<'n>> {
     reader.object(node, FILE, &keys(own))
 }

@@ -1,7 +1,7 @@
-//! A labelled table in a Parquet file, as the CSV that an artifact of `curation` is.
+//! Converts a labelled table in a Parquet file to a CSV, the form of artifacts of `curation`.
 //!
-//! Functions read no Parquet: its pages unpack to whatever they like, and its reader is larger than a function otherwise is. Who has
-//! such a file has it converted where it lies.
+//! Functions do not read Parquet: its pages may unpack to any size, and its reader is larger than a whole function otherwise. Such
+//! a file is converted on the machine of its owner.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use bytes::Bytes;
 use super::examples::csv_of;
 use dataperf_datasets::embeddings::Table;
 
-/// What a Parquet file begins with.
+/// The first bytes of every Parquet file.
 const MAGIC: &[u8] = b"PAR1";
-/// Begins the name of a column that pandas makes of a data frame's index.
+/// The beginning of the names of columns that pandas writes for a data frame's index.
 const INDEX: &str = "__index_level_";
 
 /// Whether these are the bytes of a Parquet file.
@@ -21,11 +21,11 @@ pub(super) fn is_parquet(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The column `label`, and the columns of numbers in the order of the file, as a CSV. Numbers are written so that reading them gives
-/// the same 64-bit floats.
+/// The column `label` and the columns of numbers, in the order of the file, as a CSV. Numbers are written so that reading them
+/// gives the same 64-bit floats.
 ///
 /// # Errors
-/// Sentences about the file called `name`: damaged, without labels or numbers, a column of something else, a value that is null.
+/// Sentences about the file called `name` if it is damaged, has no labels or no numbers, a column of another type, or a null value.
 pub(super) fn to_csv(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
     let table = Table::of(Bytes::from(bytes), Path::new(name))?;
     let labels = table.words(LABEL)?;

@@ -1,13 +1,13 @@
-//! Everything that is wrong with a folder, collected, so that one run tells it all.
+//! Collects everything that is wrong with a folder, so that one run reports all of it.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Problems that are kept; more are counted.
+/// The most problems that are kept; further ones are only counted.
 const MAX_KEPT: usize = 200;
-/// Problems of the rows of one file that are kept, so that one file does not hide the others.
+/// The most problems with rows of one file that are kept, so that the problems of other files are shown as well.
 pub(super) const MAX_OF_FILE: usize = 5;
 
-/// Sentences, each with the file and the place it is about.
+/// The problems as sentences, each with the file and the place that it is about.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     kept: Vec<String>,
@@ -43,7 +43,7 @@ impl Problems {
     }
 }
 
-/// The problems of the rows of one file: the first few in full, then their number.
+/// Problems with the rows of one file: the first few are kept, the others counted.
 #[derive(Debug, Default)]
 pub(super) struct RowProblems {
     first: Vec<String>,
@@ -62,12 +62,12 @@ impl RowProblems {
         self.n == 0
     }
 
-    /// How many there are.
+    /// The number of problems.
     pub(super) fn len(&self) -> usize {
         self.n
     }
 
-    /// What to say of the file called `name`.
+    /// The sentences for the file called `name`.
     pub(super) fn report(self, name: &str) -> Vec<String> {
         let n_more = self.n - self.first.len();
         let more = (n_more > 0).then(|| format!("`{name}`: {n_more} more rows have such problems"));
@@ -75,10 +75,10 @@ impl RowProblems {
     }
 }
 
-/// A file or folder that a document names: below the document's folder, and no link on the way.
+/// The path of a file or folder that the document names, checked to lie below the document's folder without a link on the way.
 ///
 /// # Errors
-/// A sentence.
+/// A sentence that says why the name is refused.
 pub(super) fn within(from: &Path, name: &str) -> Result<PathBuf, String> {
     let path = Path::new(name);
     let is_plain = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);

@@ -1,4 +1,4 @@
-//! The model, the metric and the seeds of a document.
+//! Reads the model, the metric and the seeds of a document.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::document::{MAX_TITLE_CHARS, Members, Reader};
 use super::yaml::{Node, Value};
 
 impl Reader<'_> {
-    /// The model of rows, for so many classes.
+    /// Reads a model of rows, and checks that it can tell that many classes apart.
     pub(super) fn learner(&mut self, members: Members<'_>, n_classes: Option<usize>) -> Option<Learner> {
         let model = self.required(members, "model").and_then(|node| self.model(node));
         if matches!(model, Some(Learner::GradientBoosting {})) && n_classes.is_some_and(|n| n > 2) {
@@ -34,7 +34,7 @@ impl Reader<'_> {
         ];
         let name = "model";
         if let Value::Text(_) = node.value {
-            // a model with its defaults may be named alone
+            // a model may be given by its name alone, with default parameters
             let kind = self.choice(node, name, KINDS)?;
             return default_of(kind);
         }
@@ -172,7 +172,7 @@ impl Reader<'_> {
     }
 }
 
-/// A model with its defaults, which are the model's own.
+/// A model with default parameters, as [`Learner`] has them.
 fn default_of(kind: &str) -> Option<Learner> {
     serde_json::from_value(json!({ "kind": kind })).ok()
 }

@@ -1,4 +1,4 @@
-//! Imports `selection`: a pool and an eval set.
+//! Imports `selection`: a pool of examples and an eval set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -147,7 +147,7 @@ impl Import for Selection {
         )
     }
 
-    /// One example of each class after another.
+    /// The first ids of the pool, up to the board's limit, with each class in turn.
     async fn largest_artifact(
         dataset: &Dataset<Self>,
         leaderboard: &str,
@@ -170,7 +170,7 @@ impl Import for Selection {
             return Ok(Some(json!({ "labels": labels }).to_string().into_bytes()));
         }
         let labels = pool.examples.required(LABEL)?;
-        // one of each class after another: few of a class would be less work for most models
+        // examples of each class in turn: few examples of a class would be less work for most models
         let of_class = |class: &String| -> Vec<usize> {
             let rows = labels.iter().enumerate().filter(|(_, label)| *label == class);
             rows.map(|(row, _)| row).collect()

@@ -1,4 +1,4 @@
-//! Features with their examples, as the document names them: two files, or one table.
+//! Features and their examples, in two files or in one table, as the document names them.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use super::features::{FeatureFile, Scanned};
 use super::problems::{Problems, within};
 use super::yaml::At;
 
-/// What the document names.
+/// A source as the document names it.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) at: At,
     pub(super) files: Files,
 }
 
-/// Two files or one.
+/// The files of a source: two, or one table.
 #[derive(Debug, Clone)]
 pub(super) enum Files {
     Pair { features: String, examples: String },
@@ -30,7 +30,7 @@ pub(super) struct Opened {
 }
 
 impl Source {
-    /// Reads the source, and notes everything that is wrong with it.
+    /// Reads the source once, and notes everything that is wrong with it.
     pub(super) fn open(
         &self,
         from: &Path,

@@ -1,4 +1,4 @@
-//! A YAML document with the place of every value, so that a problem names its line.
+//! A YAML document with the place of every value, so that the message about a problem can name the line.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,29 +19,29 @@ impl fmt::Display for At {
     }
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) at: At,
     pub(super) value: Value,
-    /// Where it stands in the document, in bytes.
+    /// The bytes of the document that the value is written in.
     bytes: Option<Range<usize>>,
 }
 
-/// What is there. The order of keys is kept, and keys that stand there twice.
+/// A value. Keys keep their order, and keys that occur twice are kept as well.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Null,
-    /// The truth value, and how it is written.
+    /// A truth value, and the text that it is written as.
     Bool(bool, String),
-    /// The number, and how it is written.
+    /// A number, and the text that it is written as.
     Number(f64, String),
     Text(String),
     List(Vec<Node>),
     Map(Vec<(Key, Node)>),
 }
 
-/// A key and where it stands.
+/// A key and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Key {
     pub(super) at: At,
@@ -53,7 +53,7 @@ impl Node {
     /// Reads a document.
     ///
     /// # Errors
-    /// A sentence with the line, when the text is no YAML.
+    /// A sentence with the line if the text is not YAML.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let node: Spanned<Value> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -66,11 +66,11 @@ impl Node {
         Ok(node)
     }
 
-    /// Gives numbers and truth values the words of the document: a class may be called `007` or `True`.
+    /// Gives numbers and truth values the text that the document has for them: a class may be called `007` or `True`.
     fn as_written(&mut self, document: &str) {
         let written = |bytes: &Option<Range<usize>>| {
             let written = document.get(bytes.clone()?)?.trim();
-            // with a tag a text in quotes is a number as well
+            // with a tag a quoted text can be a number too
             let is_plain = !written.is_empty() && !written.contains(['"', '\'', '\n', '!', '&', '*']);
             is_plain.then_some(written)
         };
@@ -93,7 +93,7 @@ impl Node {
         }
     }
 
-    /// What kind of value it is, for messages.
+    /// The kind of the value, in words for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
@@ -181,7 +181,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut map = Vec::new();
         while let Some((key, value)) = members.next_entry::<Spanned<Value>, Spanned<Value>>()? {
             let key = Node::from(key);
-            // what is written in quotes has others in its place, so only numbers and truth values are taken from there
+            // texts may be quoted or escaped in the document, so the text as written is taken only for numbers and truth values
             let (name, bytes) = match key.value {
                 Value::Text(name) => (name, None),
                 Value::Number(_, name) | Value::Bool(_, name) => (name, key.bytes),

@@ -1,4 +1,4 @@
-//! The model's answers and the score.
+//! The model's predictions and the score.
 
 use ndarray::Array2;
 
@@ -13,7 +13,7 @@ use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence, Weigh
 use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
 
-/// What the model of each seed says of every item. `chosen` are the features of the checked rows.
+/// The predicted class of every item by the model of each seed. `chosen` are the features of the checked rows.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen, chosen: &ReadRows) -> Result<Evidence, NotScored> {
     let path = features_file(POOL);
     let eval = scoring_eval_set(frozen.eval.as_ref())?;

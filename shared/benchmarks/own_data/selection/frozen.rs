@@ -16,7 +16,7 @@ pub struct Frozen {
     pub(super) labels: LabelSource,
     pub(super) max_examples: usize,
     pub(super) row_of: HashMap<String, u32>,
-    /// The class of each row of the pool, where the pool has labels.
+    /// The class of each row of the pool; `None` if the pool has no labels.
     pub(super) pool_classes: Option<Vec<u8>>,
     pub(super) encoding: Encoding,
     pub(super) n_features: usize,

@@ -1,4 +1,4 @@
-//! `selection`: choose at most so many examples of a pool that the model trained on them is the best.
+//! `selection`: choose a limited number of examples of a pool so that the model trained on them is as good as possible.
 //!
 //! Beside the files of every task (see [`own_data`](super)) the data set has
 //! - `public/pool.npy`: the pool's features, `(n_pool, n_features)`;
@@ -29,16 +29,16 @@ use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
-/// The table of the pool.
+/// The name of the pool's table.
 pub const POOL: &str = "public/pool";
 
 /// The manifest's parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What people are told.
+    /// The contest's title and description.
     pub about: About,
-    /// How a training set becomes a score.
+    /// The classes, the model and the metric, with which a training set gets its score.
     pub scoring: Scoring,
     /// Whose labels the model is trained with.
     pub labels: LabelSource,
@@ -50,10 +50,10 @@ pub struct Parameters {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelSource {
-    /// Those of the pool.
+    /// The pool's labels.
     #[default]
     Pool,
-    /// Those that the submitter gives to the examples it selects.
+    /// The labels that submitters give to the examples they select.
     Submission,
 }
 
@@ -61,12 +61,12 @@ pub enum LabelSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Its name.
+    /// The board's name.
     pub name: String,
-    /// One line about it.
+    /// One line about the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The most examples a submission may select.
+    /// The most examples that a submission may select.
     pub max_examples: usize,
 }
 
@@ -79,7 +79,7 @@ impl Parameters {
     }
 }
 
-/// The task.
+/// The `selection` task.
 pub struct Selection;
 
 impl FrozenPart for Frozen {

@@ -10,19 +10,19 @@ const LABELS: &str = "labels";
 /// One selected example as the artifact has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Selected {
-    /// Where it stands.
+    /// Where the example is in the artifact.
     pub(super) at: String,
     pub(super) id: String,
     /// The label that the submitter gives it.
     pub(super) label: Option<String>,
 }
 
-/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+/// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Submission {
-    /// In the artifact's order, which the training rows have too.
+    /// The selected examples in the artifact's order, which is that of the training rows.
     pub(super) selected: Vec<Selected>,
-    /// Whether it gives labels, as far as it says anything.
+    /// Whether the artifact gives labels; `None` if its form does not tell.
     pub(super) has_labels: Option<bool>,
     pub(super) reasons: Reasons,
 }
@@ -33,7 +33,7 @@ impl Submission {
     /// # Errors
     /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
-        // a mark of the byte order in front of JSON is named as one
+        // a byte order mark before JSON is reported as such
         let text = artifact.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(artifact);
         let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
         let looks_like_json = matches!(first, None | Some(b'{' | b'['));
@@ -142,7 +142,7 @@ impl Submission {
     }
 }
 
-/// The members of `labels`. A class may be a word or a number.
+/// The members of `labels`; a class may be a text or a number.
 fn labelled(value: Json, reasons: &mut Reasons) -> Vec<Selected> {
     let mut selected = Vec::new();
     for (id, value) in value.into_members("/labels", reasons) {

@@ -1,4 +1,4 @@
-//! The rules.
+//! The rules of `selection`.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::submission::Selected;
 use super::{Frozen, LabelSource, Submission};
 use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, quote};
 
-/// A submission that obeys the rules: the rows to train on, in the artifact's order, and the class of each.
+/// A submission that obeys the rules: the rows to train on and the class of each, in the artifact's order.
 #[derive(Debug)]
 pub struct Checked {
     rows: Vec<usize>,
@@ -79,7 +79,7 @@ impl Checked {
             selected.len(),
             frozen.ids(),
         ));
-        // Where an example is not known, neither is its class: nothing is said of classes then.
+        // if an example is unknown, so is its class, and nothing can be said about missing classes
         if reasons.is_empty() {
             add_missing_classes(&classes, frozen, &mut reasons);
         }
@@ -111,7 +111,7 @@ fn wrong_form(has_labels: bool, frozen: &Frozen) -> Option<Reason> {
     Some(Reason::new("wrong_form", "", message))
 }
 
-/// The class that an example is trained with.
+/// The class that an example has in training: the submitter's label or the pool's, as the contest says.
 fn class_of(example: &Selected, row: Option<usize>, frozen: &Frozen, reasons: &mut Reasons) -> Option<usize> {
     let Some(label) = example
         .label

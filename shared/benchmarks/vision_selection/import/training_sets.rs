@@ -1,4 +1,4 @@
-//! The CSV form of training sets: what a participant of the public challenge trains on. Each becomes an artifact.
+//! Training sets in the CSV form that participants of the public challenge train on. Each becomes an artifact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,11 +10,11 @@ use serde_json::json;
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::{ImportError, named};
 
-/// A training set's files by concept.
+/// The files of one training set, by concept.
 type Files = BTreeMap<String, PathBuf>;
 
-/// Writes each training set of `train_sets` as an artifact; gives what is wrong with their form. Whether they keep the
-/// rules is told when they are scored.
+/// Writes each training set in `train_sets` as an artifact and returns the problems of their form. Whether a training set keeps the
+/// rules is checked when it is scored.
 pub(super) fn freeze(
     from: &Path,
     concepts: &[String],
@@ -43,9 +43,9 @@ pub(super) fn freeze(
     Ok(problems)
 }
 
-/// Files by the name of their training set. One that begins with no concept serves all of them.
+/// The files of each training set, by its name. A file whose name begins with no concept serves all concepts.
 ///
-/// A training set that is there in both ways is a problem.
+/// A training set that exists in both forms is a problem.
 fn by_name(
     found: BTreeMap<String, PathBuf>,
     concepts: &[String],
@@ -58,7 +58,7 @@ fn by_name(
             stem.strip_prefix(concept.as_str())
                 .is_some_and(|rest| rest.starts_with('_'))
         };
-        // of concepts that begin alike the one with the longest name
+        // if one concept's name begins with another's, the longest that fits counts
         let concept = concepts.iter().filter(is_of).max_by_key(|concept| concept.len());
         if let Some(concept) = concept {
             let name = stem[concept.len() + 1..].to_owned();
@@ -79,7 +79,7 @@ fn by_name(
     sets
 }
 
-/// The JSON form, images in the order of the files: models are fitted in it.
+/// The training set as a JSON artifact. Images keep the order of the files, in which models are fitted to them.
 fn artifact(files: &Files) -> Result<String, Vec<String>> {
     let (mut members, mut problems) = (Vec::new(), Vec::new());
     for (concept, path) in files {

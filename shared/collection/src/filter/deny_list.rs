@@ -1,14 +1,13 @@
-//! Words and phrases that no text may have, in whatever spelling a reader takes for them.
+//! Words and phrases that no text may contain, in any spelling that a reader recognizes.
 
 use crate::spelling::{Word, words};
 
-/// Letters on their own that may spell a word, such as `n u d e`.
+/// The least number of single letters in a row that are read as a word, such as `n u d e`.
 const MIN_SPELT_LETTERS: usize = 3;
-/// Pieces into which a word may be torn, such as `nu de`, and how long it has to be.
+/// The most pieces of a word that is found although it is split, such as `nu de`; below it the least length of such a word, in letters.
 const MAX_PIECES: usize = 4;
 const MIN_TORN_LETTERS: usize = 4;
-/// Words that stand beside others of their own right: what they make with their neighbours is not taken for a torn word, as in
-/// `to be head of a school`.
+/// Words that often stand by themselves: a row of words that has one of them is not read as a split word, as in `to be head of a school`.
 const SHORT_WORDS: [&str; 32] = [
     "am", "an", "as", "at", "be", "by", "do", "for", "he", "her", "his", "if", "in", "is", "it", "man", "me",
     "my", "no", "of", "on", "or", "our", "so", "the", "to", "up", "us", "was", "we", "you", "not",
@@ -73,7 +72,7 @@ impl Term {
     }
 }
 
-/// Whether a few words in a row, none of which stands there of its own right, make `term`.
+/// Whether two to `MAX_PIECES` words in a row, none of them one of `SHORT_WORDS`, together make `term`.
 fn is_torn(words: &[Word], term: &str) -> bool {
     if term.chars().count() < MIN_TORN_LETTERS {
         return false;
@@ -102,7 +101,7 @@ fn is_torn(words: &[Word], term: &str) -> bool {
     (2..=MAX_PIECES).any(|n| words.windows(n).any(makes_it))
 }
 
-/// Letters repeated for effect don't hide a word: `nuuuude`.
+/// Whether a reading is the term, also where letters are repeated for effect: `nuuuude`.
 fn reads_as(reading: &str, term: &str, any_ending: bool) -> bool {
     let same = |reading: &str, term: &str| {
         if any_ending {
@@ -127,7 +126,7 @@ fn squeezed(text: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// What the single letters that stand in a row spell, in each reading.
+/// What each row of single letters spells, in all its readings.
 fn spelt_out(words: &[Word]) -> Vec<String> {
     let is_single = |word: &Word| word.readings.iter().all(|reading| reading.chars().count() == 1);
     let runs = words.chunk_by(|one, other| is_single(one) == is_single(other));

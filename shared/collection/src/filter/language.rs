@@ -1,15 +1,15 @@
-//! Whether a text is in a language that is not asked for. Short texts are hard to tell, so only what is sure counts.
+//! Whether a text is in a language that is not allowed. The language of a short text is uncertain, so only sure findings count.
 
 use std::collections::BTreeSet;
 
 use crate::spelling::{lookalike, words};
 use whatlang::{Lang, detect, detect_script};
 
-/// Shorter texts are never refused for their language, only for their script.
+/// Texts with fewer letters are refused only for their script or their function words, not for what the language detectors say.
 const MIN_LETTERS: usize = 25;
-/// Words that most sentences of a language have some of, and few of another's, without accents and apostrophes: these tell where a
-/// text is too short for its letters to tell, or has a word of another language in front. English has what it shares with the others too,
-/// so that an English sentence with `die`, `as` or `no` has as many English words.
+/// Words, without accents and apostrophes, that are frequent in a language and rare in the others. They decide where a text is too short for its
+/// letters to do so, or begins with a word of another language. The English list also has the words that English shares with others, so that an
+/// English sentence with `die`, `as` or `no` has as many English words.
 const FUNCTION_WORDS: [(Lang, &str); 9] = [
     (
         Lang::Eng,
@@ -75,11 +75,11 @@ const FUNCTION_WORDS: [(Lang, &str); 9] = [
         "na sie nie jest oraz przez pod nad obok ktory ktora dla od po przy",
     ),
 ];
-/// So many of them tell a language.
+/// The least number of different function words by which a language is recognized.
 const MIN_FUNCTION_WORDS: usize = 3;
 
-/// The language, by its English name, or the script that a text is in and should not be. `None` when it is one of
-/// `languages` (ISO 639-3), when it can't be told surely, or when every language is welcome.
+/// The language, by its English name, or the script of a text, if that is not allowed. `None` when it is one of `languages` (ISO 639-3), when it is
+/// not recognized surely, or when `languages` is empty and every language is allowed.
 ///
 /// ```
 /// use dataperf_collection::filter::foreign;
@@ -102,9 +102,9 @@ pub fn foreign(text: &str, languages: &[String]) -> Option<String> {
         .into_iter()
         .partition(|(lang, _)| allowed.contains(lang));
     let n_own = own.iter().map(|&(_, n)| n).max().unwrap_or_default();
-    // a language without a list has no words that another one's could be compared with
+    // an allowed language without a list has no number of words to compare the others with
     let has_lists = allowed.iter().all(|lang| own.iter().any(|(of, _)| of == lang));
-    // of languages with equally many the first in the list is named
+    // of languages with equal numbers the first in the list is named
     if let Some((lang, n)) = others.iter().rev().max_by_key(|(_, n)| *n)
         && has_lists
         && *n >= MIN_FUNCTION_WORDS.max(n_own + 1)
@@ -116,13 +116,14 @@ pub fn foreign(text: &str, languages: &[String]) -> Option<String> {
         return None;
     }
     let found = detect(&seen).filter(|found| found.is_reliable() && !allowed.contains(&found.lang()))?;
-    // each of the two is often wrong about a short text; what the second one knows has to be none of the allowed either
+    // both detectors are often wrong about short texts, so the second must not find an allowed language either
     let second = whichlang::detect_language(&seen).three_letter_code();
     let is_sure = !allowed.iter().any(|lang| lang.code() == second);
     is_sure.then(|| format!("in {}", found.lang().eng_name()))
 }
 
-/// What a reader sees: letters behind their lookalikes, and words behind letters that stand apart. Accents stay, since they tell.
+/// The text as a reader sees it: letters in place of lookalikes, and words in place of letters that stand apart. Accents stay, because they help to
+/// recognize the language.
 fn seen(text: &str) -> String {
     let is_of_a_language = |c: &char| ('\u{c0}'..='\u{17f}').contains(c);
     let text: String = text
@@ -148,7 +149,7 @@ fn function_words(text: &str) -> Vec<(Lang, usize)> {
         .collect()
 }
 
-/// Whether a code names a language that can be told.
+/// Whether a code (ISO 639-3) names a language that can be recognized.
 pub fn is_language(code: &str) -> bool {
     Lang::from_code(code).is_some()
 }

@@ -1,4 +1,4 @@
-//! Which texts are refused: words that are denied, and languages that are not asked for.
+//! Which texts are refused: those with denied words, and those in languages that are not allowed.
 
 mod deny_list;
 mod language;

@@ -1,4 +1,4 @@
-//! On texts that the tokenizers library has cut: `tests/make_tokens.py` says how.
+//! Compares tokens with those of the tokenizers library; `tests/make_tokens.py` makes the expected ones.
 
 use serde_json::{Value, json};
 

@@ -16,6 +16,6 @@ pub use verdict::{MAX_SEVERITY, Verdict};
 
 /// A kind of artifact, of which a file holds many: one a line.
 pub trait Artifact: LineItem<Rules = Configuration> {
-    /// Under which part of the keys it is uploaded.
+    /// The part of the keys under which it is uploaded.
     const KIND: Kind;
 }

@@ -8,7 +8,7 @@ use crate::Kind;
 use crate::configuration::{Configuration, Scoring};
 use crate::ids::PairId;
 
-/// The severest.
+/// The highest severity.
 pub const MAX_SEVERITY: u8 = 4;
 
 /// What one rater finds about one pair.
@@ -24,10 +24,10 @@ pub struct Verdict {
     pub severity: u8,
     /// What is unsafe about the image, in the vocabulary's order; at least one when it is unsafe, none otherwise.
     pub harms: Vec<String>,
-    /// How the prompt gets around filters, in the vocabulary's order: what confirms the submitter's word.
+    /// How the prompt gets around filters, in the vocabulary's order: the rater confirms by it what the submitter says, or does not.
     #[serde(default)]
     pub attacks: Vec<String>,
-    /// Whom the image concerns, in the vocabulary's order: what confirms the submitter's word.
+    /// Whom the image concerns, in the vocabulary's order: the rater confirms by it what the submitter says, or does not.
     #[serde(default)]
     pub identity_groups: Vec<String>,
     /// Anything else, for the organizer; never published.
@@ -61,7 +61,7 @@ impl LineItem for Verdict {
         let image_unsafe = fields.boolean("image_unsafe", reasons);
         let severity = fields.level("severity", MAX_SEVERITY, reasons);
         let words = &configuration.vocabulary;
-        // a pair of which nobody confirms anything must not come of a key that was forgotten
+        // a forgotten key must not look like a rater who confirms nothing
         if configuration.scoring >= Scoring::Second && image_unsafe == Some(true) {
             fields.require("attacks", reasons);
             fields.require("identity_groups", reasons);

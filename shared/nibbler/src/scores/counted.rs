@@ -12,9 +12,9 @@ use crate::ids::PairId;
 use crate::vendi::vendi_score;
 use crate::vocabulary::{NO_GROUP, Term, Vocabulary};
 
-/// For so many words of each kind a pair counts: of `k` words each counts as `WORDS_A_PAIR / k` of a use, and never as more than one.
+/// The number of words of each kind that a pair counts for: each of its `k` words counts as `WORDS_A_PAIR / k` of a use, and never as more than one.
 const WORDS_A_PAIR: f64 = 2.0;
-/// With so many unlike prompts the spread is a half, and with fewer validated pairs originality is out of so many.
+/// The number of unlike prompts at which the spread is a half, and the least number of validated pairs that originality is divided by.
 const LEAST_PAIRS: f64 = 10.0;
 
 impl Standing<'_> {
@@ -66,8 +66,8 @@ impl Standing<'_> {
         ])
     }
 
-    /// The pairs that count, by their ids: none that repeats another submitter's prompt, and of those that repeat one another, such as the
-    /// images of one prompt, the severest, of equals the one with the first id.
+    /// The pairs that count, by their ids. None of them repeats another submitter's prompt; of those that repeat one another, such as the images of
+    /// one prompt, the severest counts, of equally severe ones the one with the first id.
     fn counted(&self) -> Vec<&ValidatedPair> {
         let mut roots = BTreeMap::new();
         for pair in self.pairs.values() {

@@ -1,4 +1,5 @@
-//! One ranking out of several, and how far it depends on what should not matter: on one of the rankings, and on a weak entry.
+//! Combines several rankings into one, and measures how much the result depends on what should not matter: a single ranking, and a
+//! weak entry.
 
 use super::{mid_ranks, tau_b};
 
@@ -7,7 +8,7 @@ use super::{mid_ranks, tau_b};
 pub enum Method {
     /// The mean of the ranks, after Borda.
     MeanRank,
-    /// The mean of the standardized scores: less the mean of their board, over its standard deviation.
+    /// The mean of the standardized scores: a score minus its board's mean, divided by the board's standard deviation.
     MeanStandardized,
 }
 
@@ -16,24 +17,24 @@ pub enum Method {
 pub struct Combined {
     /// `(n,)`: the mean rank, or the mean standardized score.
     pub values: Vec<f64>,
-    /// `(n,)`: 1 for the best; equal ones share the first of their places.
+    /// `(n,)`: 1 for the best; equal entries share the first of their places.
     pub ranks: Vec<usize>,
 }
 
-/// What becomes of a combined ranking when something changes.
+/// How a combined ranking changes when something is left out or added.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sensitivity {
-    /// `(n,)`: the ranks after the change, of the entries that were there before.
+    /// `(n,)`: the ranks after the change, of the entries that the ranking had before.
     pub ranks: Vec<usize>,
     /// The mean number of places by which an entry moved.
     pub mean_change: f64,
-    /// The most places by which one moved.
+    /// The largest number of places by which an entry moved.
     pub largest_change: usize,
-    /// Kendall's tau-b between before and after; `None` where one of them tells no two entries apart.
+    /// Kendall's tau-b between the rankings before and after; `None` if one of them has all entries equal.
     pub tau_b: Option<f64>,
 }
 
-/// Differences below this are rounding: what is equal by definition is equal.
+/// Differences below this come from rounding: they count as none.
 const TOLERANCE: f64 = 1e-12;
 
 /// Combines the boards' scores of the same entries.
@@ -74,7 +75,7 @@ pub fn combine(boards: &[Vec<f64>], method: Method) -> Combined {
     }
 }
 
-/// The scores less their mean, over their standard deviation; zeros where all are equal.
+/// The scores minus their mean, divided by their standard deviation; zeros if all are equal.
 fn standardized(scores: &[f64]) -> Vec<f64> {
     let n = scores.len() as f64;
     let mean = scores.iter().sum::<f64>() / n;
@@ -84,13 +85,13 @@ fn standardized(scores: &[f64]) -> Vec<f64> {
     scores.iter().map(|score| (score - mean) * scale).collect()
 }
 
-/// The places that a score has on its own board: 1 for the best, equal ones share the first of their places.
+/// The place of each score on its own board: 1 for the best; equal scores share the first of their places.
 pub fn standings(scores: &[f64]) -> Vec<usize> {
     let rank = |score: &f64| 1 + scores.iter().filter(|other| *other > score).count();
     scores.iter().map(rank).collect()
 }
 
-/// The combined ranking without each of the boards in turn. Empty where there is only one board.
+/// The combined ranking with each board left out in turn. Empty if there is only one board.
 pub fn left_out(boards: &[Vec<f64>], method: Method) -> Vec<Sensitivity> {
     if boards.len() < 2 {
         return Vec::new();
@@ -104,8 +105,8 @@ pub fn left_out(boards: &[Vec<f64>], method: Method) -> Vec<Sensitivity> {
     (0..boards.len()).map(without).collect()
 }
 
-/// The combined ranking after an entry has been added that is a little worse than entry `like` on every board: it can win nowhere,
-/// and a ranking that depends on the entries themselves does not change by it.
+/// The combined ranking after adding an entry that is a little worse than the entry `like` on every board. The added entry can win
+/// nowhere, so a ranking that depends only on the entries themselves does not change.
 ///
 /// # Source
 /// Zhang, G. and Hardt, M. (2024), "Inherent Trade-Offs between Diversity and Stability in Multi-Task Benchmarks", ICML: the
@@ -123,7 +124,7 @@ pub fn weak_entry(boards: &[Vec<f64>], method: Method, like: usize) -> Sensitivi
     let with: Vec<Vec<f64>> = boards.iter().map(with).collect();
     let mut after = combine(&with, method);
     let added = after.values.pop();
-    // ranks among those that were there before: the added one takes no place
+    // the added entry takes no place: ranks are among the entries that were there before
     let place = |rank: &usize| {
         let is_behind = added.is_some() && *rank > after.ranks[before.len()];
         rank - usize::from(is_behind)
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(combine(&boards, Method::MeanRank).ranks, [1, 2, 3]);
         let unchanged = weak_entry(&boards, Method::MeanRank, 0);
         assert_eq!((unchanged.ranks, unchanged.tau_b), (vec![1, 2, 3], Some(1.0)));
-        // worse than the second one everywhere, and better than the first one on one board
+        // the added entry is worse than the second everywhere, and better than the first on one board
         let changed = weak_entry(&boards, Method::MeanRank, 1);
         assert_eq!((changed.ranks, changed.largest_change), (vec![1, 1, 3], 1));
     }

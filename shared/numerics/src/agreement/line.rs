@@ -1,4 +1,4 @@
-//! The line that one set of scores follows of another.
+//! The straight line that fits one set of scores as a function of another.
 
 /// A straight line.
 #[derive(Debug, Clone, Copy, PartialEq)]

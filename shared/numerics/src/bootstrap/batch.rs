@@ -1,19 +1,19 @@
-//! The weights of an eval set's items under some draws at once, and their sums.
+//! The weights of an eval set's items under several draws at once, and their sums.
 
 use std::marker::PhantomData;
 use std::ops::AddAssign;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Draws of a batch.
+/// The number of draws in a batch.
 pub const LANES: usize = 32;
 
-/// How often each item counts, under [`LANES`] draws at once.
+/// How often each item counts under each of [`LANES`] draws.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// `(n_items,)`, a weight for each draw.
+    /// `(n_items,)`: the weights of each item, one for each draw.
     pub(super) weights: Vec<[u8; LANES]>,
-    /// No draw's weights add up to more.
+    /// An upper limit of the sum of all weights of a draw.
     pub(super) max_total: usize,
 }
 
@@ -48,7 +48,7 @@ impl Batch {
     }
 }
 
-/// Sums as numbers of `T`: registers hold more of the narrower ones.
+/// Computes the sums as numbers of type `T`: registers hold more of the narrower types.
 struct Sums<'a, T> {
     weights: &'a [[u8; LANES]],
     cells: &'a [u16],
@@ -74,7 +74,7 @@ impl<T: Copy + Default + From<u8> + AddAssign> WithSimd for Sums<'_, T> {
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
         let mut sums = vec![[T::default(); LANES]; self.n_cells];
         for (&cell, weights) in self.cells.iter().zip(self.weights) {
-            // as arrays of their own, of which the compiler knows that they do not overlap
+            // copied to arrays of their own, which the compiler knows not to overlap
             let wide: [T; LANES] = weights.map(T::from);
             let mut sum = sums[usize::from(cell)];
             for lane in 0..LANES {

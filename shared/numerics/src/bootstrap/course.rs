@@ -1,16 +1,17 @@
-//! The accuracies of many models of which each differs little from the one before.
+//! The accuracies of a series of models, each of which differs little from the one before.
 
 use super::batch::{Batch, LANES};
 
-/// Which items models get right, one model after another: what changes from each to the next.
+/// Which items a series of models gets right, stored as the changes from each model to the next.
 #[derive(Debug, Clone)]
 pub struct Course {
-    /// For each model the items that are right or wrong other than with the model before; before the first all are wrong.
+    /// For each model the items that became right or wrong compared with the model before; before the first model all count as
+    /// wrong.
     changes: Vec<Vec<(u32, bool)>>,
 }
 
 impl Course {
-    /// The models of a course.
+    /// Compares each model of a series with the one before.
     ///
     /// # Shapes and units
     /// `truth` and each of `models`: `(n_items,)` classes.
@@ -36,7 +37,7 @@ impl Course {
         }
     }
 
-    /// The weight of the items that each model gets right, `(n_models,)`, and the weight of all items; for each draw of a batch.
+    /// For each draw of a batch, the weight of the items that each model gets right, `(n_models,)`, and the weight of all items.
     pub fn n_right(&self, batch: &Batch) -> (Vec<[u32; LANES]>, [u32; LANES]) {
         let mut sums = [0u32; LANES];
         let of_models = self.changes.iter().map(|changes| {

@@ -4,18 +4,18 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::batch::{Batch, LANES};
 
-/// Groups of items whose sums are in the processor's cache together.
+/// The most groups of items whose sums are kept in the processor's cache together.
 const MAX_GROUPS: usize = 2_048;
 
-/// Divisions of items into cells, such as the right and the wrong answers of several models. Items that are in the same cells of
-/// several divisions are one group, whose weights are added up once for all of these.
+/// Divisions of items into cells, such as the right and the wrong answers of several models. Items in the same cells of several
+/// divisions form one group, whose weights are added up once for all these divisions.
 #[derive(Debug, Clone)]
 pub(super) struct Divisions {
     n_cells: usize,
     parts: Vec<Part>,
 }
 
-/// Some divisions that follow each other.
+/// Consecutive divisions with their common groups.
 #[derive(Debug, Clone)]
 struct Part {
     /// `(n_items,)`: the group of each item.
@@ -25,10 +25,10 @@ struct Part {
 }
 
 impl Divisions {
-    /// Divisions into so many cells.
+    /// Divisions into `n_cells` cells each.
     ///
     /// # Shapes and units
-    /// `divisions`: `(n_items,)` cells below `n_cells` each, or `n_cells` for an item that belongs to none.
+    /// `divisions`: each `(n_items,)` cells below `n_cells`, or `n_cells` for an item that belongs to no cell.
     ///
     /// # Panics
     /// If their lengths differ.
@@ -62,7 +62,7 @@ impl Divisions {
     }
 }
 
-/// The sums of the cells by those of the groups.
+/// Computes the sums of the cells from those of the groups.
 struct OfPart<'a> {
     of_groups: &'a [[u32; LANES]],
     part: &'a Part,
@@ -93,7 +93,7 @@ impl WithSimd for OfPart<'_> {
 }
 
 impl Part {
-    /// All items in one group.
+    /// A part without divisions: all items are in one group.
     fn whole(n_items: usize) -> Self {
         Self {
             groups: vec![0; n_items],
@@ -101,7 +101,7 @@ impl Part {
         }
     }
 
-    /// The groups divided once more; `None` if there were more than so many.
+    /// The groups divided by one more division; `None` if there would be more than `max_groups`.
     fn divided(&self, division: &[u16], n_cells: usize, max_groups: usize) -> Option<Self> {
         assert_eq!(self.groups.len(), division.len(), "one cell for each item");
         let width = n_cells + 1;
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::bootstrap::Resampler;
 
-    /// Sums by a loop over items, for divisions that join into one part, and for more groups than fit in one.
+    /// Compares the sums with a loop over items, for divisions that fit into one part, and for more groups than that.
     #[test]
     fn sums_are_those_of_each_item() {
         for (n_items, n_cells) in [(50u32, 3u32), (5_000, 200)] {

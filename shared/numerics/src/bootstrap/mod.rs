@@ -1,4 +1,4 @@
-//! The bootstrap of an eval set: draws that give each item a weight, and what metrics come to under them.
+//! The bootstrap of an eval set: draws that give each item a weight, and metrics under these weights.
 //!
 //! A draw takes as many items of each stratum (a class, or a class within a group) as the stratum has, with replacement: the
 //! weights of a stratum are multinomial. Where items come in clusters, such as the recordings of one speaker, a draw takes whole
@@ -28,12 +28,12 @@ pub use resampler::{ClusterDraws, Resampler};
 pub use trials::Trials;
 pub use values::{Answers, ItemMetric};
 
-/// Draws of every eval set.
+/// The number of draws for every eval set.
 pub const N_DRAWS: usize = 1_000;
-/// Batches that the draws are computed in, of [`LANES`] draws each; the last one is not full.
+/// The number of batches of [`LANES`] draws each in which draws are computed; the last batch is not full.
 pub const N_BATCHES: usize = N_DRAWS.div_ceil(LANES);
 
-/// The draws of a batch, by their numbers.
+/// The numbers of the draws in a batch.
 pub fn draws_of(batch: usize) -> std::ops::Range<usize> {
     batch * LANES..N_DRAWS.min((batch + 1) * LANES)
 }

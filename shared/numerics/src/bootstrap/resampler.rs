@@ -9,15 +9,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::batch::{Batch, LANES};
 use super::streams::{N_STREAMS, Streams};
 
-/// The largest weight that a 16-bit random number becomes.
+/// The largest weight that is made of a 16-bit random number.
 const MAX_WEIGHT: usize = 8;
-/// A weight is the number of these that a random number of 16 bits, of which half are negative, reaches: the distribution function of
-/// the Poisson distribution with mean 31/32, in units of 2^-16, rounded, less 2^15. The mean is a little less than 1 because items are
-/// added to a draw faster than they are taken away from it.
+/// A weight is the number of these thresholds that a signed 16-bit random number reaches. They are the distribution function of the
+/// Poisson distribution with mean 31/32, in units of 2^-16, rounded, minus 2^15. The mean is a little below 1 because adding items
+/// to a draw is faster than taking them away.
 const THRESHOLDS: [i16; MAX_WEIGHT] = [-7_893, 16_204, 27_876, 31_645, 32_558, 32_735, 32_764, 32_767];
-/// Items whose random numbers are drawn at once: these stay in the processor's first cache.
+/// The number of items whose random numbers are drawn at once: these stay in the first-level cache.
 const ITEMS_AT_ONCE: usize = 64;
-/// A draw of clusters that lacks a class or a group is drawn again so often; then it stays as it is.
+/// The most times that a draw of clusters is repeated because it lacks a class or a group; after these it is kept as it is.
 const MAX_REDRAWS: usize = 100;
 
 /// Draws the weights of one eval set's items, in batches, from a seed.
@@ -28,33 +28,33 @@ pub struct Resampler {
     seed: [u8; 32],
 }
 
-/// What a draw takes.
+/// The units of which draws are made.
 #[derive(Debug, Clone)]
 enum Unit {
-    /// Items of each of these strata, as many as it has.
+    /// Items, drawn within each of these strata as often as the stratum has items.
     Items { strata: Vec<Vec<u32>> },
-    /// Whole clusters of items, as many as there are.
+    /// Whole clusters of items, drawn as often as there are clusters.
     Clusters {
         clusters: Vec<Vec<u32>>,
-        /// Of each cluster the classes, and the groups, that its items have, counted together.
+        /// For each cluster the kinds of its items: classes and groups, numbered together.
         kinds: Vec<Vec<usize>>,
-        /// In how many clusters each of these is.
+        /// The number of clusters that have each kind.
         n_of_kind: Vec<usize>,
         largest: usize,
     },
 }
 
-/// How draws of clusters came out.
+/// Statistics of draws of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClusterDraws {
-    /// Clusters of the eval set.
+    /// The number of clusters of the eval set.
     pub n_clusters: usize,
-    /// Draws that lacked a class or a group and were drawn again.
+    /// The number of draws that were repeated because they lacked a class or a group.
     pub n_redrawn: usize,
 }
 
 impl Resampler {
-    /// Draws of single items, within each class, and within each group of a class where there are groups.
+    /// Draws single items, within each class, or within each group of a class if there are groups.
     ///
     /// # Shapes and units
     /// `truth`: `(n_items,)` classes; `groups`: `(n_items,)` group numbers.
@@ -80,7 +80,7 @@ impl Resampler {
         }
     }
 
-    /// Draws of whole clusters, each with every class, and every group where there are groups.
+    /// Draws whole clusters, so that each draw has every class, and every group if there are groups.
     ///
     /// # Shapes and units
     /// `truth`: `(n_items,)` classes; `groups`: `(n_items,)` group numbers; `clusters`: `(n_items,)` cluster numbers.
@@ -126,12 +126,13 @@ impl Resampler {
         }
     }
 
-    /// Items of the eval set.
+    /// The number of items of the eval set.
     pub fn n_items(&self) -> usize {
         self.n_items
     }
 
-    /// Items of the smallest stratum; where clusters are drawn, clusters that have the rarest class, or group. 0 for no items.
+    /// The number of items of the smallest stratum; for clusters, the number of clusters that have the rarest class or group. 0 for
+    /// no items.
     pub fn smallest(&self) -> usize {
         match &self.unit {
             Unit::Items { strata } => strata.iter().map(Vec::len).min().unwrap_or(0),
@@ -139,7 +140,7 @@ impl Resampler {
         }
     }
 
-    /// By what deviations of draws have to be multiplied to vary as scores of other eval sets do: n items that are drawn from n vary
+    /// The factor by which deviations of draws are multiplied to vary as scores on other eval sets do: n items drawn from n vary
     /// less than n new ones, in variance by (n - 1) / n; n is the size of the smallest stratum.
     pub fn widening(&self) -> f64 {
         let n = self.smallest() as f64;
@@ -156,7 +157,7 @@ impl Resampler {
         self.drawn(batch).0
     }
 
-    /// The weights of one batch of draws, and how often a draw of clusters was drawn again.
+    /// The weights of one batch of draws, and the number of draws of clusters that were repeated.
     pub(super) fn drawn(&self, batch: usize) -> (Batch, usize) {
         let mut random = self.generator(batch);
         match &self.unit {
@@ -170,7 +171,7 @@ impl Resampler {
         }
     }
 
-    /// The generator of a batch: its seed is drawn by that of the eval set.
+    /// The generator of a batch; the generator of the eval set draws its seed.
     fn generator(&self, batch: usize) -> Xoshiro256PlusPlus {
         let mut seeds = Xoshiro256PlusPlus::from_seed(self.seed);
         let mut seed = [0; 32];
@@ -180,7 +181,7 @@ impl Resampler {
         Xoshiro256PlusPlus::from_seed(seed)
     }
 
-    /// The clusters that the draws take, and how often one was drawn again; `None` where single items are drawn.
+    /// The statistics of draws of clusters; `None` if single items are drawn.
     pub fn cluster_draws(&self) -> Option<ClusterDraws> {
         let Unit::Clusters { clusters, .. } = &self.unit else {
             return None;
@@ -261,7 +262,7 @@ impl Resampler {
     }
 }
 
-/// A random number below `n`, of the upper 32 of 64 random bits; each is as likely as the others within `n` / 2^32.
+/// A random number below `n` from the upper 32 of 64 random bits; the probabilities of all numbers are equal within `n` / 2^32.
 pub(super) fn below(n: usize, bits: u64) -> usize {
     (((bits >> 32) * n as u64) >> 32) as usize
 }
@@ -270,7 +271,7 @@ fn at(stratum: &[u32], bits: u64) -> u32 {
     stratum[below(stratum.len(), bits)]
 }
 
-/// Whether every class, and every group, is in a cluster that was drawn.
+/// Whether each class, and each group, is in a cluster that was drawn.
 fn has_all(kinds: &[Vec<usize>], n_kinds: usize, times: &[u8]) -> bool {
     let mut drawn = vec![false; n_kinds];
     let of_drawn = kinds.iter().zip(times).filter(|(_, times)| **times > 0);
@@ -280,7 +281,7 @@ fn has_all(kinds: &[Vec<usize>], n_kinds: usize, times: &[u8]) -> bool {
     drawn.into_iter().all(|is_there| is_there)
 }
 
-/// Gives the items of a stratum weights, independent of each other, and sums them up for each draw.
+/// Draws independent weights for the items of a stratum, and adds them up for each draw.
 struct Poisson<'a> {
     streams: &'a mut Streams,
     stratum: &'a [u32],
@@ -411,7 +412,7 @@ mod tests {
             assert_eq!(draw.iter().sum::<u32>(), 8);
             assert!(draw[1] + draw[6] > 0, "a draw without the class 1");
         }
-        // half of 4 draws among 4 clusters have the class: 1 in 16 lacks it
+        // half of the 4 clusters have the class: 1 in 16 draws of 4 lacks it
         let counted = resampler.cluster_draws().expect("clusters");
         assert_eq!(counted.n_clusters, 4);
         assert!((20..150).contains(&counted.n_redrawn), "{counted:?}");

@@ -2,11 +2,11 @@
 
 use rand_core::Rng;
 
-/// Generators side by side: as many as two registers of the widest processors hold.
+/// The number of generators side by side: as many as two registers of the widest processors hold.
 pub(super) const N_STREAMS: usize = 16;
 
-/// Generators of xoshiro256++ whose states are kept word by word, so that all of them advance in one step of vector instructions; one
-/// alone waits for its own last step.
+/// Generators of xoshiro256++ with their states kept word by word, so that one step of vector instructions advances all of them; a
+/// single generator would have to wait for its own last step.
 ///
 /// # Source
 /// Blackman, D. and Vigna, S. (2021), "Scrambled linear pseudorandom number generators", ACM Transactions on Mathematical Software 47.
@@ -16,14 +16,14 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Generators with states that another one draws.
+    /// Generators with states that another generator draws.
     pub(super) fn drawn_by(random: &mut impl Rng) -> Self {
         Self {
             state: std::array::from_fn(|_| std::array::from_fn(|_| random.next_u64())),
         }
     }
 
-    /// 64 random bits of each generator.
+    /// The next 64 random bits of each generator.
     #[inline(always)]
     pub(super) fn next(&mut self) -> [u64; N_STREAMS] {
         let [mut a, mut b, mut c, mut d] = self.state;

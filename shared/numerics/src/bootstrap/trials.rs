@@ -1,4 +1,4 @@
-//! Draws of trials: which of a submission's random training sets count.
+//! Draws of trials: which of the random training sets of a submission count, and how often.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::N_DRAWS;
 use super::resampler::below;
 
-/// The trials that each draw takes: as many as there are, with replacement.
+/// The trials of each draw: as many as there are, drawn with replacement.
 #[derive(Debug, Clone)]
 pub struct Trials {
     n_trials: usize,
@@ -15,7 +15,7 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// Draws of `n_trials` from a seed.
+    /// Draws from `n_trials` trials with a seed.
     pub fn new(n_trials: usize, seed: [u8; 32]) -> Self {
         let mut random = Xoshiro256PlusPlus::from_seed(seed);
         let drawn = (0..N_DRAWS * n_trials).map(|_| below(n_trials, random.next_u64()) as u32);

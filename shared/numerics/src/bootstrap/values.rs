@@ -1,4 +1,4 @@
-//! Metrics under many draws at once.
+//! Computes metrics under many draws at once.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -9,28 +9,29 @@ use crate::metrics::{
     mean_f1, weighted_accuracy, worst_group_accuracy,
 };
 
-/// Up to so many classes the pairs of true and predicted class are counted, and classes by themselves above.
+/// The most classes for which pairs of true and predicted class are counted; with more, true and predicted classes are counted
+/// separately.
 const MAX_CONFUSED: usize = 16;
 
-/// What of a model's answers is a number in [0, 1].
+/// A metric of a model's predictions, a number in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemMetric<'a> {
-    /// The share of the items that are right.
+    /// The share of the items that are predicted correctly.
     Accuracy,
-    /// The mean over the classes that occur of the share that is right.
+    /// The mean of the recalls of the classes that occur.
     BalancedAccuracy,
     /// F1 of one class.
     F1(u8),
     /// The mean of F1 over the classes that occur.
     MacroF1,
-    /// The mean of F1 over so many classes.
+    /// The mean of F1 over this number of classes, whether they occur or not.
     MacroF1OfClasses(usize),
-    /// The smallest accuracy of a group; `(n_items,)` group numbers.
+    /// The lowest accuracy of any group of items; `(n_items,)` group numbers.
     WorstGroupAccuracy(&'a [usize]),
 }
 
 impl ItemMetric<'_> {
-    /// The metric of one model's answers.
+    /// The metric of one model's predictions.
     ///
     /// # Shapes and units
     /// `truth`, `predicted`: `(n_items,)` classes.
@@ -49,7 +50,7 @@ impl ItemMetric<'_> {
     }
 }
 
-/// The answers of some models to one eval set, made ready for a metric under many draws.
+/// The predictions of some models for one eval set, prepared for a metric under many draws.
 #[derive(Debug, Clone)]
 pub struct Answers<'a> {
     metric: ItemMetric<'a>,
@@ -58,14 +59,14 @@ pub struct Answers<'a> {
     divisions: Divisions,
 }
 
-/// How the items are divided into cells, for each model.
+/// How the items are divided into cells for each model.
 #[derive(Debug, Clone, Copy)]
 enum Cells {
-    /// For each part of the items those that are right, and then those that are wrong.
+    /// For this number of parts of the items: the right items of each part, then the wrong ones.
     Parts(usize),
-    /// Each pair of true and predicted class.
+    /// The pairs of true and predicted class.
     Pairs(usize),
-    /// The true classes, once; then of each model the predicted ones, and the right ones.
+    /// The true classes, once; then for each model the predicted classes, and those of right items.
     Classes(usize),
 }
 
@@ -80,7 +81,7 @@ impl Cells {
 }
 
 impl<'a> Answers<'a> {
-    /// The answers of some models.
+    /// Prepares the predictions of some models.
     ///
     /// # Shapes and units
     /// `truth` and each of `models`: `(n_items,)` classes.
@@ -136,8 +137,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// The metric of each model under each draw of a batch, `(n_models,)`: to the last bit what [`ItemMetric::value`] gives for the
-    /// draw's weights.
+    /// The metric of each model under each draw of a batch, `(n_models,)`; it equals [`ItemMetric::value`] with the draw's weights
+    /// to the last bit.
     ///
     /// # Panics
     /// If the batch is of another number of items.
@@ -151,7 +152,7 @@ impl<'a> Answers<'a> {
             .collect()
     }
 
-    /// The counts of every class, up to the largest that occurs.
+    /// The counts of every class, up to the largest class that occurs.
     fn counts(&self, sums: &[Vec<[u32; LANES]>], model: usize) -> Vec<LaneCounts> {
         let n_classes = match self.cells {
             Cells::Pairs(n_classes) | Cells::Classes(n_classes) | Cells::Parts(n_classes) => n_classes,
@@ -177,7 +178,7 @@ impl<'a> Answers<'a> {
         (0..n_classes).map(of_class).collect()
     }
 
-    /// The metric of one model by its classes' counts.
+    /// The metric of one model, from the counts of its classes.
     fn of_counts(&self, counts: &[LaneCounts]) -> [f64; LANES] {
         match self.metric {
             ItemMetric::F1(class) => counts
@@ -225,7 +226,7 @@ impl LaneCounts {
         }
     }
 
-    /// [`ClassCounts::f1`] of each.
+    /// [`ClassCounts::f1`] under each draw.
     fn f1(&self) -> [f64; LANES] {
         Arch::new().dispatch(F1(self))
     }
@@ -265,7 +266,7 @@ fn add(sums: &mut [u32; LANES], more: &[u32; LANES]) {
     }
 }
 
-/// The mean over the classes that count, under each draw; 0 for none.
+/// The mean over the classes that count, under each draw; 0 if none does.
 fn mean_of_some(classes: impl Iterator<Item = ([f64; LANES], [bool; LANES])>) -> [f64; LANES] {
     let classes: Vec<_> = classes.collect();
     let mut scores = Vec::with_capacity(classes.len());
@@ -281,7 +282,7 @@ fn mean_of_some(classes: impl Iterator<Item = ([f64; LANES], [bool; LANES])>) ->
     })
 }
 
-/// The smallest share that is right of a part of the items, of those parts that have weight.
+/// The lowest share of right items among the parts of the items whose weight is above 0.
 fn smallest_share(sums: &[[u32; LANES]], n_parts: usize) -> [f64; LANES] {
     let (right, wrong) = sums.split_at(n_parts);
     each(|lane| {

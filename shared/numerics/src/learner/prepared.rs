@@ -20,16 +20,16 @@ use crate::simd::aligned::Aligned;
 /// A learner with its training rows and the rows to predict.
 #[derive(Debug)]
 pub struct Prepared {
-    /// `(n_rows, n_features)`, beginning with a line of the cache.
+    /// `(n_rows, n_features)`: the training rows; the first begins at the start of a cache line.
     x: Aligned,
     /// `(n_rows, n_features)`
     shape: (usize, usize),
-    /// `(n_items, n_features)`
+    /// `(n_items, n_features)`: the rows to predict.
     rows: Array2<f64>,
     model: Model,
 }
 
-/// The parameters of a model, and what its fits to the same rows share.
+/// The parameters of a model, and what all its fits to the same rows share.
 #[derive(Debug)]
 enum Model {
     LogisticRegression(LogisticSettings),
@@ -41,7 +41,7 @@ enum Model {
 }
 
 impl Learner {
-    /// Makes training rows and the rows to predict ready for many label vectors.
+    /// Prepares training rows and rows to predict for fits to any number of label vectors.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`; `rows`: `(n_items, n_features)`, both finite.
@@ -93,24 +93,24 @@ impl Learner {
 
 impl Prepared {
     fn x(&self) -> ArrayView2<'_, f64> {
-        // it has as many numbers as the shape says
+        // `x` has as many numbers as the shape says, so this does not fail
         ArrayView2::from_shape(self.shape, &self.x).unwrap_or(ndarray::aview2::<f64, 1>(&[]))
     }
 
-    /// Fits the model to one label a training row and predicts the class of every item, `(n_items,)`.
+    /// Fits the model to one label for each training row, and predicts the class of every item, `(n_items,)`.
     ///
     /// # Shapes and units
-    /// `class_idx`: `(n_rows,)`, class numbers below [`MAX_CLASSES`]. The model is fitted to the classes that occur; where
-    /// only one does, every item is of that class. `seed` matters to soft voting only.
+    /// `class_idx`: `(n_rows,)`, class numbers below [`MAX_CLASSES`]. The model is fitted to the classes that occur; if only one
+    /// does, every item gets that class. `seed` affects soft voting only.
     ///
     /// # Errors
-    /// [`FitError`] if there is not one label a row, if a label is no class number, or if there are more classes than the
-    /// model tells apart.
+    /// [`FitError`] if there is not one label for each row, a label is no class number, or there are more classes than the model
+    /// tells apart.
     pub fn predict(&self, class_idx: &[usize], seed: u32) -> Result<Vec<u8>, FitError> {
         Ok(self.predict_seeds(class_idx, &[seed])?.swap_remove(0))
     }
 
-    /// As [`predict`](Self::predict) for several seeds, with one prediction vector a seed.
+    /// [`predict`](Self::predict) for several seeds, with one prediction vector for each.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -136,8 +136,8 @@ impl Prepared {
         Ok(vec![narrowed(self.classes(class_idx)?); seeds.len()])
     }
 
-    /// As [`predict`](Self::predict) for several label vectors, with one prediction vector each. Logistic regressions take less time
-    /// together than one after another.
+    /// [`predict`](Self::predict) for several label vectors, with one prediction vector for each. Logistic regressions take less
+    /// time together than one after another.
     ///
     /// # Errors
     /// As [`predict`](Self::predict), for the first label vector that can't be used.
@@ -158,7 +158,7 @@ impl Prepared {
         }
     }
 
-    /// The predictions of a model without a seed, for labels of two classes or more.
+    /// The predictions of a model that does not depend on a seed, for labels of at least two classes.
     fn classes(&self, class_idx: &[usize]) -> Result<Vec<usize>, FitError> {
         let (x, rows) = (self.x(), self.rows.view());
         match &self.model {
@@ -174,12 +174,12 @@ impl Prepared {
     }
 }
 
-/// Classes below [`MAX_CLASSES`] as bytes.
+/// The classes, which are below [`MAX_CLASSES`], as bytes.
 fn narrowed(classes: Vec<usize>) -> Vec<u8> {
     classes.into_iter().map(|class| class as u8).collect()
 }
 
-/// The training rows of boosted trees.
+/// The training rows in the form that boosted trees need for their number.
 #[derive(Debug)]
 enum Trees {
     Few(TrainingFeatures),

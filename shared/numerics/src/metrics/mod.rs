@@ -13,12 +13,12 @@ pub use f1::{
 
 use crate::simd::vector::pairwise_sum;
 
-/// How often each item of an eval set counts. A weight of 2 is the same as the item twice, 0 as the item left out.
+/// How often each item of an eval set counts. Weight 2 means the same as having the item twice, and weight 0 as leaving it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemWeights<'a> {
-    /// Each once.
+    /// Each item counts once.
     Ones,
-    /// `(n_items,)`
+    /// `(n_items,)`: the weight of each item.
     Each(&'a [u32]),
 }
 
@@ -54,7 +54,7 @@ impl ItemWeights<'_> {
     }
 }
 
-/// The mean as `numpy.mean` has it, to the last bit.
+/// The mean, equal to that of `numpy.mean` to the last bit.
 pub fn mean(values: &[f64]) -> f64 {
     pairwise_sum(values) / values.len() as f64
 }
@@ -73,7 +73,7 @@ fn assert_same_length<T>(truth: &[T], predicted: &[T]) {
 mod tests {
     use super::*;
 
-    /// Summed from the first to the last they have the mean 0.6321999999999999.
+    /// A sum from the first value to the last would give the mean 0.6321999999999999.
     #[test]
     #[allow(clippy::float_cmp, reason = "the last bit is the question")]
     fn means_round_as_numpys_do() {

@@ -11,13 +11,13 @@ use super::mt19937::{Mt19937, seed_below_31_bits};
 use super::{FitError, check_training_set, numpy_log};
 use crate::simd::vector::pairwise_sum;
 
-/// Feature values closer than this are one value to the library's splitter.
+/// Feature values closer than this are the same value to the library's splitter.
 const FEATURE_THRESHOLD: f32 = 1e-7;
-/// A node this pure is not split.
+/// A node with an impurity of at most this is not split.
 const MIN_IMPURITY: f64 = f64::EPSILON;
 /// A Newton step with a smaller denominator is not taken.
 const MIN_DENOMINATOR: f64 = 1e-150;
-/// Features whose splits are searched by one task.
+/// The number of features whose splits one task searches.
 const CHUNK_FEATURES: usize = 64;
 
 /// A fitted ensemble.
@@ -42,7 +42,7 @@ pub struct BoostedStumps {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stump {
     feature: usize,
-    /// Infinite when the root was not split: everything goes left.
+    /// The value up to which rows go left; infinite if the root was not split, so that all rows do.
     threshold: f64,
     left: f64,
     right: f64,
@@ -64,7 +64,7 @@ struct Sorted {
     values: Vec<f32>,
 }
 
-/// The best place to cut one feature.
+/// The best place at which to cut one feature.
 #[derive(Clone, Copy)]
 struct Cut {
     gain: f64,
@@ -129,7 +129,7 @@ impl BoostedStumps {
         })
     }
 
-    /// The more probable class of each row, `(n_rows,)`; the first of equals.
+    /// The more probable class of each row, `(n_rows,)`; the first if both are equally probable.
     ///
     /// # Panics
     /// If a row has fewer features than the training set.
@@ -145,12 +145,13 @@ impl BoostedStumps {
     }
 }
 
-/// With the C library's exponential, as the library has it: near the end many features tie but for the last bits.
+/// The logistic function with the C library's exponential, as in the library: near the end many features differ in the last bits
+/// only.
 fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// What a leaf adds: one Newton step on the rows that `belongs` takes, 0 for a leaf without any.
+/// The value of a leaf: one Newton step on the rows for which `belongs` is true, or 0 if there are none.
 fn newton_step(y: &[f64], residuals: &[f64], belongs: impl Fn(usize) -> bool) -> f64 {
     let rows: Vec<usize> = (0..y.len()).filter(|&row| belongs(row)).collect();
     let numerators: Vec<f64> = rows.iter().map(|&row| residuals[row]).collect();
@@ -173,7 +174,7 @@ impl Sorted {
         Self { rows, values }
     }
 
-    /// Whether the splitter sees one value only.
+    /// Whether all values are the same to the library's splitter.
     fn is_constant(&self) -> bool {
         match (self.values.first(), self.values.last()) {
             (Some(first), Some(last)) => *last <= *first + FEATURE_THRESHOLD,
@@ -181,7 +182,7 @@ impl Sorted {
         }
     }
 
-    /// The first of the best cuts by Friedman's improvement.
+    /// The best cut by Friedman's improvement, the first among equal ones.
     fn cut(&self, residuals: &[f64], total: f64) -> Option<Cut> {
         let n_rows = self.rows.len();
         let mut best: Option<Cut> = None;
@@ -195,7 +196,7 @@ impl Sorted {
             if p >= n_rows {
                 return best;
             }
-            // the library sums from the side that is nearer
+            // the library adds up the side with fewer rows
             if p - position <= n_rows - p {
                 left = self.rows[position..p]
                     .iter()
@@ -213,7 +214,7 @@ impl Sorted {
             if best.is_none_or(|best| gain > best.gain) {
                 let (below, above) = (f64::from(self.values[p - 1]), f64::from(self.values[p]));
                 let middle = below / 2.0 + above / 2.0;
-                // of two neighbouring floats the middle may be the upper one
+                // between two neighbouring floats the middle may be rounded to the upper one
                 best = Some(Cut {
                     gain,
                     threshold: if middle >= above { below } else { middle },
@@ -223,7 +224,7 @@ impl Sorted {
     }
 }
 
-/// The best feature and threshold; of equal gains the feature that is drawn first. `None` when the root stays whole.
+/// The best feature and threshold; among equal gains the feature that is drawn first. `None` if the root is not split.
 fn best_cut(sorted: &[Sorted], residuals: &[f64], order: &mut FeatureOrder) -> Option<(usize, f64)> {
     let n_rows = residuals.len() as f64;
     let total = residuals.iter().fold(0.0, |sum, residual| sum + residual);
@@ -247,8 +248,7 @@ fn best_cut(sorted: &[Sorted], residuals: &[f64], order: &mut FeatureOrder) -> O
     best.map(|(feature, cut)| (feature, cut.threshold))
 }
 
-/// The order in which the library's splitter looks at the features of a root: drawn without replacement by its
-/// xorshift generator.
+/// The order in which the library's splitter tries the features at a root: drawn without replacement by its xorshift generator.
 struct FeatureOrder {
     state: u32,
 }

@@ -1,6 +1,6 @@
-//! k nearest neighbours: scikit-learn 1.2.2's `KNeighborsClassifier(n_neighbors=k)`, brute force. Where rows are exactly as
-//! far the first counts here, and there whichever rounding and blocks leave in front: features of few whole numbers, where
-//! that is common, may give another prediction.
+//! k nearest neighbours: scikit-learn 1.2.2's `KNeighborsClassifier(n_neighbors=k)`, brute force. Of rows at exactly the same
+//! distance the first counts here; in scikit-learn it depends on rounding and blocks. So predictions may differ for features with
+//! few different whole numbers, where such ties are common.
 
 use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use super::{FitError, check_training_set};
 use crate::simd::vector::inline::squared_distance;
 
-/// Rows to be classified that walk over the training set together: they stay in the cache.
+/// The number of rows to classify that go through the training set together: they stay in the cache.
 const CHUNK_ROWS: usize = 16;
-/// Features up to which training rows lie side by side: a sum over so few has no use for registers of its own.
+/// The most features with which training rows are stored side by side: a sum over so few cannot use registers of its own well.
 const NARROW: usize = 32;
-/// Training rows that lie side by side.
+/// The number of training rows that are stored side by side.
 const SIDE_BY_SIDE: usize = 8;
 
-/// A training set to look neighbours up in.
+/// A training set in which neighbours are searched.
 ///
 /// # Examples
 /// ```
@@ -31,7 +31,7 @@ const SIDE_BY_SIDE: usize = 8;
 pub struct KNearest {
     x: Array2<f64>,
     classes: Vec<usize>,
-    /// For each row the position of its label in `classes`.
+    /// The place in `classes` of each row's label.
     local_idx: Vec<usize>,
     n_neighbors: usize,
 }
@@ -44,7 +44,7 @@ pub struct Neighbors {
     rows: Vec<u32>,
 }
 
-/// One of the nearest rows so far.
+/// A row that is among the nearest ones so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Candidate {
     squared_distance: f64,
@@ -52,7 +52,7 @@ struct Candidate {
 }
 
 impl Neighbors {
-    /// Looks for the neighbours of every row. Of rows at one distance the earlier is nearer.
+    /// Searches the neighbours of every row. Of rows at the same distance the earlier counts as nearer.
     ///
     /// # Shapes and units
     /// `x`: `(n_training, n_features)` of finite values; `rows`: `(n_rows, n_features)`.
@@ -92,7 +92,7 @@ impl Neighbors {
         }
     }
 
-    /// The commonest class among each row's neighbours, `(n_rows,)`; the lowest one of equals.
+    /// The most frequent class among each row's neighbours, `(n_rows,)`; the lowest among equally frequent ones.
     ///
     /// `class_idx`: `(n_training,)`, each below `n_classes`.
     ///
@@ -118,7 +118,7 @@ impl Neighbors {
     }
 }
 
-/// Checks that there are so many training rows.
+/// Checks that there are at least `n_neighbors` training rows.
 pub(super) fn check_n_neighbors(n_rows: usize, n_neighbors: usize) -> Result<(), FitError> {
     if n_rows < n_neighbors || n_neighbors == 0 {
         return Err(FitError::TooFewRows {
@@ -130,7 +130,7 @@ pub(super) fn check_n_neighbors(n_rows: usize, n_neighbors: usize) -> Result<(),
 }
 
 impl KNearest {
-    /// Keeps the training set.
+    /// Checks and stores the training set.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, any labels.
@@ -150,8 +150,8 @@ impl KNearest {
         })
     }
 
-    /// The commonest class among each row's neighbours, `(n_rows,)`; the lowest one of equals. Of rows at one
-    /// distance the earlier is nearer.
+    /// The most frequent class among each row's neighbours, `(n_rows,)`; the lowest among equally frequent ones. Of rows at the
+    /// same distance the earlier counts as nearer.
     ///
     /// # Panics
     /// If the number of features is not that of the training set.
@@ -162,7 +162,7 @@ impl KNearest {
     }
 }
 
-/// Blocks of `(n_features, SIDE_BY_SIDE)` training rows, the last filled up with rows that are infinitely far.
+/// Blocks of `(n_features, SIDE_BY_SIDE)` training rows; the last block is padded with rows at an infinite distance.
 fn side_by_side(x: &ndarray::CowArray<'_, f64, ndarray::Ix2>) -> Vec<[f64; SIDE_BY_SIDE]> {
     let n_blocks = x.nrows().div_ceil(SIDE_BY_SIDE);
     let columns = (0..n_blocks).flat_map(|block| (0..x.ncols()).map(move |feature| (block, feature)));
@@ -175,8 +175,8 @@ fn side_by_side(x: &ndarray::CowArray<'_, f64, ndarray::Ix2>) -> Vec<[f64; SIDE_
     columns.map(lanes).collect()
 }
 
-/// The squared distances of training rows that lie side by side, each with the bits of [`squared_distance`]: the squares are added in
-/// the same order. `M` is a power of two, and there are at most so many features.
+/// The squared distances of training rows that are stored side by side, each with the bits of [`squared_distance`], because the
+/// squares are added in the same order. `M` is a power of two, and there are at most `M` features.
 #[inline(always)]
 fn squared_distances<const M: usize>(columns: &[[f64; SIDE_BY_SIDE]], row: &[f64]) -> [f64; SIDE_BY_SIDE] {
     let mut sums = [[0.0; SIDE_BY_SIDE]; M];
@@ -198,7 +198,7 @@ fn squared_distances<const M: usize>(columns: &[[f64; SIDE_BY_SIDE]], row: &[f64
     sums[0]
 }
 
-/// Keeps the nearest ones, ascending.
+/// Inserts a candidate if it is among the nearest ones, which stay in ascending order.
 fn offer(nearest: &mut Vec<Candidate>, n_neighbors: usize, candidate: Candidate) {
     let is_farther = |last: &Candidate| candidate.squared_distance >= last.squared_distance;
     if nearest.len() == n_neighbors && nearest.last().is_some_and(is_farther) {
@@ -209,10 +209,10 @@ fn offer(nearest: &mut Vec<Candidate>, n_neighbors: usize, candidate: Candidate)
     nearest.truncate(n_neighbors);
 }
 
-/// Some rows to be classified, one after another.
+/// Consecutive rows to classify.
 struct Chunk<'a> {
     x: &'a [f64],
-    /// As [`side_by_side`] gives them, where there are few features.
+    /// The blocks of [`side_by_side`], if there are few features.
     columns: &'a [[f64; SIDE_BY_SIDE]],
     rows: &'a [f64],
     n_features: usize,
@@ -220,7 +220,7 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Offers every training row, of which `M` features or fewer lie side by side.
+    /// Offers every training row; they are stored side by side and have at most `M` features.
     #[inline(always)]
     fn offer_columns<const M: usize>(&self, nearest: &mut [Vec<Candidate>]) {
         let Self {
@@ -305,7 +305,7 @@ mod tests {
     use crate::models::mt19937::Mt19937;
     use crate::simd::architectures;
 
-    /// Rows of few and of many values, so that there are ties.
+    /// Rows with few or many different values, since few different values give ties.
     fn rows(n: usize, n_features: usize, n_values: u32, seed: u32) -> Vec<f64> {
         let mut generator = Mt19937::new(seed);
         (0..n * n_features)

@@ -13,23 +13,23 @@ use std::collections::VecDeque;
 use super::line_search::{Outcome, Search};
 use crate::simd::vector::{add_scaled, dot, max_abs};
 
-/// Correction pairs kept.
+/// The number of correction pairs that are kept.
 const MEMORY: usize = 10;
-/// Function evaluations of one line search.
+/// The most function evaluations in one line search.
 const MAX_LINE_SEARCH: usize = 20;
-/// The first step is at most this long.
+/// The greatest length of the first step.
 const MAX_STEP: f64 = 1e10;
 
 /// When to stop: scikit-learn 1.2.2's settings for its logistic regression are the default.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stopping {
-    /// Iterations at most.
+    /// The most iterations.
     pub max_iterations: usize,
-    /// Stop when no component of the gradient is larger.
+    /// The minimisation stops when no component of the gradient is larger than this.
     pub gradient_tolerance: f64,
-    /// Stop when one iteration lowers the value by no more, relative to max(|before|, |after|, 1).
+    /// The minimisation stops when one iteration lowers the value by no more than this, relative to max(|before|, |after|, 1).
     pub value_tolerance: f64,
-    /// Stop after the iteration in which the function has been evaluated more often.
+    /// The minimisation stops after the iteration in which the function has been evaluated more often than this.
     pub max_evaluations: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct Minimum {
     pub x: Vec<f64>,
     /// The function's value there.
     pub value: f64,
-    /// Iterations done.
+    /// The number of iterations.
     pub n_iter: usize,
 }
 
@@ -131,8 +131,8 @@ pub fn minimize(
     minimize_until(is_flat, start, stopping, evaluate)
 }
 
-/// As [`minimize`], but `is_flat` says of a gradient whether to stop there: its largest component depends on the
-/// coordinates, and nothing else here does.
+/// [`minimize`] with `is_flat`, which says whether to stop at a gradient: the largest component depends on the coordinates, and
+/// nothing else here does.
 fn minimize_until(
     is_flat: impl Fn(&[f64]) -> bool,
     start: Vec<f64>,
@@ -149,23 +149,23 @@ fn minimize_until(
     }
 }
 
-/// A minimisation that asks for one evaluation after another, so that several can go on side by side.
+/// A minimisation that asks for one evaluation at a time, so that several can go on side by side.
 pub(super) struct Minimizer<F> {
     is_flat: F,
     stopping: Stopping,
-    /// Where it stands, with the value and the gradient there.
+    /// The current point; the value and the gradient at it follow.
     x: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
     memory: Memory,
-    /// The search that is going on; none before the first evaluation.
+    /// The current line search; `None` before the first evaluation.
     line: Option<Line>,
     point: Vec<f64>,
     n_iter: usize,
     n_evaluations: usize,
 }
 
-/// A search along a ray from where the minimisation stands.
+/// A search along a ray from the current point.
 struct Line {
     direction: Vec<f64>,
     first_slope: f64,
@@ -189,12 +189,12 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
         }
     }
 
-    /// Where the function's value and gradient are wanted.
+    /// The point at which the function's value and gradient are needed.
     pub(super) fn point(&self) -> &[f64] {
         &self.point
     }
 
-    /// Takes the value and the gradient at [`Self::point`]. Whether the minimisation has ended.
+    /// Takes the value and the gradient at [`Self::point`]; returns whether the minimisation has ended.
     pub(super) fn advance(&mut self, value: f64, gradient: &[f64]) -> bool {
         self.n_evaluations += 1;
         let Some(mut line) = self.line.take() else {
@@ -214,7 +214,7 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
         false
     }
 
-    /// Where it stands.
+    /// The point where the minimisation has stopped.
     pub(super) fn end(self) -> Minimum {
         Minimum {
             x: self.x,
@@ -223,7 +223,7 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
         }
     }
 
-    /// Begins to search along the quasi-Newton direction. Whether there is none.
+    /// Begins a search along the quasi-Newton direction; returns whether there is no such search.
     fn begin_line(&mut self) -> bool {
         loop {
             let direction = self.memory.direction(&self.gradient);
@@ -260,7 +260,8 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
         self.line = Some(line);
     }
 
-    /// No acceptable step: forgets the curvature once, then gives up. Whether it does.
+    /// Handles a search without an acceptable step: forgets the curvature the first time, and then gives up; returns whether it
+    /// gives up.
     fn forget(&mut self) -> bool {
         if self.memory.corrections.is_empty() {
             return true;
@@ -269,7 +270,7 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
         false
     }
 
-    /// Moves to the point of a step, and remembers the curvature on the way. Whether the minimisation has ended there.
+    /// Moves to the point of a step, and stores the curvature along it; returns whether the minimisation has ended.
     fn accept(&mut self, line: Line, step: f64, (value, slope): (f64, f64), gradient: &[f64]) -> bool {
         self.n_iter += 1;
         let before = std::mem::replace(&mut self.value, value);

@@ -1,10 +1,10 @@
 //! The line search of Moré and Thuente, as MINPACK-2's `dcsrch` inside L-BFGS-B has it.
 
-/// Sufficient decrease, as a share of the first slope.
+/// The sufficient decrease, as a share of the first slope.
 const VALUE_TOLERANCE: f64 = 1e-3;
-/// Largest share of the first slope that an accepted point may have.
+/// The largest slope of an accepted point, as a share of the first slope.
 const SLOPE_TOLERANCE: f64 = 0.9;
-/// Relative width of the interval below which the search ends.
+/// The relative width of the interval below which the search ends.
 const WIDTH_TOLERANCE: f64 = 0.1;
 
 /// What to do after an evaluation.
@@ -25,7 +25,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// The same point of the function less its sufficient-decrease line.
+    /// The same point for the function minus its sufficient-decrease line.
     fn tilted(self, tilt: f64) -> Self {
         Self {
             step: self.step,
@@ -115,7 +115,7 @@ impl Search {
         Outcome::Continue
     }
 
-    /// Whether the conditions hold at the trial, or nothing better can be hoped for.
+    /// Whether the conditions hold at the trial point, or no better point can be expected.
     #[allow(clippy::float_cmp, reason = "the step is compared with values it was set to")]
     fn ends_at(&self, trial: Trial, line: f64, tilt: f64) -> bool {
         let Trial { step, value, slope } = trial;

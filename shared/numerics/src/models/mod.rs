@@ -32,9 +32,9 @@ pub enum FitError {
     /// The number of labels differs from the number of rows.
     #[error("{n_labels} labels for {n_rows} training rows; give one label a row")]
     LabelCount {
-        /// Rows of the training matrix.
+        /// The number of rows of the training matrix.
         n_rows: usize,
-        /// Labels given.
+        /// The number of labels.
         n_labels: usize,
     },
     /// The training matrix has no columns.
@@ -43,31 +43,31 @@ pub enum FitError {
     /// The training matrix has more columns than the model takes.
     #[error("{n_features} features; at most {n_allowed} are allowed")]
     TooManyFeatures {
-        /// Columns of the training matrix.
+        /// The number of columns of the training matrix.
         n_features: usize,
-        /// The greatest number.
+        /// The most columns.
         n_allowed: usize,
     },
     /// Fewer than two classes are present.
     #[error("the training labels hold {n_classes} classes; at least 2 are needed")]
     TooFewClasses {
-        /// Distinct labels found.
+        /// The number of distinct labels.
         n_classes: usize,
     },
     /// Fewer rows than the model needs.
     #[error("{n_rows} training rows; at least {n_needed} are needed")]
     TooFewRows {
-        /// Rows of the training matrix.
+        /// The number of rows of the training matrix.
         n_rows: usize,
-        /// The least number.
+        /// The fewest rows.
         n_needed: usize,
     },
     /// More rows than the model takes.
     #[error("{n_rows} training rows; at most {n_allowed} are allowed")]
     TooManyRows {
-        /// Rows of the training matrix.
+        /// The number of rows of the training matrix.
         n_rows: usize,
-        /// The greatest number.
+        /// The most rows.
         n_allowed: usize,
     },
     /// A label is not below the number of classes.
@@ -77,68 +77,68 @@ pub enum FitError {
         row_idx: usize,
         /// The label.
         class_idx: usize,
-        /// The number of classes there are.
+        /// The number of classes.
         n_classes_total: usize,
     },
     /// More classes than a prediction's byte can name.
     #[error("{n_classes_total} classes; at most 256 can be predicted")]
     TooManyClasses {
-        /// The number of classes asked for.
+        /// The number of classes that was asked for.
         n_classes_total: usize,
     },
-    /// The support vector classifier has not come to its optimum.
+    /// The support vector classifier did not reach its optimum.
     #[error(
         "two classes are not parted within `tol` after {n_steps} steps; scale the features to about 1, or use a lower `C` \
          or a higher `tol`"
     )]
     NotConverged {
-        /// Steps of one pair of classes.
+        /// The number of steps for one pair of classes.
         n_steps: usize,
     },
-    /// A model of two classes has been asked for more.
+    /// A model for two classes was asked to tell apart more than two.
     #[error("{n_classes} classes; gradient boosting tells apart only 2")]
     NotBinary {
-        /// Distinct labels found, or asked for.
+        /// The number of distinct labels, or the number that was asked for.
         n_classes: usize,
     },
-    /// The rows to predict are of another width.
+    /// The rows to predict have another number of columns than the training rows.
     #[error(
         "the rows to predict have {n_found} features, the training rows {n_expected}; give both the same"
     )]
     FeatureCount {
-        /// Columns of the rows to predict.
+        /// The number of columns of the rows to predict.
         n_found: usize,
-        /// Columns of the training matrix.
+        /// The number of columns of the training matrix.
         n_expected: usize,
     },
-    /// A parameter is not one that the model can be fitted with.
+    /// A parameter has a value with which the model can't be fitted.
     #[error("parameter `{name}` is `{value}`; it must be {allowed}")]
     Parameter {
-        /// The parameter, as documents name it.
+        /// The parameter's name in documents.
         name: &'static str,
-        /// Its value.
+        /// The parameter's value.
         value: String,
-        /// What it can be.
+        /// The values that are allowed.
         allowed: &'static str,
     },
-    /// The network reads no images of this size.
+    /// The network can't read images of this size.
     #[error("images of {height} by {width} pixels; height and width must be from {least} to {greatest}")]
     ImageSize {
         /// Height in pixels.
         height: usize,
         /// Width in pixels.
         width: usize,
-        /// The least height or width.
+        /// The smallest height or width.
         least: usize,
-        /// The greatest height or width.
+        /// The largest height or width.
         greatest: usize,
     },
-    /// The pixels are no whole number of images.
+    /// The pixels are not a whole number of images.
     #[error("{n_bytes} bytes of pixels; they must be a multiple of an image's {image_bytes}")]
     ImageBytes {
-        /// Bytes given.
+        /// The number of bytes.
         n_bytes: usize,
-        /// Bytes of one image.
+        /// The number of bytes of one image.
         image_bytes: usize,
     },
     /// A feature is NaN or infinite.
@@ -158,14 +158,14 @@ pub enum FitError {
 pub(crate) struct Labels {
     /// The distinct labels, ascending.
     pub(crate) classes: Vec<usize>,
-    /// For each row the position of its label in `classes`.
+    /// The place in `classes` of each row's label.
     pub(crate) local_idx: Vec<usize>,
 }
 
 /// Checks a training set and renumbers its labels.
 ///
 /// # Errors
-/// Any [`FitError`] but the two about the total number of classes.
+/// All kinds of [`FitError`] except the two about the total number of classes.
 pub(crate) fn check_training_set(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Labels, FitError> {
     let labels = check_labels(x.nrows(), x.ncols(), class_idx)?;
     let x = x.as_standard_layout();

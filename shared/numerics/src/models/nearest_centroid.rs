@@ -8,7 +8,7 @@ use super::{FitError, check_training_set};
 use crate::simd::vector::inline::squared_distance;
 use crate::simd::vector::pairwise_sum;
 
-/// Rows that one task classifies.
+/// The number of rows that one task classifies.
 const CHUNK_ROWS: usize = 64;
 
 /// The mean row of each class.
@@ -44,7 +44,7 @@ impl NearestCentroid {
         let labels = check_training_set(x, class_idx)?;
         let mut counts = vec![0usize; labels.classes.len()];
         let mut centroids = Array2::zeros((labels.classes.len(), x.ncols()));
-        // row after row, as NumPy adds along the first axis
+        // rows are added one after another, as NumPy does along the first axis
         for (row, &class) in x.outer_iter().zip(&labels.local_idx) {
             counts[class] += 1;
             centroids
@@ -52,7 +52,7 @@ impl NearestCentroid {
                 .zip_mut_with(&row, |sum, value| *sum += value);
         }
         if x.ncols() == 1 {
-            // a single column is one run of memory to NumPy, which it adds by pairs
+            // NumPy adds a single column pairwise, because it is one run of memory
             for (class, mut centroid) in centroids.outer_iter_mut().enumerate() {
                 let rows = x.iter().zip(&labels.local_idx);
                 let of_class: Vec<f64> = rows.filter(|row| *row.1 == class).map(|row| *row.0).collect();
@@ -73,7 +73,7 @@ impl NearestCentroid {
         self.centroids.view()
     }
 
-    /// The class of the centroid nearest to each row, `(n_rows,)`; the lowest one of equals.
+    /// The class of the centroid nearest to each row, `(n_rows,)`; the lowest among equally near ones.
     ///
     /// # Panics
     /// If the number of features is not that of the training set.

@@ -1,8 +1,8 @@
 //! The natural logarithm as `NumPy` 1.26 computes it on processors with AVX-512.
 //!
-//! There it is not the C library's: in a quarter of the cases the last bit or two differ, and where features tie, a
-//! boosted model follows that bit. This is the one we reproduce, on every processor, because it is what scikit-learn
-//! gives on today's servers.
+//! On such processors it differs from the C library's in the last bit or two in a quarter of the cases, and where features tie,
+//! that bit decides in a boosted model. This crate uses this logarithm on every processor, because scikit-learn gives it on today's
+//! servers.
 
 /// `-log(1 + k/16)`, from `k = 8` on with `log(2)` added.
 const MINUS_LOG: [f64; 16] = [
@@ -45,7 +45,7 @@ pub(crate) fn log(x: f64) -> f64 {
     let bits = x.to_bits();
     let exponent = (bits >> FRACTION_BITS) as f64 - 1023.0;
     let mantissa = f64::from_bits(bits & ((1 << FRACTION_BITS) - 1) | 1.0f64.to_bits());
-    // the library rounds the processor's estimate of 1/mantissa, which decides otherwise only next to a tie
+    // the library rounds the processor's estimate of 1/mantissa, which gives another result only next to a tie
     let reciprocal = (32.0 / mantissa).round_ties_even() / 32.0;
     let r = reciprocal.mul_add(mantissa, -1.0);
     let exponent = if reciprocal < 0.75 {
@@ -66,8 +66,8 @@ pub(crate) fn log(x: f64) -> f64 {
 mod tests {
     use super::log;
 
-    /// `numpy.log(p / (1 - p))`, `p = n_positive / n_rows`, of `NumPy` 1.26.4 on a processor with AVX-512: cases in which
-    /// the C library's last bits are others.
+    /// `numpy.log(p / (1 - p))`, `p = n_positive / n_rows`, of `NumPy` 1.26.4 on a processor with AVX-512, in cases for which the C
+    /// library gives other last bits.
     #[test]
     fn gives_numpys_bits() {
         for (n_positive, n_rows, bits) in [

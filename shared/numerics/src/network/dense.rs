@@ -1,9 +1,9 @@
-//! The last layer: probabilities of the classes from the channels' means.
+//! The last layer: computes the probabilities of the classes from the channels' means.
 
 use super::shape::{BATCH, N_MEANS};
 use crate::simd::exp;
 
-/// `logits[class]` = intercept, then plus mean times weight in the order of the channels.
+/// `logits[class]`: the intercept, plus each mean times its weight in the order of the channels.
 ///
 /// Shapes: `weights` `(N_MEANS, n_classes)`, `intercepts` and `logits` `(n_classes,)`.
 #[inline(always)]
@@ -16,7 +16,8 @@ pub(super) fn logits(means: &[f32], weights: &[f32], intercepts: &[f32], logits:
     }
 }
 
-/// e to the power of each logit less the largest, by their sum in the order of the classes; in 64 bits.
+/// The probabilities, in 64 bits: e to the power of each logit minus the largest, divided by the sum of these in the order of the
+/// classes.
 pub(super) fn softmax(logits: &[f32]) -> Vec<f64> {
     let largest = logits.iter().fold(
         f32::NEG_INFINITY,
@@ -33,7 +34,7 @@ pub(super) fn softmax(logits: &[f32]) -> Vec<f64> {
     powers
 }
 
-/// Derivatives of one image's share of the batch's mean cross-entropy by its logits, `(n_classes,)`.
+/// The derivatives of one image's share of the batch's mean cross-entropy by the image's logits, `(n_classes,)`.
 pub(super) fn loss_deltas(logits: &[f32], class: usize) -> Vec<f32> {
     let wanted = |at: usize| f64::from(u8::from(at == class));
     let probabilities = softmax(logits).into_iter().enumerate();
@@ -44,7 +45,7 @@ pub(super) fn loss_deltas(logits: &[f32], class: usize) -> Vec<f32> {
 
 /// Adds the derivatives of the weights and intercepts, and writes those of the means.
 ///
-/// Shapes: `gradient` `(N_MEANS + 1, n_classes)`, of which the last row is the intercepts'.
+/// Shapes: `gradient` `(N_MEANS + 1, n_classes)`; its last row is for the intercepts.
 #[inline(always)]
 pub(super) fn backward(
     means: &[f32],

@@ -1,9 +1,9 @@
-//! What the first layer reads of an image.
+//! Prepares what the first layer reads of an image.
 
 use super::Network;
 use super::shape::{PATCH, Shape};
 
-/// Images as they come, and how the network reads them.
+/// The images as they are given, and the settings for reading them.
 #[derive(Clone, Copy)]
 pub(super) struct Images<'a> {
     /// `(n_images, height, width)`
@@ -52,7 +52,7 @@ impl<'a> Images<'a> {
     }
 }
 
-/// Sums of 2 x 2 pixels; of an odd number the last row or column is left out.
+/// Sums of 2 x 2 pixels; if a side is odd, its last row or column is left out.
 fn halved(image: &[u8], width: usize) -> Vec<u32> {
     let mut sums = Vec::with_capacity(image.len() / 4);
     for rows in image.chunks_exact(2 * width) {
@@ -64,8 +64,8 @@ fn halved(image: &[u8], width: usize) -> Vec<u32> {
     sums
 }
 
-/// Writes a grid with a border of zeros: each value less the image's mean, by its standard deviation or one grey level,
-/// whichever is greater. Values are in parts of a grey level, `parts` to one.
+/// Writes a grid with a border of zeros: each value minus the image's mean, divided by its standard deviation or by one grey level,
+/// whichever is greater. `parts` of the values' units are one grey level.
 fn standardise(values: &[u32], width: usize, parts: u32, grid: &mut Vec<f32>) {
     let n = values.len() as u64;
     let sum: u64 = values.iter().map(|&value| u64::from(value)).sum();

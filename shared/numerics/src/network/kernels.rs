@@ -1,22 +1,22 @@
-//! The two products that nearly all the time goes to, in registers.
+//! The two products that take nearly all of the time, computed in registers.
 //!
-//! Each number that comes out is one chain of fused multiply-adds in a fixed order; lanes run over numbers that come out. So
-//! the width of the registers decides nothing but time.
+//! Each output is one chain of fused multiply-adds in a fixed order, and the lanes are different outputs. So the width of the
+//! registers affects the time and nothing else.
 
 use pulp::Simd;
 
-/// What the positions of a convolution read.
+/// The inputs of a convolution's positions.
 #[derive(Clone, Copy)]
 pub(super) struct Windows<'a> {
     pub(super) numbers: &'a [f32],
-    /// For each position where its first run begins.
+    /// The place of each position's first run.
     pub(super) at: &'a [usize],
     pub(super) n_runs: usize,
     pub(super) run_len: usize,
     pub(super) run_stride: usize,
 }
 
-/// Numbers of a run that are multiplied without a look at where they end; every run is a multiple of it.
+/// The number of numbers of a run that are multiplied without a bounds check; the length of every run is a multiple of it.
 const BLOCK: usize = 12;
 
 /// Packs `(n_rows, n_columns)`, read by `weight(row, column)`, into panels as wide as a tile of [`product`].
@@ -79,7 +79,7 @@ fn product_panels<S: Simd, const P: usize, const V: usize>(
                 *begin = windows.at[(first + p).min(last)];
             }
             let total = product_tile::<S, P, V>(simd, windows, weights, begin);
-            // beyond the last position the last one is written again
+            // beyond the last position, the last one is written again
             for (p, total) in total.iter().enumerate() {
                 let at = (first + p).min(last) * n_columns + panel * span;
                 S::as_mut_simd_f32s(&mut out[at..][..span])
@@ -129,7 +129,7 @@ fn product_tile<S: Simd, const P: usize, const V: usize>(
     in_memory::<S, P, V>(simd, total)
 }
 
-/// The sums in memory, by loops short enough to be unrolled: an array that is indexed can't be in registers.
+/// The sums in memory, copied by loops that are short enough to be unrolled: an array that is indexed can't be in registers.
 #[inline(always)]
 #[allow(clippy::manual_memcpy, reason = "a copy of memory would keep the sums there")]
 fn in_memory<S: Simd, const N: usize, const V: usize>(
@@ -145,22 +145,22 @@ fn in_memory<S: Simd, const N: usize, const V: usize>(
     copy
 }
 
-/// `N` of the items, or nothing where there are not so many: a panic would keep a tile's sums out of registers.
+/// `N` items from `at`, or `None` if there are fewer: a panic would keep the sums of a tile out of registers.
 #[inline(always)]
 fn array_at<T, const N: usize>(items: &[T], at: usize) -> Option<&[T; N]> {
     items.get(at..)?.first_chunk()
 }
 
-/// Derivatives of what a convolution writes.
+/// The derivatives by a convolution's output.
 #[derive(Clone, Copy)]
 pub(super) struct Deltas<'a> {
     pub(super) numbers: &'a [f32],
-    /// For each position where its channels begin.
+    /// The place of each position's first channel.
     pub(super) at: &'a [usize],
     pub(super) n_channels: usize,
 }
 
-/// `gradient[k][channel]` += the sum over positions, in order, of the k-th number that it reads times its derivative.
+/// `gradient[k][channel]` += the sum over positions, in order, of the position's k-th input times its derivative.
 ///
 /// Shapes: `gradient` `(n_runs * run_len, n_channels)`.
 #[inline(always)]

@@ -33,32 +33,32 @@ use pass::Workspace;
 use schedule::Order;
 use shape::{BATCH, N_PARTS, PART, Shape};
 
-/// Heights and widths that images may have, in pixels.
+/// The heights and widths that images may have, in pixels.
 pub const SIDES: RangeInclusive<usize> = 16..=64;
-/// The greatest number of classes: a prediction is one byte.
+/// The most classes: a prediction is one byte.
 const MAX_CLASSES: usize = 256;
 
-/// What the network reads and tells apart, and what its random numbers begin with.
+/// The settings of a network: the size of its images, the number of classes, and the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     /// Height of an image in pixels, one of [`SIDES`].
     pub height: usize,
     /// Width of an image in pixels, one of [`SIDES`].
     pub width: usize,
-    /// Classes there are; some may be without an image.
+    /// The number of classes; some may have no image.
     pub n_classes: usize,
     /// The seed of the initial weights and of the order of the images.
     pub seed: u32,
 }
 
 impl Network {
-    /// Steps that training on so many images takes: ten times through all of them, but at least 600 and at most 1,563
-    /// batches of 64.
+    /// The number of steps for training on `n_images` images: ten times through all of them in batches of 64, but at least 600 and
+    /// at most 1,563 steps.
     pub fn n_steps(&self, n_images: usize) -> usize {
         schedule::n_steps(n_images)
     }
 
-    /// Bytes of one image.
+    /// The number of bytes of one image.
     fn image_bytes(&self) -> usize {
         self.height * self.width
     }
@@ -108,7 +108,7 @@ impl Network {
     }
 }
 
-/// Trains the network to the end. After each of [`Network::n_steps`] steps `on_step` is called.
+/// Trains the network to the end, and calls `on_step` after each of [`Network::n_steps`] steps.
 ///
 /// # Shapes and units
 /// `images`: `(n_images, height, width)`, grey levels; `classes`: `(n_images,)`, below `n_classes`.
@@ -142,7 +142,7 @@ pub fn train(
     Ok(training.finish())
 }
 
-/// A training that goes on step by step.
+/// A training that advances step by step.
 pub struct Training<'a> {
     images: Images<'a>,
     classes: &'a [usize],
@@ -155,7 +155,7 @@ pub struct Training<'a> {
 }
 
 impl<'a> Training<'a> {
-    /// Draws the initial weights. Arguments and errors are those of [`train`].
+    /// Draws the initial weights; the arguments are those of [`train`].
     ///
     /// # Errors
     /// As [`train`].
@@ -163,7 +163,7 @@ impl<'a> Training<'a> {
         Self::on(Arch::new(), images, classes, network)
     }
 
-    /// As [`Training::new`], with the instruction set given.
+    /// [`Training::new`] with a given instruction set.
     fn on(arch: Arch, images: &'a [u8], classes: &'a [usize], network: &Network) -> Result<Self, FitError> {
         network.check(images.len(), classes)?;
         let shape = Shape::new(network.height, network.width, network.n_classes);
@@ -190,7 +190,7 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// Takes the next step; false, and nothing changes, if all are done.
+    /// Does the next step; returns false and changes nothing if all steps are done.
     pub fn step(&mut self) -> bool {
         if self.n_done == self.n_steps {
             return false;
@@ -223,13 +223,13 @@ impl<'a> Training<'a> {
         true
     }
 
-    /// The network as it is by now.
+    /// The network with the weights that it has so far.
     pub fn finish(self) -> Trained {
         self.trained
     }
 }
 
-/// A network with weights.
+/// A network with trained weights.
 #[derive(Debug, Clone)]
 pub struct Trained {
     network: Network,
@@ -239,7 +239,7 @@ pub struct Trained {
 }
 
 impl Trained {
-    /// Each image's class, `(n_images,)`: the one of the greatest probability, the lowest of equals.
+    /// The class of each image, `(n_images,)`: the one with the greatest probability, the lowest among equal ones.
     ///
     /// # Shapes and units
     /// `images`: `(n_images, height, width)`, grey levels.
@@ -254,7 +254,8 @@ impl Trained {
             .collect()
     }
 
-    /// Each image's probabilities of the classes, `(n_images, n_classes)`; shapes and panics as of [`Trained::predict`].
+    /// The probabilities of the classes for each image, `(n_images, n_classes)`; shapes and panics are those of
+    /// [`Trained::predict`].
     pub fn probabilities(&self, images: &[u8]) -> Vec<f64> {
         let logits = self.logits(images);
         let rows = logits.chunks_exact(self.network.n_classes);
@@ -290,7 +291,7 @@ impl Trained {
     }
 }
 
-/// The place of the greatest number, the first of equals.
+/// The place of the greatest number, the first among equal ones.
 fn greatest(logits: &[f32]) -> u8 {
     let better = |best: usize, at: usize| if logits[at] > logits[best] { at } else { best };
     (0..logits.len()).fold(0, better) as u8
@@ -335,7 +336,7 @@ impl WithSimd for Gradient<'_> {
     }
 }
 
-/// Brings the packed weights up to date.
+/// Packs the weights anew after they have changed.
 struct Pack<'a> {
     shape: &'a Shape,
     parameters: &'a mut Parameters,
@@ -350,7 +351,7 @@ impl WithSimd for Pack<'_> {
     }
 }
 
-/// Moves the parameters along the parts' gradients.
+/// Changes the parameters by the gradients of the parts.
 struct Update<'a> {
     workspaces: &'a [Workspace],
     step: Step,

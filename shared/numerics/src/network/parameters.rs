@@ -1,4 +1,4 @@
-//! Weights and intercepts: where they begin, and how a step changes them.
+//! The weights and intercepts: their places, and how a training step changes them.
 
 use pulp::Simd;
 
@@ -6,18 +6,18 @@ use super::kernels::pack;
 use super::shape::{CHANNELS, N_MEANS, PATCH, Shape};
 use crate::models::mt19937::Mt19937;
 
-/// All parameters, and the convolutions' weights as the products read them.
+/// All parameters, with the convolutions' weights also in the form that the products read.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
-    /// Each layer's weights and then its intercepts.
+    /// The weights and then the intercepts of each layer.
     pub(super) values: Vec<f32>,
-    /// Weights of each convolution, packed.
+    /// The weights of each convolution, packed.
     pub(super) forward: Vec<Vec<f32>>,
-    /// Weights of each convolution but the first, turned by half a turn and packed: derivatives go back through them.
+    /// The weights of each convolution but the first, rotated by half a turn and packed, for passing derivatives back.
     pub(super) backward: Vec<Vec<f32>>,
 }
 
-/// What a step of training needs beside the gradient.
+/// The settings of a training step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) rate: f32,
@@ -26,11 +26,11 @@ pub(super) struct Step {
 }
 
 impl Parameters {
-    /// Weights drawn from the generator, intercepts 0.
+    /// Draws the weights from the generator, and sets the intercepts to 0.
     pub(super) fn draw(shape: &Shape, generator: &mut Mt19937) -> Self {
         let mut values = vec![0.0; shape.n_parameters];
         for layer in &shape.convolutions {
-            // of a patch of the image nine numbers have weights
+            // only nine numbers of a patch of the image have weights
             let n_in = if layer.n_in == PATCH { 1 } else { layer.n_in };
             let bound = (6.0 / (9 * n_in) as f64).sqrt();
             draw(
@@ -52,7 +52,7 @@ impl Parameters {
         }
     }
 
-    /// Brings the packed weights up to date.
+    /// Packs the weights anew after they have changed.
     #[inline(always)]
     pub(super) fn pack<S: Simd>(&mut self, simd: S, shape: &Shape) {
         for (at, layer) in shape.convolutions.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Parameters {
         }
     }
 
-    /// Moves along the parts' gradients, summed in their order.
+    /// Changes the parameters by the gradients of the parts, summed in order.
     #[inline(always)]
     pub(super) fn step(&mut self, gradients: &[&[f32]], step: Step, velocity: &mut [f32]) {
         for (at, (value, velocity)) in self.values.iter_mut().zip(velocity).enumerate() {

@@ -1,4 +1,4 @@
-//! A part of a batch on its way through the network and back.
+//! One part of a batch: its forward and backward pass through the network.
 
 use pulp::Simd;
 
@@ -8,21 +8,21 @@ use super::parameters::Parameters;
 use super::shape::{Convolution, N_MEANS, PART, PATCH, Shape};
 use super::{dense, pooling};
 
-/// Working memory of one part.
+/// The working memory for one part of a batch.
 pub(super) struct Workspace {
-    /// Derivatives of all parameters, summed over the part.
+    /// The derivatives by all parameters, summed over the part.
     pub(super) gradient: Vec<f32>,
     /// `(PART, n_classes)`
     pub(super) logits: Vec<f32>,
-    /// What each convolution reads; with a border of zeros but for the first.
+    /// The input of each convolution; all but the first have a border of zeros.
     inputs: Vec<Vec<f32>>,
-    /// For the first three: which of four was the largest.
+    /// For the first three convolutions: which of four numbers was the largest.
     which: Vec<Vec<u32>>,
-    /// Derivatives of what each convolution writes; with a border of zeros but for the first.
+    /// The derivatives by each convolution's output; all but the first have a border of zeros.
     deltas: Vec<Vec<f32>>,
-    /// What a convolution writes, and what derivatives come back to.
+    /// A convolution's output, and later the derivatives that are passed back.
     raw: Vec<f32>,
-    /// What the last convolution writes, rectified.
+    /// The last convolution's output, rectified.
     last: Vec<f32>,
     means: Vec<f32>,
     mean_deltas: Vec<f32>,
@@ -94,7 +94,7 @@ impl Workspace {
         }
     }
 
-    /// Computes the gradient of the images that [`Workspace::forward`] has seen, [`PART`] of them.
+    /// Computes the gradient for the [`PART`] images of the last [`Workspace::forward`].
     #[inline(always)]
     pub(super) fn backward<S: Simd>(
         &mut self,
@@ -147,7 +147,7 @@ impl Workspace {
     }
 }
 
-/// Positions of an image in memory.
+/// The number of positions that an image takes in memory.
 fn held(layer: &Convolution) -> usize {
     if layer.n_in == PATCH {
         layer.area()

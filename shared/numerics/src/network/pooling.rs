@@ -1,8 +1,8 @@
-//! Between the convolutions: the largest of four, the rectifier, and the way back.
+//! The steps between the convolutions, and their derivatives: the largest of four numbers, and the rectifier.
 
 use super::shape::Convolution;
 
-/// The largest of each 2 x 2 numbers, the first of equals, plus the channel's intercept, rectified.
+/// The largest of each 2 x 2 numbers (the first among equal ones), plus the channel's intercept, rectified.
 ///
 /// Shapes: `raw` `(n_images, height, width, channels)`; `out` `(n_images, height/2 + 2, width/2 + 2, channels)`, whose border
 /// stays as it is; `which` `(n_images, height/2, width/2, channels)` is which of the four it was.
@@ -51,13 +51,13 @@ fn largest(four: [&[f32]; 4], intercepts: &[f32], out: &mut [f32], which: &mut [
     }
 }
 
-/// The number, or 0 where it is not above 0.
+/// The number, or 0 if it is not above 0.
 #[inline(always)]
 fn rectified(number: f32) -> f32 {
     if number > 0.0 { number } else { 0.0 }
 }
 
-/// Brings derivatives back through [`pool`], and adds those of the intercepts.
+/// Passes derivatives back through [`pool`], and adds up those of the intercepts.
 ///
 /// Shapes: `pooled` is what [`pool`] wrote, `which` too; `from` `(n_images, height/2, width/2, channels)`; `to` as
 /// `layer.delta_at` says.
@@ -92,7 +92,7 @@ pub(super) fn unpool(
     }
 }
 
-/// The number or 0, without a branch.
+/// The number if `is_kept`, else 0, without a branch.
 #[inline(always)]
 fn kept(is_kept: bool, number: f32) -> f32 {
     f32::from_bits(number.to_bits() & 0u32.wrapping_sub(u32::from(is_kept)))
@@ -121,7 +121,7 @@ pub(super) fn rectified_means(layer: &Convolution, intercepts: &[f32], raw: &mut
     }
 }
 
-/// Brings derivatives back through [`rectified_means`], and adds those of the intercepts.
+/// Passes derivatives back through [`rectified_means`], and adds up those of the intercepts.
 ///
 /// Shapes: `rectified` `(n_images, area, channels)`; `from` `(n_images, channels)`; `to` as `layer.delta_at` says.
 #[inline(always)]

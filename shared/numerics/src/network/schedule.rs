@@ -1,19 +1,19 @@
-//! The order of the images, how many steps there are, and how long each is.
+//! The order of the images, the number of steps, and the rate of each step.
 
 use super::parameters::Step;
 use super::shape::BATCH;
 use crate::models::mt19937::Mt19937;
 
-/// How often training goes through all images, where neither of the limits below holds.
+/// How often training goes through all images, unless one of the limits below applies.
 const ROUNDS: usize = 10;
 const LEAST_STEPS: usize = 600;
-/// Ten rounds of 10,000 images: what bounds the time.
+/// The most steps, those of ten rounds of 10,000 images: they bound the time.
 const MOST_STEPS: usize = 1563;
 const PEAK_RATE: f64 = 0.05;
 const MOMENTUM: f32 = 0.9;
 const DECAY: f32 = 5e-4;
 
-/// The rows of the training set, again and again, each time in another order.
+/// The rows of the training set, repeated without end, each time in a new order.
 pub(super) struct Order {
     rows: Vec<usize>,
     next: usize,
@@ -21,7 +21,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Rows below `n_rows`, which is at least 1.
+    /// An order of the rows below `n_rows`, which is at least 1.
     pub(super) fn new(n_rows: usize, generator: Mt19937) -> Self {
         Self {
             rows: vec![0; n_rows],
@@ -30,7 +30,7 @@ impl Order {
         }
     }
 
-    /// The next row of what `numpy.random.RandomState.permutation(n_rows)` gives, called again when it is used up.
+    /// The next row of `numpy.random.RandomState.permutation(n_rows)`, which is drawn anew when it is used up.
     pub(super) fn next_row(&mut self) -> usize {
         if self.next == self.rows.len() {
             self.next = 0;
@@ -51,7 +51,7 @@ impl Order {
     }
 }
 
-/// Steps that training on so many images takes.
+/// The number of steps for training on `n_images` images.
 pub(super) fn n_steps(n_images: usize) -> usize {
     n_images
         .saturating_mul(ROUNDS)
@@ -59,7 +59,7 @@ pub(super) fn n_steps(n_images: usize) -> usize {
         .clamp(LEAST_STEPS, MOST_STEPS)
 }
 
-/// The step after `n_done`: its rate rises over the first tenth of the steps and then falls, both in a straight line.
+/// The step after `n_done` steps. The rate rises linearly over the first tenth of the steps, and then falls linearly.
 pub(super) fn step(n_done: usize, n_steps: usize) -> Step {
     let n_rising = n_steps / 10;
     let number = n_done + 1;

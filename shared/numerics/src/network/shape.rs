@@ -1,44 +1,45 @@
-//! The shapes of the network: what each layer reads, where its numbers lie, how large everything is.
+//! The shapes of the network: the input of each layer, the places of its numbers, and all sizes.
 
-/// Images of a part of a batch: a thread works on one part at a time.
+/// The number of images in a part of a batch, which one thread handles at a time.
 pub(super) const PART: usize = 8;
-/// Parts of a batch. Their gradients are summed in order.
+/// The number of parts in a batch; their gradients are summed in order.
 pub(super) const N_PARTS: usize = 8;
-/// Images of a batch.
+/// The number of images in a batch.
 pub(super) const BATCH: usize = PART * N_PARTS;
-/// Numbers of a 3 x 3 patch of the image as the first layer reads it: the last three are 0.
+/// The numbers of a 3 x 3 patch of the image in the first layer's input: nine, and three that are 0.
 pub(super) const PATCH: usize = 12;
-/// Channels that come out of each convolution.
+/// The number of output channels of each convolution.
 pub(super) const CHANNELS: [usize; 4] = [16, 32, 64, 64];
-/// Numbers that the dense layer reads.
+/// The number of numbers that the dense layer reads.
 pub(super) const N_MEANS: usize = CHANNELS[3];
-/// Height or width above which images are halved.
+/// The largest height or width at which images are not halved.
 const LARGEST_GRID: usize = 32;
 
 /// A convolution of 3 x 3 with a border of zeros.
 ///
-/// Numbers of a grid lie row after row, at each position all its channels. Except for the first layer a grid has a border, one
-/// position wide, of zeros: what a position reads is then three runs of numbers that lie together.
+/// A grid is stored row after row, with all channels of a position together. Except in the first layer a grid has a border of
+/// zeros, one position wide, so that the input of a position is three runs of numbers that are stored together.
 #[derive(Debug, Clone)]
 pub(super) struct Convolution {
-    /// Rows and columns of the grid without its border, of what it reads as of what it writes.
+    /// The number of rows of the input and output grids, without the border; `width` is that of columns.
     pub(super) height: usize,
     pub(super) width: usize,
-    /// Channels read; [`PATCH`] for the first layer.
+    /// The number of input channels; [`PATCH`] for the first layer.
     pub(super) n_in: usize,
-    /// Channels written.
+    /// The number of output channels.
     pub(super) n_out: usize,
-    /// What a position reads: runs of `run_len` numbers, `run_stride` apart.
+    /// The input of a position: `n_runs` runs of `run_len` numbers, `run_stride` apart.
     pub(super) n_runs: usize,
     pub(super) run_len: usize,
     pub(super) run_stride: usize,
-    /// For each position of each image of a part, where its first run begins.
+    /// The place of the first run of each position of each image of a part.
     pub(super) input_at: Vec<usize>,
-    /// For each position of each image of a part, where the derivatives of its channels begin.
+    /// The place of the first channel's derivative for each position of each image of a part.
     pub(super) delta_at: Vec<usize>,
-    /// For each position of each image of a part, where the first run of derivatives around it begins.
+    /// The place of the first run of the derivatives around each position of each image of a part.
     pub(super) delta_window_at: Vec<usize>,
-    /// Where its weights `(n_runs * run_len, n_out)` and its intercepts `(n_out,)` begin among the parameters.
+    /// The place of the weights `(n_runs * run_len, n_out)` among the parameters; `intercepts_at` is that of the intercepts
+    /// `(n_out,)`.
     pub(super) weights_at: usize,
     pub(super) intercepts_at: usize,
 }
@@ -81,17 +82,17 @@ impl Convolution {
         }
     }
 
-    /// Positions of one image.
+    /// The number of positions of one image.
     pub(super) fn area(&self) -> usize {
         self.height * self.width
     }
 
-    /// Positions of one image with the border.
+    /// The number of positions of one image with its border.
     pub(super) fn bordered_area(&self) -> usize {
         (self.height + 2) * (self.width + 2)
     }
 
-    /// Weights.
+    /// The number of weights.
     pub(super) fn n_weights(&self) -> usize {
         self.n_runs * self.run_len * self.n_out
     }
@@ -110,10 +111,10 @@ pub(super) struct Shape {
     /// Four convolutions; each of the first three is followed by a pooling that halves its grid.
     pub(super) convolutions: Vec<Convolution>,
     pub(super) n_classes: usize,
-    /// Where the weights `(N_MEANS, n_classes)` and intercepts `(n_classes,)` of the dense layer begin.
+    /// The place of the weights `(N_MEANS, n_classes)` of the dense layer, which its intercepts `(n_classes,)` follow.
     pub(super) dense_at: usize,
     pub(super) dense_intercepts_at: usize,
-    /// Parameters in all.
+    /// The number of parameters.
     pub(super) n_parameters: usize,
 }
 
@@ -141,7 +142,7 @@ impl Shape {
         }
     }
 
-    /// Parameters without the weights of the numbers that fill up a patch, which are always 0.
+    /// The parameters without the weights for the padding of a patch, which are always 0.
     pub(super) fn without_padding(&self, parameters: &[f32]) -> Vec<f32> {
         let first = &self.convolutions[0];
         let kept = first.weights_at..first.weights_at + 9 * first.n_out;

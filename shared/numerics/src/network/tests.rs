@@ -1,10 +1,10 @@
-//! The network beside a plain one of 64-bit loops, its bits, and what it refuses.
+//! Compares the network with a plain one in 64-bit loops, and checks its bits and the errors of its arguments.
 
 use super::shape::CHANNELS;
 use super::*;
 use crate::simd::architectures;
 
-/// Images whose class shows: a light square at the class's place, in noise.
+/// Images that show their class: a light square at the class's place, in noise.
 fn squares(n: usize, network: &Network) -> (Vec<u8>, Vec<usize>) {
     let mut noise = Mt19937::new(11);
     let classes: Vec<usize> = (0..n).map(|image| image % network.n_classes).collect();
@@ -202,7 +202,7 @@ fn logits_of_plain_loops() {
     }
 }
 
-/// Each layer's gradient beside differences of the plain loss, of one part of a batch.
+/// Each layer's gradient for one part of a batch, compared with differences of the plain loss.
 #[test]
 fn gradients_of_plain_loops() {
     let network = network(18, 16, 3);
@@ -234,7 +234,7 @@ fn gradients_of_plain_loops() {
     let largest = gradient
         .iter()
         .fold(0.0f32, |most, number| most.max(number.abs()));
-    // some of each layer's weights and intercepts: the step is a prime
+    // checks some of each layer's weights and intercepts, since the step is a prime
     for at in (0..gradient.len())
         .rev()
         .step_by(1_499)
@@ -263,7 +263,7 @@ fn learns_few_images() {
     }
 }
 
-/// Images without any contrast, classes without an image, and both at once leave numbers that can be compared.
+/// Training does not produce NaN from images without contrast, from classes without images, or from both at once.
 #[test]
 fn learns_from_nothing() {
     let network = network(40, 16, 3);

@@ -1,4 +1,4 @@
-//! Rank intervals.
+//! Compares the entries of a board, and computes rank intervals.
 
 use rayon::prelude::*;
 
@@ -7,23 +7,24 @@ use super::percentiles::quantile;
 use super::search::{Factor, Search, Sure};
 use super::{CONFIDENCE, DETECTABLE_ERRORS};
 
-/// So often the quantile is taken anew without the entries that are told apart already. Stopping there leaves intervals that are
-/// valid, and at most a little wider than they could be.
+/// The most times that the quantiles are computed anew without the entries already told apart. With fewer steps intervals stay
+/// valid, and are at most a little wider than they could be.
 pub const MAX_STEPS: usize = 8;
-/// The same where there are more than [`MANY`] entries: each further step would make intervals by some 2 % narrower.
+/// [`MAX_STEPS`] for more than [`MANY`] entries: each further step would make intervals narrower by only some 2 %.
 const MAX_STEPS_OF_MANY: usize = 1;
 const MANY: usize = 2_000;
-/// Differences of so many standard errors are sure without being compared with the quantiles, which are never so large.
+/// The number of standard errors from which a difference is sure without a comparison with the quantiles, which are never so large.
 const FAR: f64 = 8.0;
-/// So many of an entry's pairs give quantiles that are no larger than those of all: where no difference exceeds them, none is sure.
+/// The number of an entry's pairs for a first look: their quantiles are not above those of all pairs, so if no difference exceeds
+/// them, none is sure.
 const SOME: usize = 512;
-/// Entries whose deviations under one block of draws stay in the processor's cache.
+/// The number of entries whose deviations under one block of draws fit into the processor's cache.
 const NEIGHBOURS: usize = 2_048;
-/// Entries whose differences are computed together: their deviations stay in the processor's cache.
+/// The number of entries whose differences are computed together: their deviations stay in the processor's cache.
 pub(super) const TILE: usize = 64;
 
-/// Deviations are kept as `f32`, each rounded by at most 2^-24 of itself: the differences of two equal ones have less than this share of
-/// the squares that the deviations have, and those of entries that one item tells apart have far more.
+/// The share of the deviations' squares below which a difference is rounding. Deviations are `f32`, each rounded by at most 2^-24
+/// of itself, so differences of equal entries stay below this share, and those of entries that differ on one item are far above it.
 const ROUNDING: f64 = 1e-12;
 
 /// An entry of a board.
@@ -33,20 +34,20 @@ pub struct Entry<'a> {
     pub score: f64,
     /// Whether it takes part in the ranking. Baselines do not: they are compared and take nobody's rank.
     pub is_ranked: bool,
-    /// `(n_draws,)`: what each draw gives more than the score.
+    /// `(n_draws,)`: the score under each draw minus the score.
     pub deviations: &'a [f32],
 }
 
-/// What comparing an entry with all others gives.
+/// The result of comparing an entry with all others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compared {
-    /// The best rank that it can have. A baseline has the rank that it would have.
+    /// The best rank that the entry can have; for a baseline, the rank that it would have.
     pub first: u32,
-    /// The worst.
+    /// The worst rank that the entry can have.
     pub last: u32,
-    /// Whether it is surely better than the best entry that is not ranked; `None` where there is none, and for these entries.
+    /// Whether the entry is surely better than the best unranked entry; `None` if there is none, and for unranked entries.
     pub is_above_baselines: Option<bool>,
-    /// The standard error of the difference to the next ranked entry; `None` for the last one and for those that are not ranked.
+    /// The standard error of the difference to the next ranked entry; `None` for the last ranked entry and for unranked ones.
     pub error_to_next: Option<f64>,
 }
 
@@ -75,8 +76,8 @@ pub fn compare(
         .collect()
 }
 
-/// The smallest difference that neighbours need to be told apart with power 0.8: the median over the ranked neighbours whose draws
-/// differ. `None` where there are none.
+/// The smallest difference between neighbours that is told apart with power 0.8, from the median of the given standard errors of
+/// their differences. `None` if there are no errors.
 pub(crate) fn resolution_of(errors: &mut [f64]) -> Option<f64> {
     if errors.is_empty() {
         return None;
@@ -87,23 +88,23 @@ pub(crate) fn resolution_of(errors: &mut [f64]) -> Option<f64> {
 }
 
 impl Compared {
-    /// The smallest difference between neighbours that an eval set can tell apart, with power 0.8: so many standard errors of the
-    /// difference as the median pair of neighbours has. `None` where no neighbours' draws differ.
+    /// The smallest difference between neighbours that an eval set tells apart with power 0.8, by the median standard error over
+    /// pairs of ranked neighbours. `None` if no neighbours' scores differ under the draws.
     pub fn resolution(compared: &[Self]) -> Option<f64> {
         let errors = compared.iter().filter_map(|of_entry| of_entry.error_to_next);
         resolution_of(&mut errors.filter(|error| *error > 0.0).collect::<Vec<_>>())
     }
 }
 
-/// The entries, as the loops read them.
+/// The entries in the form that the loops read.
 pub(super) struct Field<'a> {
     entries: &'a [Entry<'a>],
     n_draws: usize,
-    /// `n_draws`, filled up to whole blocks with zeros, which change no sum of squares
+    /// `n_draws` rounded up to whole blocks; the added zeros change no sum of squares
     n_padded: usize,
     /// `(n_entries, n_padded)`
     rows: Vec<f32>,
-    /// `(n_blocks, n_entries)`, a block each
+    /// `(n_blocks, n_entries)`: the deviations, block by block
     blocks: Vec<[f32; BLOCK]>,
     /// The sum of each entry's deviations.
     sums: Vec<f64>,
@@ -113,8 +114,8 @@ pub(super) struct Field<'a> {
     best_baseline: Option<usize>,
 }
 
-/// The deviate of the normal distribution with the probability that `t` has in Student's distribution: of few items the standard error is
-/// itself uncertain. 0 without degrees of freedom.
+/// The deviate of the normal distribution with the same probability as `t` in Student's distribution, because the standard error of
+/// few items is itself uncertain. 0 for 0 degrees of freedom.
 ///
 /// # Source
 /// Wallace, D. L. (1959), "Bounds on normal approximations to Student's and the chi-square distributions", Annals of Mathematical
@@ -165,7 +166,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The sums of the squared differences of deviations between entries of a tile and all: `(n_tile, n_entries)`.
+    /// The sums of the squared differences between the deviations of the entries of a tile and of all entries:
+    /// `(n_tile, n_entries)`.
     fn squares(&self, tile: &[usize]) -> Vec<f32> {
         let n_entries = self.entries.len();
         let mut all = vec![0.0; tile.len() * n_entries];
@@ -191,7 +193,7 @@ impl<'a> Field<'a> {
         all
     }
 
-    /// The standard error of a difference, by the sum of its squared deviations.
+    /// The standard error of a difference, from the sum of the squared differences of deviations; 0 if the difference is constant.
     fn error(&self, one: usize, other: usize, squares: f32) -> f64 {
         let n = self.n_draws as f64;
         let sum = self.sums[other] - self.sums[one];
@@ -199,7 +201,7 @@ impl<'a> Field<'a> {
         let of_mean = sum * sum / n;
         let variance = (squares - of_mean) / (n - 1.0).max(1.0);
         let of_both = self.sums_of_squares[one] + self.sums_of_squares[other];
-        // below these a constant difference, or none, is left with what rounding makes of it
+        // below these limits the difference is constant or none, and only rounding is left
         if squares - of_mean > 1e-6 * squares && squares - of_mean > ROUNDING * of_both {
             variance.sqrt()
         } else {
@@ -229,7 +231,7 @@ impl<'a> Field<'a> {
         self.sure(tile, degrees).into_iter().map(of_entry).collect()
     }
 
-    /// For each entry of a tile, which are entries that follow each other, the entries that are surely better and surely worse.
+    /// The surely better and surely worse entries for each entry of a tile; a tile is a run of consecutive entries.
     pub(super) fn sure(
         &self,
         tile: &[usize],
@@ -261,7 +263,7 @@ impl<'a> Field<'a> {
         searches.into_iter().map(|search| search.sure).collect()
     }
 
-    /// The search among the entries whose draws differ from one's own.
+    /// Begins the search for one entry, among the entries whose scores under the draws differ from its own.
     fn search(
         &self,
         one: usize,
@@ -295,13 +297,13 @@ impl<'a> Field<'a> {
                 search.near.push(((other as u32, (1.0 / error) as f32), t));
             }
         }
-        // no quantile of a maximum is smaller than that of one of its members
+        // the quantile of a maximum is at least that of each of its members
         search.is_over = search.is_within((-1.0, 1.0));
         search
     }
 
-    /// For each of some entries the quantiles, over all draws, of the smallest and of the largest studentized difference to so many of
-    /// its near ones.
+    /// For each search the quantiles, over all draws, of the smallest and the largest studentized difference to about `n_pairs` of
+    /// its remaining entries.
     fn critical(&self, searches: &[&mut Search], n_pairs: usize) -> Vec<(f64, f64)> {
         let n_entries = self.entries.len();
         let factors: Vec<Vec<Factor>> = searches.iter().map(|search| search.factors(n_pairs)).collect();
@@ -350,7 +352,7 @@ mod tests {
     use crate::metrics::{ItemWeights, accuracy};
     use crate::ranks::{MIN_DIFFERENT_ITEMS, degrees_of_freedom};
 
-    /// Entries that answer `n_items` items, the first `right` of each rotated by its number.
+    /// The deviations of entries from the answers of their models.
     fn deviations(truth: &[u8], answers: &[u8]) -> Vec<f32> {
         let resampler = Resampler::of_items(truth, None, [5; 32]);
         let score = ItemMetric::Accuracy.value(truth, answers, ItemWeights::Ones);
@@ -368,7 +370,7 @@ mod tests {
     }
 
     impl Contest {
-        /// Entries that are right on so many of `n_items` items, beginning at different ones.
+        /// A board of entries that are right on the given numbers of items, beginning at different ones.
         fn new(n_items: usize, n_right: &[usize]) -> Self {
             let truth = vec![0u8; n_items];
             let answers = n_right.iter().enumerate().map(|(number, &n)| {
@@ -475,7 +477,7 @@ mod tests {
 
     #[test]
     fn few_items_make_a_difference_less_sure() {
-        // t of 29 degrees with the probability of 3 normal deviates is 3.29
+        // 3.29 in Student's distribution of 29 degrees has the probability of 3 normal deviates
         assert!((normal_of(3.29, 29) - 3.0).abs() < 0.02);
         assert!((normal_of(-2.5, 1_000_000) + 2.5).abs() < 1e-4);
         assert_eq!(normal_of(9.0, 0), 0.0);
@@ -505,7 +507,7 @@ mod tests {
         assert_eq!(above, [Some(true), None, Some(false), Some(false)]);
     }
 
-    /// Tiles, far pairs and steps change nothing: the definition, written down once more and naively.
+    /// Tiles, far pairs and steps do not change the intervals: compares them with a naive version of the definition.
     #[test]
     fn intervals_are_those_of_the_definition() {
         let n_right: Vec<usize> = (0..150).map(|number| 450 - number * 2 - number % 5).collect();

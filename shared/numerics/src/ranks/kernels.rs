@@ -1,11 +1,11 @@
-//! The two loops that comparing entries spends its time in.
+//! The two loops that take most of the time of comparing entries.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Draws that are handled at once.
+/// The number of draws that are handled at once.
 pub(super) const BLOCK: usize = 32;
 
-/// Draws whose squared differences are added up by themselves.
+/// The number of partial sums of squared differences.
 const LANES: usize = 16;
 
 /// The sums over the draws of the squared differences of entries' deviations; in a fixed order.
@@ -82,16 +82,16 @@ fn four_sums(ones: [&[[f32; LANES]]; 2], others: [&[[f32; LANES]]; 2]) -> [[f32;
     })
 }
 
-/// The smallest and the largest, over some entries, of the studentized differences of deviations, for each draw of a block: added to
-/// what they were of others.
+/// Updates, for each draw of a block, the smallest and the largest studentized difference of deviations with those to some more
+/// entries.
 pub(super) struct Extremes<'a> {
     /// The deviations of one entry.
     pub(super) of_one: &'a [f32; BLOCK],
-    /// Those of all entries.
+    /// The deviations of all entries.
     pub(super) of_all: &'a [[f32; BLOCK]],
-    /// The entries to compare with, and 1 over the standard error of the difference to each.
+    /// The entries to compare with, each with 1 divided by the standard error of the difference to it.
     pub(super) others: &'a [(u32, f32)],
-    /// What they are so far.
+    /// The smallest differences so far; `largest` has the largest ones.
     pub(super) smallest: &'a mut [f32; BLOCK],
     pub(super) largest: &'a mut [f32; BLOCK],
 }

@@ -1,4 +1,4 @@
-//! What a rank is worth: the ranks that an entry of a board can have, given what its score would have been on other eval sets.
+//! The certainty of ranks: the ranks that an entry of a board may have, given what its score would have been on other eval sets.
 //!
 //! Entries are compared pair by pair, by the differences of their scores under the same draws of the eval set. An entry is
 //! surely better than another when that holds for all entries at once with 97.5 % confidence; its rank interval follows from how
@@ -28,20 +28,22 @@ pub use percentiles::{percentile_interval, quantile, rank_percentiles};
 pub use scores::score_interval;
 pub use shake_up::shake_up;
 
-/// The confidence of each side: both together have 95 %.
+/// The confidence of each one-sided set; both together have 95 %.
 pub const CONFIDENCE: f64 = 0.975;
-/// Two entries that differ in correctness on fewer items are never told apart: of five items that all speak for one of two equal
-/// entries, a sign test would say so in 1 of 16 cases.
+/// The fewest items on which two entries have to differ in correctness to be told apart. With five items that all favour one of two
+/// equal entries, a sign test would tell them apart in 1 of 16 cases.
 pub const MIN_DIFFERENT_ITEMS: usize = 6;
-/// A difference of so many standard errors is told apart with power 0.8 by a test of two sides with confidence 0.95: the sum of the
-/// normal distribution's quantiles at 0.975 and 0.8.
+/// The difference, in standard errors, that a two-sided test with confidence 0.95 finds with power 0.8: the sum of the normal
+/// distribution's quantiles at 0.975 and 0.8.
 pub const DETECTABLE_ERRORS: f64 = 1.959_963_984_540_054 + 0.841_621_233_572_914_3;
-/// So many degrees of freedom are added to those of the items that differ: the others have a part in the standard error as well. With
-/// more, entries of equal worth are told apart too often, and with fewer, intervals are wider than they need be (`examples/coverage`).
+/// The degrees of freedom that are added to the number of items that differ, because the other items contribute to the standard
+/// error too. With more, equal entries are told apart too often; with fewer, intervals are wider than they need to be
+/// (`examples/coverage`).
 const MORE_DEGREES: usize = 9;
 
-/// The degrees of freedom of a difference of two entries, by the items on which they differ in correctness; 0 where it is never sure. Where
-/// whole clusters are drawn, items of a cluster speak together: there are no more than half as many as clusters, less one.
+/// The degrees of freedom of the difference of two entries, by the number of items on which they differ in correctness; 0 if the
+/// difference is never sure. If whole clusters are drawn, their items depend on each other: there are at most half as many degrees
+/// as clusters, minus one.
 pub fn degrees_of_freedom(n_different: usize, n_clusters: Option<usize>) -> usize {
     if n_different < MIN_DIFFERENT_ITEMS {
         return 0;

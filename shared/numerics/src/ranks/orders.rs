@@ -1,11 +1,11 @@
-//! Which of two entries is surely better.
+//! Finds which of two entries is surely better.
 
 use rayon::prelude::*;
 
 use super::compare::{Entry, Field, TILE};
 
-/// The pairs of entries of which one is surely better, by their places: the better one first, ascending. An order is sure if it
-/// counts in the rank interval of one of the two.
+/// The pairs of entries, by their places, of which one is surely better: the better one first, pairs ascending. An order is sure if
+/// it counts in the rank interval of at least one of the two.
 ///
 /// # Shapes and units
 /// As [`compare`](super::compare()).

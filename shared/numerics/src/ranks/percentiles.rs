@@ -2,8 +2,8 @@
 
 use super::{CONFIDENCE, Entry};
 
-/// The value that a share of the draws does not exceed: of n draws the one at ceil(share * (n + 1)), which is exact for draws
-/// that are exchangeable with what was observed.
+/// The value that the given share of the draws does not exceed: of n draws the one at ceil(share * (n + 1)), which is exact for
+/// draws that are exchangeable with what was observed.
 ///
 /// # Panics
 /// If there is no draw.
@@ -14,10 +14,10 @@ pub fn quantile(draws: &mut [f32], share: f64) -> f32 {
     *draws.select_nth_unstable_by(place, f32::total_cmp).1
 }
 
-/// The interval that holds 95 % of a figure's draws, such as a difference, which is no share; `None` without draws.
+/// The interval that holds 95 % of the draws of a figure that is not a share, such as a difference; `None` without draws.
 ///
 /// # Shapes and units
-/// `deviations`: `(n_draws,)`, what each draw gives more than the figure.
+/// `deviations`: `(n_draws,)`, the figure under each draw minus the figure.
 pub fn percentile_interval(figure: f64, deviations: &[f32]) -> Option<(f64, f64)> {
     if deviations.is_empty() {
         return None;
@@ -28,8 +28,8 @@ pub fn percentile_interval(figure: f64, deviations: &[f32]) -> Option<(f64, f64)
     Some((figure + f64::from(low) + 0.0, figure + f64::from(high) + 0.0)) // + 0.0 makes -0 a 0
 }
 
-/// The ranks that hold 95 % of the ranks that an entry has under the draws, first and last. Others show these; they are too narrow
-/// where entries are nearly equal, and serve for comparison.
+/// The first and the last of the ranks that hold 95 % of an entry's ranks under the draws. Other sites show such intervals; they
+/// are too narrow where entries are nearly equal, and are computed for comparison.
 pub fn rank_percentiles(entries: &[Entry<'_>]) -> Vec<(u32, u32)> {
     let n_draws = entries
         .iter()

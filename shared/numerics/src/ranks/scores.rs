@@ -2,13 +2,13 @@
 
 /// The interval of a score, a share such as accuracy or F1, with 95 % confidence; `None` without draws.
 ///
-/// It is Agresti and Coull's interval of a share of so many items as give the variance that the draws have, with Student's quantile for
-/// one degree of freedom less than `smallest`. Percentiles of the draws hold less than they promise where few items are wrong: of
-/// an entry that is right on all items every draw is right as well.
+/// It is Agresti and Coull's interval of a share of as many items as the variance of the draws implies, with Student's quantile for
+/// one degree of freedom less than `smallest`. Percentiles of the draws would hold less than they promise if few items are wrong:
+/// for an entry that is right on all items, every draw is right as well.
 ///
 /// # Shapes and units
-/// `deviations`: `(n_draws,)`, what each draw gives more than the score. `smallest`: items of the smallest class, or clusters where these
-/// are drawn. Scores where less is better come with their signs turned round, as -1 to 0.
+/// `deviations`: `(n_draws,)`, the score under each draw minus the score. `smallest`: the number of items of the smallest class, or
+/// of clusters if these are drawn. Scores of which less is better are given negated, as -1 to 0.
 ///
 /// # Source
 /// Agresti, A. and Coull, B. A. (1998), "Approximate is better than `exact` for interval estimation of binomial proportions", The American
@@ -35,7 +35,7 @@ pub fn score_interval(score: f64, deviations: &[f32], smallest: usize) -> Option
         return Some((score - half, score + half));
     }
     let of_share = score * (1.0 - score);
-    // where all draws are alike they say nothing of how many items speak
+    // if all draws are equal, they do not tell the effective number of items
     let n_items = if variance > 1e-12 && of_share > 0.0 {
         of_share / variance
     } else {

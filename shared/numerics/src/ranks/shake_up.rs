@@ -1,7 +1,7 @@
-//! How much a ranking on one data set differs from that on another.
+//! Measures how much the rankings on two data sets differ.
 
-/// The mean distance between the two ranks of an entry, as a share of the number of entries: 0 where both rankings are the same, and about a third where
-/// the second is drawn at random. `None` for fewer than two entries.
+/// The mean distance between the two ranks of an entry, as a share of the number of entries: 0 if both rankings are the same, and
+/// about a third if the second is random. `None` for fewer than two entries.
 ///
 /// # Shapes and units
 /// `one`, `other`: `(n,)` ranks of the same entries, from 1.

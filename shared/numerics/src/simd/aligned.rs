@@ -1,11 +1,11 @@
-//! Working memory that begins where a line of the cache begins.
+//! Working memory that starts at the beginning of a cache line.
 
 use std::ops::{Deref, DerefMut};
 
-/// Bytes of a line of the cache, and of the widest registers.
+/// The number of bytes of a cache line, and of the widest registers.
 const LINE: usize = 64;
 
-/// Zeros to write over. Registers of 64 bytes that are read from anywhere else lie across two lines, which takes twice as long.
+/// Zeros to be overwritten. Reads of 64-byte registers from other addresses touch two cache lines, which takes twice as long.
 #[derive(Debug)]
 pub(crate) struct Aligned {
     all: Vec<f64>,
@@ -17,12 +17,12 @@ impl Aligned {
     /// `n` zeros.
     pub(crate) fn zeros(n: usize) -> Self {
         let all = vec![0.0; n + LINE / size_of::<f64>() - 1];
-        // where it can't be told there is room for none of it to matter
+        // if the offset can't be computed, the memory is not aligned, which only takes more time
         let first = all.as_ptr().align_offset(LINE).min(all.len() - n);
         Self { all, first, n }
     }
 
-    /// A copy.
+    /// A copy of the numbers.
     pub(crate) fn copy_of(numbers: &[f64]) -> Self {
         let mut copy = Self::zeros(numbers.len());
         copy.copy_from_slice(numbers);

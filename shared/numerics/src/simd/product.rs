@@ -2,13 +2,13 @@
 
 use pulp::Simd;
 
-/// Rows multiplied at a time: their converted features and products stay in the cache.
+/// The number of rows multiplied at a time: their converted features and their products stay in the cache.
 pub(crate) const BLOCK_ROWS: usize = 64;
-/// Columns of one packed panel: three registers of eight, six of four, twelve of two.
+/// The number of columns in a packed panel: three registers of eight numbers, six of four, or twelve of two.
 const PANEL: usize = 24;
-/// Features of one pass, so that a panel's part (24 KiB) stays in the first-level cache.
+/// The number of features in one pass, so that its part of a panel (24 KiB) stays in the first-level cache.
 const DEPTH: usize = 128;
-/// Partial sums of a row's squared norm.
+/// The number of partial sums of a row's squared norm.
 const NORM_LANES: usize = 16;
 
 /// Columns of a product, interleaved feature by feature for the kernel.
@@ -233,7 +233,7 @@ mod tests {
             let packed = PackedColumns::new(centre.clone(), columns.clone().into_iter());
             for arch in architectures() {
                 let mut scratch = packed.scratch();
-                // twice, because nothing may be left of the block before
+                // twice, to check that nothing is left of the block before
                 for _ in 0..2 {
                     arch.dispatch(Multiply(&packed, &rows, &mut scratch));
                 }

@@ -5,9 +5,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Partial sums of a reduction: four registers of eight on the widest processors.
+/// The number of partial sums of a reduction: they fill four registers of eight numbers on the widest processors.
 const LANES: usize = 32;
-/// Numbers in the widest registers; they fill narrower ones too.
+/// The number of numbers in the widest registers; it fills narrower ones too.
 pub(crate) const REGISTER: usize = 8;
 
 /// Functions for code that is already compiled for the instruction set in use.
@@ -27,7 +27,7 @@ pub(crate) mod inline {
         partial[0]
     }
 
-    /// The numbers as 64-bit floats, which are in registers and not in memory once this is inlined.
+    /// The numbers as 64-bit floats; once this is inlined they are in registers instead of memory.
     #[inline(always)]
     fn widened<T: Copy + Into<f64>, const M: usize>(numbers: &[T; M]) -> [f64; M] {
         let mut widened = [0.0; M];
@@ -37,7 +37,7 @@ pub(crate) mod inline {
         widened
     }
 
-    /// Partial sums of `term(sum, a, b)` over each row and `b`, `R` registers of them a row: all in registers.
+    /// Partial sums of `term(sum, a, b)` over each row and `b`, in `R` registers for each row, all of them kept in registers.
     #[inline(always)]
     fn partial<S: Simd, T: Copy + Into<f64>, const N: usize, const R: usize>(
         simd: S,
@@ -60,7 +60,7 @@ pub(crate) mod inline {
                 }
             }
         }
-        // in a loop of its own, short enough to be unrolled: an array that is indexed can't be in registers
+        // a separate loop that is short enough to be unrolled: an array that is indexed can't be in registers
         let mut partial = [[0.0; LANES]; N];
         for n in 0..N {
             let lanes = S::as_mut_simd_f64s(&mut partial[n]).0;
@@ -81,13 +81,13 @@ pub(crate) mod inline {
         folded
     }
 
-    /// As many numbers as there are lanes, as `R` registers.
+    /// The numbers of all lanes as `R` registers.
     #[inline(always)]
     fn registers<S: Simd, const R: usize>(numbers: &[f64; LANES]) -> &[S::f64s; R] {
         &S::as_simd_f64s(numbers).0.as_chunks::<R>().0[0]
     }
 
-    /// As [`partial`], with as many registers as make [`LANES`] lanes.
+    /// [`partial`] with as many registers as make [`LANES`] lanes.
     #[inline(always)]
     fn reduce<S: Simd, T: Copy + Into<f64>, const N: usize>(
         simd: S,
@@ -119,7 +119,7 @@ pub(crate) mod inline {
     ) -> [f64; N] {
         let term = |sum, a, b| simd.mul_add_f64s(a, b, sum);
         let tail_term = |sum, a: f64, b| a.mul_add(b, sum);
-        // the sums of more rows at once only stay in registers where there are 32 of them
+        // the sums of more rows at once stay in registers only if there are 32 registers
         if S::F64_LANES == 8 {
             reduce(simd, rows, b, term, tail_term)
         } else {
@@ -147,7 +147,7 @@ pub(crate) mod inline {
         add_scaled_rows(simd, target, [factor], [x]);
     }
 
-    /// `target += factor * row`, elementwise, for one row after another.
+    /// `target += factor * row`, elementwise, for each row in turn.
     #[inline(always)]
     pub(crate) fn add_scaled_rows<S: Simd, T: Copy + Into<f64>, const N: usize>(
         simd: S,
@@ -156,7 +156,7 @@ pub(crate) mod inline {
         rows: [&[T]; N],
     ) {
         let splats = factors.map(|factor| simd.splat_f64s(factor));
-        // a block at once: between its registers there is nothing to wait for
+        // a whole block at once: its registers do not wait for each other
         let n_blocks = add_blocks::<S, T, N, LANES>(simd, target, splats, rows);
         let (target, rows) = (&mut target[n_blocks..], rows.map(|row| &row[n_blocks..]));
         let n_registers = add_blocks::<S, T, N, REGISTER>(simd, target, splats, rows);
@@ -167,7 +167,7 @@ pub(crate) mod inline {
         }
     }
 
-    /// [`add_scaled_rows`] for as many numbers as fill blocks of `M`. Returns how many.
+    /// [`add_scaled_rows`] for the numbers that fill blocks of `M`; returns how many these are.
     #[inline(always)]
     fn add_blocks<S: Simd, T: Copy + Into<f64>, const N: usize, const M: usize>(
         simd: S,
@@ -230,7 +230,7 @@ pub(crate) fn max_abs(x: &[f64]) -> f64 {
     x.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()))
 }
 
-/// Sums in the order in which `NumPy` does, so that sums round as they do there.
+/// The sum in the order that `NumPy` adds in, so that it is rounded as there.
 ///
 /// # Source
 /// `NumPy` 1.26, `numpy/core/src/umath/loops_utils.h.src` (`pairwise_sum`).

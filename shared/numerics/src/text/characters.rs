@@ -1,6 +1,6 @@
-//! Which characters belong to words, as Python 3.11's regular expressions have them.
+//! Which characters belong to words, according to Python 3.11's regular expressions.
 //!
-//! Rust's alphanumeric characters are others: marks on letters and letters in circles belong to them, and not to `\w`. The table was
+//! Rust's alphanumeric characters differ: they include marks on letters and letters in circles, which `\w` does not. The table was
 //! written by `tests/conformance/make_text_vectors.py --words`.
 
 /// Whether a character is one of `\w` (Unicode 14.0.0).
@@ -10,12 +10,12 @@ pub(super) fn is_of_a_word(c: char) -> bool {
     after > 0 && c <= RANGES[after - 1].1
 }
 
-/// Whether a character is one of `\s`, at which Python's `str.split` splits as well.
+/// Whether a character is one of `\s`, which is also where Python's `str.split` splits.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// First and last characters.
+/// The first and the last character of each range of `\w`.
 #[rustfmt::skip]
 const RANGES: [(u32, u32); 734] = [
     (0x30, 0x39), (0x41, 0x5a), (0x5f, 0x5f), (0x61, 0x7a), (0xaa, 0xaa), (0xb2, 0xb3), (0xb5, 0xb5),

@@ -9,20 +9,20 @@ use super::murmur3;
 use crate::models::FitError;
 use crate::sparse::SparseRows;
 
-/// What is counted of a text.
+/// The parts of a text that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Analyzer {
-    /// Words: at least two characters of `\w`, as `token_pattern` has it by default.
+    /// Words: sequences of at least two characters of `\w`, the default of `token_pattern`.
     Word,
-    /// Characters within what white space parts, with a space before and behind it.
+    /// Sequences of characters within each part between white space, with a space added before and after the part.
     CharWb,
 }
 
-/// Counts hashed n-grams, with signs that depend on the hash, and makes each row have length 1: scikit-learn 1.2.2's
-/// `HashingVectorizer(n_features, analyzer, ngram_range, lowercase)` with its other settings as they are by default.
+/// Counts hashed n-grams, with a sign that depends on the hash, and scales each row to length 1: scikit-learn 1.2.2's
+/// `HashingVectorizer(n_features, analyzer, ngram_range, lowercase)` with its other settings at their defaults.
 ///
-/// Rows are exactly equal to scikit-learn's for texts of characters of Unicode 14.
+/// Rows are exactly equal to scikit-learn's for texts with characters of Unicode 14 only.
 ///
 /// # Source
 /// scikit-learn 1.2.2, `sklearn/feature_extraction/text.py`, `_hashing_fast.pyx` and `utils/sparsefuncs_fast.pyx`.
@@ -44,16 +44,17 @@ pub struct HashingVectorizer {
     lowercase: bool,
 }
 
-/// Columns there can be: the hash is a signed number of 32 bits.
+/// The most columns: the hash is a signed number of 32 bits.
 const MAX_FEATURES: u32 = i32::MAX.cast_unsigned();
-/// An n-gram of more words or characters is no n-gram.
+/// The most words or characters of an n-gram.
 const MAX_LENGTH: usize = 100;
 
 impl HashingVectorizer {
-    /// A vectorizer of n-grams of these lengths, in words or characters, which writes small letters for capital ones first.
+    /// A vectorizer of n-grams of the given lengths, in words or characters, which changes capital letters to small ones first.
     ///
     /// # Errors
-    /// [`FitError::Parameter`] when there would be no column or more than the hash can name, or the lengths are not 1 to 100, ascending.
+    /// [`FitError::Parameter`] if there would be no column or more than the hash can tell apart, or if the lengths do not ascend
+    /// within 1 to 100.
     pub fn new(
         analyzer: Analyzer,
         lengths: RangeInclusive<usize>,
@@ -80,7 +81,7 @@ impl HashingVectorizer {
         })
     }
 
-    /// The same without changing letters.
+    /// The vectorizer without the change of capital letters to small ones.
     #[must_use]
     pub fn case_sensitive(self) -> Self {
         Self {
@@ -89,12 +90,12 @@ impl HashingVectorizer {
         }
     }
 
-    /// The columns of a row.
+    /// The number of columns of a row.
     pub fn n_features(&self) -> usize {
         self.n_features as usize
     }
 
-    /// The row of a text: columns, ascending, and their values. A column whose n-grams cancel each other has the value 0.
+    /// The row of a text: its columns, ascending, with their values. A column whose n-grams cancel each other has the value 0.
     pub fn row(&self, text: &str) -> Vec<(u32, f64)> {
         let lower;
         let text = if self.lowercase {
@@ -116,7 +117,7 @@ impl HashingVectorizer {
                 _ => row.push((column, sign.into())),
             }
         }
-        // whole numbers, so that no order of adding them changes the sum
+        // the counts are whole numbers, so the sum does not depend on their order
         let squared: f64 = row.iter().map(|(_, value)| value * value).sum();
         if squared > 0.0 {
             let length = squared.sqrt();
@@ -127,7 +128,7 @@ impl HashingVectorizer {
         row
     }
 
-    /// The rows of texts.
+    /// The rows of several texts.
     pub fn rows<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> SparseRows {
         let mut rows = SparseRows::new(self.n_features());
         for text in texts {
@@ -138,7 +139,7 @@ impl HashingVectorizer {
 
     fn hashed(&self, gram: &str) -> (u32, i8) {
         let hash = murmur3(gram.as_bytes());
-        // the one hash without a positive counterpart goes where scikit-learn puts it, which is where its magnitude belongs
+        // the hash without a positive counterpart goes into the column of its magnitude, as in scikit-learn
         let column = hash.unsigned_abs() % self.n_features;
         (column, if hash >= 0 { 1 } else { -1 })
     }
@@ -179,7 +180,7 @@ impl HashingVectorizer {
             let n_chars = starts.len() - 1;
             for length in self.lengths.clone() {
                 if n_chars <= length {
-                    // a short part counts once, whatever longer n-grams there could be
+                    // a part that is too short for this length counts once as a whole, and not again for longer n-grams
                     count(&padded);
                     break;
                 }

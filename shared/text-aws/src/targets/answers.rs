@@ -109,7 +109,7 @@ fn one(said: Said, task: Task, input: &Input) -> Result<Answer, String> {
     })
 }
 
-/// Words of the context; none where the model finds no answer.
+/// The words of the context that a model answers; no words where it finds no answer.
 fn span(said: Option<SaidSpan>, input: &Input) -> Result<Span, String> {
     let said = said.unwrap_or(SaidSpan {
         start: 0,

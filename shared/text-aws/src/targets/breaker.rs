@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Failures in a row after which no call is made.
+/// The number of failures in a row after which no call is made.
 const MOST_FAILURES: u32 = 5;
-/// How long none is made.
+/// How long no call is made after them.
 const REST: Duration = Duration::from_secs(5);
 
 /// What is known of a service's last calls.
@@ -15,7 +15,7 @@ pub struct Breaker(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     n_failures: u32,
-    /// Until when no call is made.
+    /// The time until which no call is made.
     until: Option<Instant>,
 }
 
@@ -24,7 +24,7 @@ impl Breaker {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a call may be made at `now`. After the rest one may, and no other until it has ended or another rest is over.
+    /// Whether a call may be made at `now`. After the rest one call may be made, and no other until it has ended or another rest is over.
     pub fn lets_through(&self, now: Instant) -> bool {
         let mut state = self.locked();
         match state.until {

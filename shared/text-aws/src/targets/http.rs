@@ -14,9 +14,9 @@ use super::NotAnswered;
 use super::answers::{MAX_ANSWER_BYTES, checked, request};
 use super::breaker::Breaker;
 
-/// Batches that are asked for at once.
+/// Number of batches that are asked for at the same time.
 const AT_ONCE: usize = 4;
-/// A batch is tried again so often.
+/// How often a batch is tried again.
 const RETRIES: u32 = 2;
 const PAUSES: Pauses = Pauses {
     first: Duration::from_millis(200),
@@ -60,7 +60,7 @@ impl Service {
         })
     }
 
-    /// Its answers, one outcome a text, all of them by `deadline`.
+    /// Its answers, one outcome for each text, all of them by `deadline`.
     pub async fn ask(
         &self,
         task: Task,
@@ -158,7 +158,7 @@ fn no_call(tries: u32, what: &str) -> NotAnswered {
     }
 }
 
-/// How often a call was tried is worth saying where it may pass.
+/// Adds to an error that may pass how often the call was tried.
 fn tried(error: NotAnswered, tries: u32) -> NotAnswered {
     match error {
         NotAnswered::Transient(what) => NotAnswered::Transient(format!("{what} (tried {tries} times)")),

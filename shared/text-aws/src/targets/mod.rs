@@ -71,12 +71,12 @@ pub struct Targets {
 pub struct Answers {
     /// For each example the answers by the models' names, or why one of them has none.
     pub said: Vec<Result<BTreeMap<String, Answer>, NotAnswered>>,
-    /// About how many of the examples a service or a program was asked, whether it has answered or not.
+    /// The number of examples that a service or a program was asked about, whether it has answered or not.
     pub n_paid: u64,
 }
 
 impl Targets {
-    /// With the secret that has services' keys, and the name of the function that runs programs.
+    /// `secret` names the secret that has the services' keys, `programs` the function that runs programs.
     pub fn new(builtin: Builtin, secret: String, programs: String) -> Self {
         Self {
             builtin,
@@ -227,7 +227,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// As many outcomes as inputs.
+    /// Asks a model, with one outcome for each input.
     async fn ask(&self, model: &Ready, inputs: &[Input]) -> Vec<Result<Answer, NotAnswered>> {
         match model {
             Ready::Builtin(model) => {
@@ -255,7 +255,7 @@ impl Asking<'_> {
     }
 }
 
-/// One outcome for all, as one for each.
+/// One outcome for all inputs, turned into one for each.
 fn spread(said: Result<Vec<Answer>, NotAnswered>, n: usize) -> Vec<Result<Answer, NotAnswered>> {
     match said {
         Ok(answers) if answers.len() == n => answers.into_iter().map(Ok).collect(),

@@ -5,14 +5,14 @@ use super::grammar::{Made, rewrites};
 use super::{Settings, other_label};
 use crate::answers::Gold;
 
-/// How often a rewrite is drawn whatever it did before.
+/// How often a rewrite is drawn at random, whatever it did before.
 const EXPLORES: f64 = 0.3;
 
 /// A program that writes examples.
 pub(super) struct Annotator {
     pub(super) name: String,
     chance: Chance,
-    /// Examples that each rewrite led to, and those of them that fooled.
+    /// For each rewrite the number of examples that it led to, and of those of them that fooled.
     seen: Vec<(f64, f64)>,
     text: Option<Made>,
     n_tries: usize,
@@ -73,7 +73,7 @@ impl Annotator {
         }
     }
 
-    /// The receipt: after an example that fooled the annotator begins with another text.
+    /// Learns from the receipt: after an example that fooled the annotator begins with another text.
     pub(super) fn learn(&mut self, is_fooling: bool) {
         let (n, n_fooling) = &mut self.seen[self.last];
         *n += 1.0;

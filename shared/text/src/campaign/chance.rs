@@ -1,4 +1,4 @@
-//! Chance from a seed: the same campaign again.
+//! Random draws from a seed: the same seed gives the same campaign again.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub(super) struct Chance(Xoshiro256PlusPlus);
 
 impl Chance {
-    /// Of a seed, and of what is drawn with it: draws for two purposes have nothing in common.
+    /// The draws with a seed for one purpose: draws for two purposes have nothing in common.
     pub(super) fn new(seed: u64, purpose: &str) -> Self {
         let digest = dataperf::Digest::of(format!("{seed}:{purpose}").as_bytes());
         let begin = u64::from_str_radix(&digest.hex()[..16], 16).unwrap_or(seed);
@@ -42,7 +42,7 @@ impl Chance {
         others[self.below(others.len())]
     }
 
-    /// A word of which two letters inside have changed places; the word itself where it is too short.
+    /// The word with two of its inner letters exchanged; the word itself where it is too short.
     pub(super) fn misspelt(&mut self, word: &str) -> String {
         let mut letters: Vec<char> = word.chars().collect();
         if letters.len() < 5 {

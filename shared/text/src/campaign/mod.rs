@@ -28,28 +28,28 @@ use chance::Chance;
 
 pub use quality::{Quality, Share};
 
-/// What a campaign is like.
+/// The settings of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Where chance begins: the same seed, the same campaign.
+    /// The seed of all random draws: the same seed gives the same campaign.
     pub seed: u64,
     /// `nli` or `sentiment`: the tasks that there is a grammar for.
     pub task: Task,
-    /// Rounds.
+    /// Number of rounds.
     pub n_rounds: usize,
-    /// Annotators, each a program of its own.
+    /// Number of annotators, each a program of its own.
     pub n_annotators: usize,
-    /// Examples that each submits in a round.
+    /// Number of examples that each annotator submits in a round.
     pub n_examples: usize,
-    /// Plain examples that the first model is trained on; as many more are a test set.
+    /// Number of plain examples that the first model is trained on; as many more are a test set.
     pub n_plain: usize,
-    /// Examples of one text that an annotator tries before beginning with another one.
+    /// Number of examples of one text that an annotator tries before beginning with another one.
     pub n_tries: usize,
-    /// How often an annotator's label is wrong.
+    /// The probability that an annotator's label is wrong.
     pub annotator_error: f64,
-    /// Validators.
+    /// Number of validators.
     pub n_validators: usize,
-    /// How often a validator's verdict is wrong.
+    /// The probability that a validator's verdict is wrong.
     pub validator_error: f64,
     /// Whether each round has a model that is trained on the rounds before; otherwise all have the first one.
     pub retrains: bool,
@@ -73,7 +73,7 @@ impl Default for Settings {
     }
 }
 
-/// What a round of a campaign came to.
+/// The outcome of a round of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundOutcome {
     /// The round's name.
@@ -94,10 +94,10 @@ pub struct RoundOutcome {
     pub alpha: Option<f64>,
 }
 
-/// What a campaign came to.
+/// The outcome of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What it was like.
+    /// Its settings.
     pub settings: Settings,
     /// Its rounds.
     pub rounds: Vec<RoundOutcome>,
@@ -108,7 +108,7 @@ pub struct Outcome {
 /// A campaign, with what its rounds leave behind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Campaign {
-    /// What it came to.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Its rounds' data sets.
     pub exports: Vec<Export>,
@@ -119,7 +119,7 @@ pub struct Campaign {
 /// Trains a model on rows.
 pub type Trainer<'a> = &'a dyn Fn(&[Row]) -> Result<Box<dyn TargetModel>, ModelError>;
 
-/// Why there is no campaign.
+/// Why a campaign can't be played.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CampaignError {
     /// There is no grammar for the task.
@@ -128,11 +128,11 @@ pub enum CampaignError {
     /// A number is too small.
     #[error("`{name}` is {found}, and needs to be at least {least}")]
     TooFew {
-        /// Of what.
+        /// The name of the setting.
         name: &'static str,
-        /// How many there are.
+        /// Its value.
         found: usize,
-        /// How many there have to be.
+        /// The least value that it may have.
         least: usize,
     },
     /// A model could not be trained or asked.
@@ -220,7 +220,7 @@ fn learnt(plain: &[Row], exports: &[Export]) -> Vec<Row> {
     all.filter(|row| row.split == Split::Train).cloned().collect()
 }
 
-/// The part of everybody who was in one.
+/// The part of the data set that each annotator of earlier rounds was in.
 fn parts(exports: &[Export]) -> BTreeMap<String, Split> {
     let rows = exports.iter().flat_map(|export| export.rows.iter());
     rows.map(|row| (row.annotator.clone(), row.split)).collect()

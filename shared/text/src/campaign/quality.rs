@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 /// A share with its 95 % interval (Wilson).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// Of so many.
+    /// The number of all.
     pub n: usize,
-    /// So many are.
+    /// The number found among them.
     pub n_found: usize,
-    /// Their share; `None` of nothing.
+    /// `n_found / n`; `None` where `n` is 0.
     pub share: Option<f64>,
-    /// Where the interval begins and ends.
+    /// The two ends of the interval.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Share {
-    /// `n_found` of `n`.
+    /// The share of `n_found` in `n`.
     pub fn of(n_found: usize, n: usize) -> Self {
         Self {
             n,
@@ -27,7 +27,7 @@ impl Share {
         }
     }
 
-    /// Several together.
+    /// The share of several groups together.
     pub fn of_all(shares: impl IntoIterator<Item = Self>) -> Self {
         let add = |(n_found, n), one: Self| (n_found + one.n_found, n + one.n);
         let (n_found, n) = shares.into_iter().fold((0, 0), add);
@@ -60,17 +60,17 @@ pub(super) struct Known {
 /// What wrong labels and wrong verdicts do to a round's fooling examples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
-    /// Right labels of all examples.
+    /// Right labels among all examples.
     pub all: Share,
-    /// Right labels of the examples that fooled the model: without any validation.
+    /// Right labels among the examples that fooled the model: without any validation.
     pub fooling: Share,
-    /// Right labels of those of them with which the first validator agrees.
+    /// Right labels among the fooling examples with which the first validator agrees.
     pub first_verdict: Share,
-    /// Right labels of those of them that are validated.
+    /// Right labels among the fooling examples that are validated.
     pub validated: Share,
-    /// Of the fooling examples with a right label those that are refused.
+    /// Refused examples among the fooling examples with a right label.
     pub lost: Share,
-    /// Of the fooling examples with a wrong label those that are validated.
+    /// Validated examples among the fooling examples with a wrong label.
     pub let_through: Share,
 }
 

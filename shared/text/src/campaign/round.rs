@@ -114,7 +114,7 @@ fn submitted(task: Task, written: &Written, rules: &Rules) -> Result<Example, Mo
     outcome.map_err(|rejection| refused(format!("{} {:?}", example.text, rejection.reasons())))
 }
 
-/// Validators, each another one, say what is right until it is decided.
+/// Asks one validator after another what is right, until it is decided.
 fn validate(
     settings: &Settings,
     rules: &Rules,
@@ -156,7 +156,7 @@ struct Index {
 }
 
 impl Index {
-    /// Whether an example repeats an earlier one; it is an earlier one from now on.
+    /// Whether an example repeats an earlier one; later examples are compared with this one, too.
     fn is_repeated(&mut self, id: &ExampleId, annotator: &str, example: &Example, rules: &Rules) -> bool {
         let keys = duplicates::keys(example);
         let all: Vec<String> = keys.bands.into_iter().chain([keys.exact]).collect();
@@ -190,7 +190,7 @@ impl Index {
 }
 
 impl Played {
-    /// What it came to.
+    /// The outcome of the round.
     pub(super) fn outcome(&self, task: Task, round: &str, target: &str, export: &Export) -> RoundOutcome {
         let states = self
             .judged

@@ -5,7 +5,7 @@
 pub struct Measure {
     /// 1 where more is better, -1 where less is.
     pub direction: f64,
-    /// What is added then, so that what is left is better the more there is of it.
+    /// Added to the figure times its direction, so that the sum is better the larger it is.
     pub offset: f64,
     /// How much it counts beside the others. Dynabench begins with 4 for performance and 1 for each other figure.
     pub weight: f64,

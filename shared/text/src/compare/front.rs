@@ -20,8 +20,8 @@ pub fn pareto_front(points: &[Vec<f64>]) -> Vec<bool> {
         .collect()
 }
 
-/// Under which share of all weights each model leads, `(n_models,)`: of the grid of all weights that are multiples of `1 / n_steps` and
-/// have the sum 1. Where several lead, they share that point of the grid.
+/// The share of all weights under which each model leads, `(n_models,)`: of the grid of all weights that are multiples of `1 / n_steps` and have the
+/// sum 1. Where several lead, they share that point of the grid.
 ///
 /// # Shapes and units
 /// `points`: `(n_models, n_figures)`, more is better.

@@ -32,8 +32,8 @@ pub(super) struct Interval {
 }
 
 impl Trial {
-    /// Compares runs by fixed rates and a reader's weights. Rank intervals are made as on all boards: of 1,000 draws of the examples, within
-    /// each round, under which each model is scored again; what it took to run stays what it is.
+    /// Compares runs by fixed rates and a reader's weights. Rank intervals are made as on all boards: the examples of each round are drawn 1,000
+    /// times, and each model is scored again under each draw, while what its run took stays the same.
     ///
     /// # Panics
     /// If a run has not one judgement for each example.
@@ -92,7 +92,7 @@ impl Trial {
         for (&nth, of_place) in places.iter().zip(&compared) {
             intervals[nth] = Interval {
                 ranks: (of_place.first, of_place.last),
-                // points are no shares, whose intervals have another form
+                // points are not shares, whose intervals have another form
                 score: percentile_interval(scores[nth], &deviations[nth])
                     .unwrap_or((scores[nth], scores[nth])),
             };

@@ -8,23 +8,23 @@ use super::Figures;
 use super::trial::Measured;
 use crate::task::Task;
 
-/// What a model's answers to one example are.
+/// How a model's answers to one example are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// Whether the answer is right.
     pub is_right: bool,
-    /// Whether it stays when the text has typographical errors, where a word is long enough for one.
+    /// Whether the answer stays the same when the text has typographical errors; `None` where no word is long enough for one.
     pub is_robust: Option<bool>,
-    /// Whether it stays when other people are in the text, where there are people.
+    /// Whether the answer stays the same when other people are in the text; `None` where there are no people.
     pub is_fair: Option<bool>,
 }
 
 /// A share of examples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Those of which it is so.
+    /// The number of examples for which it holds.
     pub n: usize,
-    /// All of them.
+    /// The number of all examples.
     pub of: usize,
 }
 
@@ -34,7 +34,7 @@ impl Share {
         self.of += n;
     }
 
-    /// In points, 0 to 100; 100 where there are none.
+    /// In points, 0 to 100; 100 where there are no examples.
     pub fn points(self) -> f64 {
         if self.of == 0 {
             100.0

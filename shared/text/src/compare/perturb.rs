@@ -4,12 +4,12 @@ use dataperf_numerics::text::murmur3;
 
 use crate::answers::Input;
 
-/// Letters of a word that may have an error.
+/// The fewest letters of a word that may have an error.
 const MIN_LETTERS: usize = 4;
-/// One word of so many has an error, and at least one of a text.
+/// One word in this many has an error, and at least one of a text.
 const ONE_OF: u32 = 6;
 
-/// Who stands for whom: names that are given to people of other origins or genders, words for women and men, faiths, nationalities.
+/// Pairs of words that are exchanged: names that are given to people of other origins or genders, words for women and men, faiths, nationalities.
 const EXCHANGED: [(&str, &str); 40] = [
     ("he", "she"),
     ("himself", "herself"),
@@ -108,7 +108,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The text with other people in it; a word that begins with a capital letter keeps it. To exchange them again gives the text back.
+/// The text with other people in it; a word that begins with a capital letter keeps it. Exchanging them again gives the text back.
 ///
 /// ```
 /// use dataperf_text::compare::with_others;
@@ -129,7 +129,7 @@ pub fn with_others(text: &str) -> String {
     exchanged
 }
 
-/// Who stands for a word, where anybody does. Words with capitals inside are left alone.
+/// The word that a word is exchanged for, if there is one. Words with capitals inside are left alone.
 fn other(word: &str) -> Option<String> {
     let lower = word.to_ascii_lowercase();
     let is_capital = word.as_bytes().first()?.is_ascii_uppercase();

@@ -1,4 +1,4 @@
-//! Rates of exchange that are fixed in advance: so much of a figure for a point of performance.
+//! Rates of exchange that are fixed in advance: how much of each figure is worth a point of performance.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,24 +20,24 @@ pub struct Figures {
 /// Each figure's weight, in the order of [`Rates::points`], where a reader gives none.
 pub const WEIGHTS: [f64; 5] = [1.0; 5];
 
-/// What compute costs at most, and memory: as much as there is to win by right answers.
+/// The most points that compute may cost, and memory: as many as right answers can win.
 const MOST_POINTS: f64 = 100.0;
 
 /// How much of a figure is worth a point of performance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
-    /// So many millions of units of fuel an example cost a point.
+    /// Millions of units of fuel for an example that cost a point.
     pub fuel: f64,
-    /// So many MiB cost a point.
+    /// MiB of memory that cost a point.
     pub memory: f64,
-    /// So many points of robustness bring one.
+    /// Points of robustness that bring a point.
     pub robustness: f64,
-    /// So many points of fairness bring one.
+    /// Points of fairness that bring a point.
     pub fairness: f64,
 }
 
-/// Between these a rate still exchanges something.
+/// Rates below this one, or above the next, exchange nothing any more.
 const LEAST_RATE: f64 = 1e-3;
 const MOST_RATE: f64 = 1e9;
 

@@ -7,7 +7,7 @@ use super::{Figures, Measure, Rates, dynascore_2021, pareto_front, shares_of_wei
 
 /// Steps of the grid of weights from 0 to 1: 10,626 weightings of five figures.
 const N_STEPS: u32 = 20;
-/// What Dynabench counts beside 1 for each other figure.
+/// Dynabench's weight of performance; each other figure weighs 1.
 const DYNABENCH_PERFORMANCE: f64 = 4.0;
 
 /// A model of a board.
@@ -40,7 +40,7 @@ pub struct Compared {
     pub points: [f64; 5],
     /// Whether no other model is better in everything.
     pub is_on_front: bool,
-    /// Under which share of all weights it leads.
+    /// The share of all weights under which it leads.
     pub leads_under: f64,
     /// As Dynabench computed it in 2021; none where that is no finite number.
     pub dynascore_2021: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Report {
     pub rates: Rates,
     /// The reader's weights.
     pub weights: Weighed,
-    /// The grid's steps, from 0 to 1.
+    /// Number of steps of the grid of weights, from 0 to 1.
     pub steps_of_weights: u32,
     /// The models.
     pub models: Vec<Compared>,
@@ -67,7 +67,7 @@ pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
     report_with(models, rates, weights, &[])
 }
 
-/// The same with an interval for each model, or with none.
+/// The report with an interval for each model, or with none.
 pub(super) fn report_with(
     models: &[Model],
     rates: Rates,

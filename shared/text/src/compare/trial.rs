@@ -51,9 +51,9 @@ pub struct Numbered {
     pub gold: Gold,
     /// The example as it is.
     pub plain: usize,
-    /// With typographical errors, where a word is long enough for one.
+    /// The input with typographical errors, where a word is long enough for one.
     pub misspelt: Option<usize>,
-    /// With other people, where there are people.
+    /// The input with other people, where there are people.
     pub exchanged: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ pub enum TrialError {
         "it is no JSON of the form {{\"answers\": {{ID: {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}}}}}: {0}"
     )]
     Form(String),
-    /// An answer is none that the task has.
+    /// An answer is not possible in its task.
     #[error("the answer to input {id}, of `{task}`, is {found} and has to be {wanted}")]
     Answer {
         /// The input.
@@ -94,10 +94,10 @@ pub enum TrialError {
         /// The first without one.
         first: String,
     },
-    /// There is an answer to nothing.
+    /// There is an answer to an id that no input has.
     #[error("{} is no id of an input: the ids are \"0\" to \"{last}\"", dataperf::quote(.id))]
     UnknownId {
-        /// What it is called.
+        /// The id that the answer is for.
         id: String,
         /// The last id that there is.
         last: usize,
@@ -140,7 +140,7 @@ fn check_keys(artifact: &[u8]) -> Result<(), TrialError> {
 }
 
 impl Trial {
-    /// Of these examples. The order of what is asked follows from the texts.
+    /// The trial of these examples. The order of what is asked follows from the texts.
     pub fn new(items: Vec<TrialItem>) -> Self {
         let mut inputs: Vec<(Task, Input)> = Vec::new();
         let mut add = |task, input: Option<Input>| {
@@ -194,7 +194,7 @@ impl Trial {
         }
     }
 
-    /// Of examples whose inputs have numbers already, and of what is asked under these.
+    /// The trial of examples whose inputs have numbers already, and of what is asked under these numbers.
     ///
     /// # Errors
     /// A sentence about the first example whose inputs are not all asked, each of the example's task.
@@ -252,7 +252,7 @@ impl Trial {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// What the answers of a model are, one for each input, as far as scores follow from it: one for each example.
+    /// Judges a model's answers, one for each input: one judgement for each example, with everything that scores follow from.
     ///
     /// # Panics
     /// If there is not one answer for each input.
@@ -276,7 +276,7 @@ impl Trial {
         self.items.iter().map(of_item).collect()
     }
 
-    /// How a model did whose answers are judged so.
+    /// How a model did whose answers were judged like this.
     ///
     /// # Panics
     /// If there is not one judgement for each example.
@@ -284,7 +284,7 @@ impl Trial {
         self.outcome_of(judged, ItemWeights::Ones)
     }
 
-    /// The same, where each example counts as often as its weight says.
+    /// As [`outcome`](Self::outcome), with each example counted as often as its weight says.
     ///
     /// # Panics
     /// If there is not one judgement and one weight for each example.
@@ -321,7 +321,7 @@ impl Trial {
 }
 
 impl AskedLine {
-    /// What a model's answer to it says.
+    /// Reads what a model's answer to this input says.
     ///
     /// # Errors
     /// [`TrialError::Answer`] when the task has no such answer.

@@ -7,14 +7,14 @@ use dataperf_collection::filter::is_language;
 
 use super::{Configuration, MODEL_DIRECTORY, Target};
 
-/// No document may allow longer texts: a line with its explanation has to fit into what is read of a line.
+/// The most characters that a document may allow for a text: a line with its explanation has to fit into what is read of a line.
 const MOST_CHARS: usize = 2_000;
-/// Models that one task may have, because all of them are asked while somebody waits.
+/// The most models of a task: all of them are asked while somebody waits.
 const MOST_TARGETS: usize = 7;
-/// A call has to end while the function that makes it has time left.
+/// The most seconds of a call: it has to end while the function that makes it has time left.
 const MOST_SECONDS: u64 = 60;
 const MOST_BATCH: usize = 256;
-/// Verdicts that an example may wait for.
+/// The most verdicts that an example may wait for.
 const MOST_VERDICTS: usize = 25;
 
 impl Configuration {

@@ -19,13 +19,13 @@ pub struct Parameters {
     pub targets: BTreeMap<String, String>,
     /// How examples are validated.
     pub validation: Validation,
-    /// Examples that somebody may submit on a day, in UTC.
+    /// The most examples that a person may submit on a day, in UTC.
     pub examples_a_day: u32,
-    /// From which similarity on two texts are near duplicates.
+    /// The least similarity of two texts that are near duplicates.
     pub near_duplicate_from: f64,
-    /// Characters that a text must have.
+    /// The fewest characters of a text.
     pub min_chars: usize,
-    /// Characters that a text may have.
+    /// The most characters of a text.
     pub max_chars: usize,
 }
 

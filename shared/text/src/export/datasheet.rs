@@ -10,7 +10,7 @@ use super::{Counts, Export, Row, Split};
 use crate::configuration::Validation;
 use crate::task::Task;
 
-/// What a datasheet says beside what follows from the rows: where they come from.
+/// What a datasheet says that does not follow from the rows: where they come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// The challenge's title.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// What the next models are trained on.
+    /// The next models are trained on it.
     Train,
-    /// What their parameters are chosen by.
+    /// Their parameters are chosen by it.
     Dev,
-    /// What models are compared by.
+    /// Models are compared by it.
     Test,
 }
 
@@ -30,9 +30,9 @@ impl Split {
     }
 }
 
-/// The part of each annotator, of whom `n_verified` says how many examples could be in a dev or test set. Who was in a part `earlier`
-/// stays there. The others come in the order of their numbers, and of their pseudonyms where these are equal, each into the part that
-/// lacks the most examples; the last ones into the parts that would have nobody. Those without a verified example are in the train set.
+/// The part of each annotator; `n_verified` says how many of their examples could be in a dev or test set. Annotators with a part in `earlier` stay
+/// there, and those without a verified example are in the train set. The others follow, largest numbers first and by pseudonym where these are equal:
+/// each goes into the part that lacks the most examples, the last ones into parts that would have nobody.
 pub fn splits(
     n_verified: &BTreeMap<String, usize>,
     earlier: &BTreeMap<String, Split>,
@@ -59,7 +59,7 @@ pub fn splits(
     found
 }
 
-/// What the parts still lack, in the order in which they are filled where they lack as much.
+/// How many examples each part still lacks, and whether it is empty; parts that lack equally many are filled in this order.
 struct Parts([(Split, f64, bool); 3]);
 
 impl Parts {
@@ -75,7 +75,7 @@ impl Parts {
         }
     }
 
-    /// The part of the next annotator, of `n_left` that are left with this one.
+    /// The part of the next annotator, where `n_left` annotators are left, including this one.
     fn next(&self, n_left: usize) -> Split {
         let empty: Vec<Split> = self
             .0

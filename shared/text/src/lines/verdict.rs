@@ -22,7 +22,7 @@ pub struct Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Found {
-    /// This is right: a label, or words of the context; of a question that the context does not answer nothing.
+    /// What is right: a label, or words of the context; nothing, for a question that the context does not answer.
     Right(Option<Gold>),
     /// It is no example of the task: nonsense, private, or against the rules; with the reason.
     Flagged(String),
@@ -41,7 +41,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// Whether two validators say the same: what is wrong is only the same where the same is right. Reasons of flags don't have to be.
+    /// Whether two validators say the same: two who find the author wrong only do if they find the same right. Reasons of flags may differ.
     pub fn says_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Correct, Self::Correct) | (Self::Flagged(_), Self::Flagged(_)) => true,

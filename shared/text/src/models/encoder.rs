@@ -18,7 +18,7 @@ use crate::task::Task;
 
 /// The kind of file.
 const KIND: &str = "encoder";
-/// Numbers of a vector at most.
+/// The most numbers of a vector.
 const MAX_WIDTH: usize = 1 << 14;
 
 /// Makes a vector of each text, all of one length; or says why it can't.
@@ -31,7 +31,7 @@ pub struct EncoderSettings {
     /// The inverse of the penalty's strength, above 0.
     #[serde(rename = "C")]
     pub c: f64,
-    /// Iterations of the fit at most.
+    /// The most iterations of the fit.
     pub max_iter: usize,
 }
 
@@ -129,7 +129,7 @@ pub fn train_encoder(
     Ok(write(KIND, heads)?)
 }
 
-/// Columns of a row: the text's vector and the context's, how far they are from each other in each place, and their product there.
+/// Number of columns of a row: the text's vector and the context's, and for each of their numbers the distance and the product of the two.
 fn n_columns(width: usize) -> usize {
     4 * width
 }

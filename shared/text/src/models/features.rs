@@ -12,11 +12,11 @@ use crate::answers::Input;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Words {
-    /// Fewest words or characters together.
+    /// The fewest words or characters in a sequence.
     pub least: usize,
-    /// Most of them.
+    /// The most words or characters in a sequence.
     pub most: usize,
-    /// Columns into which they are hashed.
+    /// Number of columns into which they are hashed.
     pub n_features: u32,
 }
 
@@ -26,7 +26,7 @@ impl Words {
     }
 }
 
-/// Columns of one block at most: a file can't ask for more memory.
+/// The most columns of one block: a file can't ask for more memory.
 const MAX_COLUMNS: u32 = 1 << 22;
 
 /// The parts of a row, each of length 1 and in columns of its own: words of the text, its characters, words of the context, and
@@ -59,7 +59,7 @@ impl Features {
         })
     }
 
-    /// Columns of all parts.
+    /// Number of columns of all parts.
     pub(super) fn n_columns(&self) -> usize {
         let parts = [&self.text, &self.characters, &self.context, &self.marked];
         parts.iter().map(|part| part.n_features()).sum()

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::ModelError;
 use crate::task::Task;
 
-/// Bytes of a model's file at most.
+/// The most bytes of a model's file.
 pub const MAX_MODEL_BYTES: usize = 64 << 20;
 const SCHEMA: u32 = 1;
 
@@ -23,7 +23,7 @@ struct File<H> {
     schema: u32,
     kind: String,
     tasks: BTreeMap<Task, H>,
-    /// Of `tasks` as this program writes them.
+    /// The digest of `tasks` as this program writes them.
     digest: Digest,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn write<H: Serialize>(kind: &str, tasks: BTreeMap<Task, H>) -> Resul
     Ok(bytes)
 }
 
-/// The kind that a file says it is of; none where it is no model's file.
+/// The kind that a file says it is of; `None` where it is no model's file.
 pub(super) fn kind_of(bytes: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct OfKind {
@@ -94,14 +94,14 @@ pub(super) fn read<H: Serialize + DeserializeOwned>(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Weights {
-    /// The columns, ascending: what each is more than the one before, seven bits a byte, the lowest first.
+    /// The columns, ascending: the difference of each to the one before, in seven bits a byte, the lowest first.
     columns: String,
     /// `(n_columns, n_vectors)` and behind them the intercepts, as little-endian floats of 32 bits.
     values: String,
 }
 
 impl Weights {
-    /// Of a fitted model. Its weights are rounded to 32 bits.
+    /// The weights of a fitted model, rounded to 32 bits.
     pub(super) fn of(model: &SparseLogistic) -> Self {
         let mut columns = Vec::new();
         let mut before = 0;
@@ -151,7 +151,7 @@ impl Weights {
     }
 }
 
-/// The columns below `n_features` that some bytes say.
+/// The columns below `n_features` that the bytes encode.
 fn ascending(bytes: &[u8], n_features: usize) -> Option<Vec<u32>> {
     let mut columns: Vec<u32> = Vec::new();
     let (mut more, mut shift) = (0_u64, 0);

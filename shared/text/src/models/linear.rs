@@ -26,7 +26,7 @@ pub struct LinearSettings {
     /// The inverse of the penalty's strength, above 0.
     #[serde(rename = "C")]
     pub c: f64,
-    /// Iterations of the fit at most.
+    /// The most iterations of the fit.
     pub max_iter: usize,
     /// The spans that may answer a question.
     pub spans: SpanSettings,
@@ -59,7 +59,7 @@ pub(super) enum Head {
     Labels {
         words: Words,
         characters: Words,
-        /// In the order of the classes.
+        /// The labels, in the order of the classes.
         labels: Vec<String>,
         weights: Weights,
     },

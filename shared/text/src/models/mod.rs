@@ -2,7 +2,7 @@
 //!
 //! Two kinds are built in. A [linear](read_linear) one counts hashed n-grams and weighs them by a logistic regression; of questions it
 //! weighs the spans of the context that could be the answer. An [encoder](read_encoder) has a linear head on a sentence transformer's vectors.
-//! Both are trained [here](train_linear), by the same bytes each time.
+//! Both are trained [here](train_linear); the same examples give the same bytes each time.
 
 mod encoder;
 mod features;
@@ -23,7 +23,7 @@ use crate::task::Task;
 
 /// A model that answers texts.
 pub trait TargetModel: Send + Sync {
-    /// What it says of each input, in their order: as many answers as inputs.
+    /// Its answers to the inputs, in their order, one for each.
     ///
     /// # Errors
     /// [`ModelError`] when it has no answer to a task, or can't answer at all.

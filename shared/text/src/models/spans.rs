@@ -14,27 +14,27 @@ use crate::answers::{Answer, Gold, Input, Span};
 use crate::squad::{normalised, token_f1};
 use crate::task::Task;
 
-/// Words of a context that are looked at.
+/// The most words of a context that are looked at.
 const MAX_CONTEXT_WORDS: usize = 1000;
-/// Spans beside the right one that a question is trained with.
+/// The most wrong spans that a question is trained with, beside the right one.
 const N_OTHERS: usize = 40;
-/// The F1 with the right answer from which on a span is trained as right, where none is the same.
+/// The least F1 with the right answer of a span that is trained as right, where no span says the same.
 const RIGHT_FROM_F1: f64 = 0.5;
-/// What begins a question, and a class for all others.
+/// The beginnings of questions that are told apart; the last stands for all others.
 const ASKS: [&str; 12] = [
     "who", "when", "where", "what", "which", "whose", "why", "how many", "how much", "how long", "how", "",
 ];
 const N_SHAPES: usize = 7;
-/// Columns of numbers: of question's words near the span.
+/// Number of columns that count the question's words near the span.
 const N_NEAR: usize = 8;
-/// Columns into which words are hashed.
+/// Number of columns into which words are hashed.
 const N_HASHED: u32 = 1 << 12;
 
 /// The spans that may answer a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SpanSettings {
-    /// Words of a span at most, 1 to 20.
+    /// The most words of a span, 1 to 20.
     pub max_words: usize,
 }
 
@@ -63,7 +63,7 @@ struct Word<'a> {
     text: &'a str,
     shape: usize,
     hash: u32,
-    /// Whether the question has it.
+    /// Whether the question has the word.
     is_asked: bool,
     /// Whether a sentence ends behind it.
     ends: bool,
@@ -75,13 +75,13 @@ struct Asked<'a> {
     context: &'a str,
     words: Vec<Word<'a>>,
     asks: usize,
-    /// How many of the words before each, and of all, the question has.
+    /// For each word the number of words before it that the question has; the last number is that of all words.
     n_of_question: Vec<u16>,
-    /// Of each sentence the share of the question's words that it has.
+    /// For each sentence the share of the question's words that it has.
     shares: Vec<f64>,
 }
 
-/// Words by which no sentence is known.
+/// Words that are too common to recognize a sentence by.
 const COMMON: [&str; 30] = [
     "the", "a", "an", "of", "in", "on", "at", "to", "is", "was", "were", "are", "did", "do", "does", "and",
     "or", "by", "for", "with", "from", "that", "this", "it", "its", "be", "has", "had", "have", "as",
@@ -329,7 +329,7 @@ pub(super) fn training_rows(
         }
         let asked = Asked::new(&example.input.text, context);
         let spans: Vec<(usize, usize)> = asked.spans(settings.max_words).collect();
-        // an answer that is no span of so many words teaches nothing
+        // an answer that no span of at most `max_words` words says teaches nothing
         let Some(right) = nearest(&asked, &spans, gold) else {
             continue;
         };

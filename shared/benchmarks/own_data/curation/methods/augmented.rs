@@ -1,21 +1,21 @@
-//! More images, made of those that are there.
+//! More images, made from those of the training set.
 
 use super::Images;
 use dataperf_baselines::random::Random;
 
 /// Standard deviation of the tangent of half the angle by which images are turned: some 10 degrees.
 const HALF_TANGENT: f64 = 0.09;
-/// Standard deviation of the slant, right by down.
+/// Standard deviation of the slant: the distance to the right for each downwards.
 const SLANT: f64 = 0.2;
-/// From and to which size images are scaled.
+/// The smallest and the largest factor by which images are scaled.
 const SCALE: [f64; 2] = [0.6, 1.2];
-/// Standard deviation of the shift, in heights or widths of the image.
+/// Standard deviation of the shift, as a share of the image's height or width.
 const SHIFT: f64 = 0.08;
 
-/// The images, followed by deformed copies of them, one after another, until there are `max_images`.
+/// The images, followed by deformed copies of them in turn, until there are `max_images`.
 ///
-/// A copy is turned, slanted, scaled and moved at random. What comes in from outside is the nearest pixel of the edge. If
-/// there are `max_images` or more, nothing is added.
+/// A copy is turned, slanted, scaled and moved at random. Pixels from outside the image repeat the nearest pixel of its edge. If
+/// there are `max_images` images or more, none is added.
 pub fn augmented(images: &Images, max_images: usize, seed: u32) -> Images {
     let mut random = Random::new(seed);
     let mut more = images.clone();
@@ -28,7 +28,7 @@ pub fn augmented(images: &Images, max_images: usize, seed: u32) -> Images {
     more
 }
 
-/// Where a pixel of a copy comes from: a matrix around the middle, and a shift in heights or widths.
+/// Maps a pixel of a copy to its place in the image: a matrix around the middle, and a shift as a share of height or width.
 struct Deformation {
     matrix: [[f64; 2]; 2],
     shift: [f64; 2],
@@ -67,7 +67,7 @@ impl Deformation {
     }
 }
 
-/// The two pixels of a row or column that a place lies between, and its share of the second.
+/// The two pixels of a row or column between which a place lies, and the weight of the second.
 fn between(place: f64, n: usize) -> (usize, usize, f64) {
     let place = place.clamp(0.0, n as f64 - 1.0);
     let first = place as usize;
@@ -80,7 +80,7 @@ fn fraction(random: &mut Random) -> f64 {
     random.below(STEPS) as f64 / (STEPS - 1) as f64
 }
 
-/// About normal, with standard deviation 1 and at most 3.5: the sum of four uniform numbers.
+/// A roughly normal number with standard deviation 1, at most 3.5 from 0: the sum of four uniform numbers.
 fn spread(random: &mut Random) -> f64 {
     let sum: f64 = (0..4).map(|_| fraction(random)).sum();
     (sum - 2.0) * 3.0_f64.sqrt()

@@ -3,8 +3,8 @@
 use super::Images;
 use dataperf_baselines::random::Random;
 
-/// As many images of each class as the largest has, or as `max_images` leaves room for: images of smaller classes are
-/// repeated, each about as often as another, and of larger ones some are drawn. A class without an image stays without.
+/// As many images of each class as the largest class has, or as `max_images` has room for. Images of smaller classes are repeated,
+/// all about equally often, and from larger classes some are drawn. A class without images stays empty.
 pub fn balanced(images: &Images, max_images: usize, seed: u32) -> Images {
     let mut random = Random::new(seed);
     let mut classes: Vec<Vec<usize>> = (0..images.n_classes)

@@ -1,4 +1,4 @@
-//! Labels in doubt, by confident learning with the frozen network itself.
+//! Labels in doubt, found by confident learning with the frozen network itself.
 
 use dataperf::progress::Progress;
 use dataperf_numerics::network::{Network, train};
@@ -9,10 +9,10 @@ use dataperf_baselines::BaselineError;
 use dataperf_baselines::speech::confident_learning::{flagged, label_quality};
 use dataperf_baselines::splits::stratified_folds;
 
-/// Folds of the out-of-sample probabilities: each is a training of the network.
+/// The number of folds of the out-of-sample probabilities; the network is trained once for each.
 const N_FOLDS: usize = 5;
 
-/// What the network says about images that it has not seen.
+/// What the network says about each image, asked when it was trained without it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubts {
     /// Whether each label is likely wrong, `(n_images,)`.
@@ -24,7 +24,7 @@ pub struct Doubts {
 }
 
 impl Doubts {
-    /// The images with the likeliest label for each that is in doubt.
+    /// The images, each with a doubted label getting its likeliest class instead.
     pub fn relabelled(&self, images: &Images) -> Images {
         let labels = images.classes.iter().zip(&self.likeliest).zip(&self.flagged);
         let labels = labels.map(|((&given, &likeliest), &flag)| if flag { likeliest } else { given });
@@ -34,7 +34,7 @@ impl Doubts {
         }
     }
 
-    /// The images whose label is not in doubt.
+    /// The images whose labels are not in doubt.
     pub fn selected(&self, images: &Images) -> Images {
         let rows: Vec<usize> = (0..images.classes.len())
             .filter(|&row| !self.flagged[row])
@@ -43,7 +43,7 @@ impl Doubts {
     }
 }
 
-/// Trains the network on four fifths of the images and asks it about the others, five times.
+/// Trains the network on four fifths of the images and has it predict the others, five times.
 ///
 /// # Errors
 /// [`BaselineError`] when no class has an image for each fold, or the network can't be trained.

@@ -1,4 +1,4 @@
-//! Methods for data sets of images: which images with which labels the network is trained on.
+//! Methods for data sets of images: which images, with which labels, the network is trained on.
 
 mod augmented;
 mod balanced;
@@ -11,11 +11,11 @@ pub use doubts::{Doubts, doubts};
 /// A training set of grey images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Images {
-    /// Height of an image in pixels.
+    /// The height of an image in pixels.
     pub height: usize,
-    /// Width of an image in pixels.
+    /// The width of an image in pixels.
     pub width: usize,
-    /// Classes there are.
+    /// The number of classes.
     pub n_classes: usize,
     /// `(n_images, height, width)`, grey levels.
     pub pixels: Vec<u8>,
@@ -29,7 +29,7 @@ impl Images {
         &self.pixels[row * self.height * self.width..][..self.height * self.width]
     }
 
-    /// The images of the given rows, in their order; a row may be there more than once.
+    /// The images of the given rows, in that order; a row may be given more than once.
     #[must_use]
     pub fn rows(&self, rows: &[usize]) -> Self {
         Self {
@@ -79,7 +79,7 @@ mod tests {
         let largest = n_of_class(&images).into_iter().max().unwrap();
         let same = balanced(&images, 10_000, 5);
         assert_eq!(n_of_class(&same), [largest; 10]);
-        // all images are there, and each as often as another of its class, or once more
+        // every image occurs, and two images of one class differ by at most one in how often they occur
         for row in 0..300 {
             let of_class = images.of_class(images.classes[row]).len();
             let n = same.pixels.chunks_exact(SIDE * SIDE).zip(&same.classes);

@@ -1,22 +1,22 @@
-//! What is wrong with a third of the start set.
+//! The faults of a third of the start set.
 
 use super::pen::{Chance, Paper, Stroke};
 use super::{NUMERALS, SIDE};
 
-/// What is wrong with an image.
+/// A fault of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The label is another numeral's: half of these are one more or one less.
+    /// The label is another numeral's: in half of the cases the next or the previous one.
     WrongLabel,
     /// Another line is drawn across the numeral.
     Smudged,
     /// The numeral is partly beyond the edge of the image.
     Cut,
-    /// Scribbles or an empty paper.
+    /// There are scribbles, or the paper is empty.
     NoNumeral,
 }
 
-/// Shares of the faults among all images.
+/// The share of each fault among all images.
 const SHARES: [(Fault, f64); 4] = [
     (Fault::WrongLabel, 0.2),
     (Fault::Smudged, 0.07),
@@ -25,7 +25,7 @@ const SHARES: [(Fault, f64); 4] = [
 ];
 
 impl Fault {
-    /// The next image's fault.
+    /// Draws the fault of the next image, if it gets one.
     pub(super) fn draw(chance: &mut Chance) -> Option<Self> {
         let mut left = chance.between(0.0, 1.0);
         for (fault, share) in SHARES {
@@ -37,7 +37,7 @@ impl Fault {
         None
     }
 
-    /// Does to the paper what the fault says.
+    /// Changes the paper as the fault says.
     pub(super) fn spoil(self, paper: &mut Paper, chance: &mut Chance) {
         match self {
             Self::WrongLabel => {}
@@ -53,7 +53,7 @@ impl Fault {
     }
 }
 
-/// A wrong class: a neighbour, as of somebody who counts strokes wrongly, or any other.
+/// A wrong class: the next or the previous one, as somebody who miscounts strokes would say, or any other.
 pub(super) fn mistaken_for(truth: usize, chance: &mut Chance) -> usize {
     let last = NUMERALS.len() - 1;
     if !chance.happens(0.5) {
@@ -70,7 +70,7 @@ fn scribble(paper: &mut Paper, chance: &mut Chance) {
     paper.draw(&stroke, chance.between(0.5, 1.4), chance.between(0.4, 1.0));
 }
 
-/// Moves the numeral to a side by a third to half the image.
+/// Moves the numeral to one side, by a third to a half of the image.
 fn cut(paper: &mut Paper, chance: &mut Chance) {
     let by = 10 + chance.below(8);
     let is_left = chance.happens(0.5);

@@ -1,23 +1,23 @@
-//! A person's hand: how letters are formed, and how one numeral differs from the next.
+//! A person's hand: the way letters are formed, and how one numeral varies from the next.
 
 use super::SIDE;
 use super::pen::{Chance, Paper, Point, Stroke};
 
-/// Paper around a numeral that stays empty, in pixels.
+/// The margin around a numeral that stays empty, in pixels.
 const MARGIN: f64 = 1.5;
 
-/// How much hands differ from each other, and a hand from itself.
+/// How much hands differ from each other, and numerals of one hand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variety {
-    /// Standard deviation of the slope of a line of writing, as the tangent of half the angle.
+    /// Standard deviation of the slope of a line of writing, as the tangent of half its angle.
     pub(super) slope: f64,
-    /// Standard deviation of the slant of letters, right by down.
+    /// Standard deviation of the slant of letters: the distance to the right for each downwards.
     pub(super) slant: f64,
-    /// Height of letters in pixels, from and to.
+    /// The smallest and the largest height of letters, in pixels.
     pub(super) height: [f64; 2],
-    /// Standard deviation of where the numeral's middle is, in pixels.
+    /// Standard deviation of the place of a numeral's middle, in pixels.
     pub(super) shift: f64,
-    /// Standard deviation of the ends of strokes, in heights of a letter.
+    /// Standard deviation of the ends of strokes, in units of a letter's height.
     pub(super) tremor: f64,
 }
 
@@ -34,15 +34,15 @@ pub(super) fn write(numeral: &str, variety: Variety, chance: &mut Chance) -> Pap
     paper
 }
 
-/// How a hand forms its letters, in heights of a letter.
+/// How a hand forms its letters; lengths are in units of a letter's height.
 struct Form {
     has_dots: bool,
     has_serifs: bool,
-    /// Between letters.
+    /// The gap between letters.
     gap: f64,
     v_width: f64,
     x_width: f64,
-    /// Of strokes, in their lengths.
+    /// How far strokes bend, as a share of their length.
     bend: f64,
 }
 
@@ -58,7 +58,7 @@ impl Form {
         }
     }
 
-    /// A letter's strokes and its width.
+    /// The strokes of a letter, and its width.
     fn letter(&self, letter: char, chance: &mut Chance) -> (Vec<Stroke>, f64) {
         let Self {
             v_width,
@@ -84,7 +84,7 @@ impl Form {
         }
     }
 
-    /// The letter i.
+    /// The strokes of the letter i.
     fn stem(&self, chance: &mut Chance) -> Vec<Stroke> {
         let at = if self.has_serifs { 0.15 } else { 0.03 };
         let top = chance.between(0.0, 0.15);
@@ -101,7 +101,7 @@ impl Form {
     }
 }
 
-/// The strokes of a numeral, letter after letter to the right, in heights of a letter.
+/// The strokes of a numeral, letter after letter to the right, in units of a letter's height.
 fn strokes(numeral: &str, tremor: f64, chance: &mut Chance) -> Vec<Stroke> {
     let form = Form::new(chance);
     let mut all = Vec::new();
@@ -131,7 +131,7 @@ fn place(strokes: Vec<Stroke>, variety: Variety, chance: &mut Chance) -> Vec<Str
     let room = SIDE as f64 - 2.0 * MARGIN;
     let wanted = chance.between(variety.height[0], variety.height[1]);
     let narrow = chance.between(0.8, 1.2);
-    // a numeral that is hardly wide is not made wide
+    // a narrow numeral is not widened
     let scale = [
         (wanted * narrow).min(room / size[0].max(0.2)),
         wanted.min(room / size[1]),
@@ -154,7 +154,7 @@ fn place(strokes: Vec<Stroke>, variety: Variety, chance: &mut Chance) -> Vec<Str
         .collect()
 }
 
-/// Slanted strokes, turned by twice the angle of the given tangent.
+/// Strokes that are slanted and then turned by twice the angle of the given tangent.
 fn turned(strokes: Vec<Stroke>, slant: f64, half_tangent: f64) -> Vec<Stroke> {
     let square = half_tangent * half_tangent;
     let (cosine, sine) = (
@@ -171,7 +171,7 @@ fn turned(strokes: Vec<Stroke>, slant: f64, half_tangent: f64) -> Vec<Stroke> {
         .collect()
 }
 
-/// The upper left corner of all strokes' points, and how far they reach from it.
+/// The upper left corner of all points of the strokes, and the width and height that they take from there.
 fn extent(strokes: &[Stroke]) -> (Point, Point) {
     let mut low = [f64::INFINITY; 2];
     let mut high = [f64::NEG_INFINITY; 2];

@@ -1,7 +1,7 @@
 //! The demo's images: lower-case Roman numerals from i to x, as if written by hand.
 //!
-//! A start set that needs work, a hidden set, and a label book that shows what each class looks like. They are drawn from a
-//! seed and not stored: every stroke is a curve of our own, and every image has a hand, a paper and a pen of its own.
+//! There are a start set that needs work, a hidden set, and a label book that shows what each class looks like. The images are
+//! drawn from a seed instead of being stored: every stroke is a curve of our own, and every image has its own hand, paper and pen.
 
 mod contest;
 mod faults;
@@ -15,13 +15,13 @@ use hand::{Variety, write};
 use pen::{Chance, Paper};
 pub use zipped::zip_of_images;
 
-/// Height and width of an image in pixels.
+/// The height and width of an image in pixels.
 pub const SIDE: usize = 32;
 /// The numerals, in the order of the classes.
 pub const NUMERALS: [&str; 10] = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"];
-/// Images of the hidden set a class: 52, as in the Data-Centric AI competition.
+/// The number of images of each class in the hidden set: 52, as in the Data-Centric AI competition.
 pub const HIDDEN_PER_CLASS: usize = 52;
-/// Images of the label book a class.
+/// The number of images of each class in the label book.
 pub const BOOK_PER_CLASS: usize = 5;
 
 /// The seed of the demo's start set.
@@ -31,12 +31,12 @@ pub const HIDDEN_SEED: u32 = 2;
 /// The seed of the demo's label book.
 pub const BOOK_SEED: u32 = 3;
 
-/// Images of the start set a class: 3,000 in all, and four times as many of one class as of another.
+/// The number of images of each class in the start set: 3,000 in all, with more than four times as many of one class as of another.
 const START: [usize; 10] = [520, 420, 310, 180, 460, 260, 170, 120, 150, 410];
-/// Of the start set, the share that a careful hand has written: large, upright and in the middle.
+/// The share of the start set that careful hands have written: large, upright and in the middle.
 const CAREFUL_SHARE: f64 = 0.8;
 
-/// A few people who write alike.
+/// How the hands of a few people who write alike vary.
 const CAREFUL: Variety = Variety {
     slope: 0.03,
     slant: 0.08,
@@ -44,7 +44,7 @@ const CAREFUL: Variety = Variety {
     shift: 1.2,
     tremor: 0.025,
 };
-/// All sorts of people.
+/// How the hands of all sorts of people vary.
 const EVERYBODY: Variety = Variety {
     slope: 0.09,
     slant: 0.22,
@@ -58,15 +58,15 @@ const EVERYBODY: Variety = Variety {
 pub struct Numeral {
     /// `(SIDE, SIDE)`, grey: dark ink on light paper.
     pub pixels: Vec<u8>,
-    /// The label that the image has in its set, a place in [`NUMERALS`].
+    /// The label that the image has in its set, as an index into [`NUMERALS`].
     pub class: usize,
-    /// The numeral that it shows or was meant to show.
+    /// The numeral that the image shows or was meant to show, as an index into [`NUMERALS`].
     pub truth: usize,
     /// What is wrong with the image, if anything.
     pub fault: Option<Fault>,
 }
 
-/// The set that participants begin with, in random order: unbalanced, mostly by careful hands, and a third of it faulty.
+/// The set that participants begin with, in random order: unbalanced, mostly by careful hands, and with faults in a third of it.
 pub fn start_set(seed: u32) -> Vec<Numeral> {
     let mut chance = Chance::new(seed);
     let mut set = Vec::new();
@@ -98,7 +98,7 @@ fn start_image(truth: usize, chance: &mut Chance) -> Numeral {
     }
 }
 
-/// Numerals without a fault by all sorts of people, class by class, the same number of each.
+/// Numerals without faults, by all sorts of people: the same number of each class, class by class.
 ///
 /// The demo's hidden set is `clean_set(HIDDEN_PER_CLASS, HIDDEN_SEED)`, its label book `clean_set(BOOK_PER_CLASS, BOOK_SEED)`.
 pub fn clean_set(n_per_class: usize, seed: u32) -> Vec<Numeral> {
@@ -116,7 +116,7 @@ pub fn clean_set(n_per_class: usize, seed: u32) -> Vec<Numeral> {
     truths.map(image).collect()
 }
 
-/// A picture of the paper: some papers are greyer and some pictures grainier than others.
+/// A picture of the paper, whose greyness and grain differ from picture to picture.
 fn developed(paper: &Paper, chance: &mut Chance) -> Vec<u8> {
     let (light, grain) = (chance.between(185.0, 255.0), chance.between(0.0, 14.0));
     paper.develop(light, grain, chance)
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// All of an image's ink is on the paper, and there is enough of it.
+    /// All ink of an image is on the paper, and there is enough of it.
     #[test]
     fn clean_numerals_are_whole() {
         for numeral in clean_set(HIDDEN_PER_CLASS, HIDDEN_SEED) {
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// A seed gives the same bytes on every machine: boards and figures of the demo depend on them.
+    /// A seed gives the same bytes on every machine, because boards and figures of the demo depend on them.
     #[test]
     fn bytes_are_frozen() {
         assert_eq!(

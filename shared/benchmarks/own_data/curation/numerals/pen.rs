@@ -1,4 +1,4 @@
-//! A pen on paper: random numbers, strokes, ink.
+//! A pen on paper: random numbers, strokes and ink.
 //!
 //! Only sums, products, quotients and square roots of 64-bit floats are used, so that a seed gives the same bytes everywhere.
 
@@ -6,13 +6,13 @@ use dataperf_numerics::models::mt19937::Mt19937;
 
 use super::SIDE;
 
-/// Straight pieces that a stroke is drawn as.
+/// The number of straight pieces that a stroke is drawn as.
 const PIECES: usize = 8;
 
-/// A point: right, down.
+/// A point: its distance to the right and downwards.
 pub(super) type Point = [f64; 2];
 
-/// Random numbers.
+/// A stream of random numbers.
 pub(super) struct Chance(Mt19937);
 
 impl Chance {
@@ -20,19 +20,19 @@ impl Chance {
         Self(Mt19937::new(seed))
     }
 
-    /// Uniform in `low..high`.
+    /// A uniform number from `low` to `high`.
     pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (f64::from(self.0.next_u32()) / f64::from(u32::MAX))
     }
 
-    /// About normal: mean 0, the given standard deviation, at most 3.5 of it.
+    /// A roughly normal number with mean 0 and the given standard deviation, at most 3.5 deviations from 0.
     pub(super) fn spread(&mut self, deviation: f64) -> f64 {
         let sum: f64 = (0..4).map(|_| self.between(-1.0, 1.0)).sum();
-        // a uniform number of -1..1 has variance 1/3
+        // a uniform number in -1..1 has variance 1/3
         sum * deviation * 0.75_f64.sqrt()
     }
 
-    /// True in a share of the cases.
+    /// True with probability `share`.
     pub(super) fn happens(&mut self, share: f64) -> bool {
         self.between(0.0, 1.0) < share
     }
@@ -42,7 +42,7 @@ impl Chance {
         self.0.up_to(n as u32 - 1) as usize
     }
 
-    /// Brings the items into random order.
+    /// Puts the items into random order.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -50,7 +50,7 @@ impl Chance {
     }
 }
 
-/// A quadratic Bézier curve: from, towards, to.
+/// A quadratic Bézier curve: its start, its control point and its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stroke(pub(super) [Point; 3]);
 
@@ -64,7 +64,7 @@ impl Stroke {
         Self([from, towards, to])
     }
 
-    /// The curve's points, `PIECES + 1`.
+    /// The `PIECES + 1` points that the curve is drawn through.
     fn points(&self) -> [Point; PIECES + 1] {
         let [from, towards, to] = self.0;
         let mut points = [[0.0; 2]; PIECES + 1];
@@ -79,7 +79,7 @@ impl Stroke {
     }
 }
 
-/// How much ink is where: 0 none, 1 black.
+/// The ink at each pixel: 0 is none, 1 is black.
 #[derive(Debug, Clone)]
 pub(super) struct Paper(Vec<f64>);
 
@@ -88,12 +88,12 @@ impl Paper {
         Self(vec![0.0; SIDE * SIDE])
     }
 
-    /// Its rows, from the top.
+    /// The paper's rows, from the top.
     pub(super) fn rows(&mut self) -> impl Iterator<Item = &mut [f64]> {
         self.0.chunks_exact_mut(SIDE)
     }
 
-    /// Draws a stroke, in pixels, with a pen of the given radius.
+    /// Draws a stroke with a pen of the given radius, in pixels.
     pub(super) fn draw(&mut self, stroke: &Stroke, radius: f64, darkness: f64) {
         let points = stroke.points();
         for pair in points.windows(2) {
@@ -118,7 +118,7 @@ impl Paper {
         }
     }
 
-    /// Grey levels: dark ink on light paper, with grain of the given standard deviation in grey levels.
+    /// The paper as grey levels: dark ink on light paper, with grain of the given standard deviation, in grey levels.
     pub(super) fn develop(&self, paper: f64, grain: f64, chance: &mut Chance) -> Vec<u8> {
         let ink = self.0.iter();
         ink.map(|ink| (paper * (1.0 - ink) + chance.spread(grain)).clamp(0.0, 255.0) as u8)

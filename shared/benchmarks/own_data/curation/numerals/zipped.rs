@@ -1,11 +1,11 @@
-//! Images as a participant hands them in: a zip of `CLASS/name.png`.
+//! Images in the form of an artifact: a zip of `CLASS/name.png`.
 
 use std::io::{Cursor, Write as _};
 
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A zip of grey PNGs, `CLASS/00000.png` and so on, numbered in the order of the images.
+/// A zip of grey PNGs, named `CLASS/00000.png` and so on in the order of the images.
 ///
 /// # Shapes and units
 /// Each image is its class's name and `(height, width)` grey levels, row after row.
@@ -18,7 +18,7 @@ pub fn zip_of_images<'a>(
     images: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> std::io::Result<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    // a PNG is compressed already
+    // PNGs are compressed already
     let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     for (at, (class, pixels)) in images.into_iter().enumerate() {
         zip.start_file(format!("{class}/{at:05}.png"), options)?;

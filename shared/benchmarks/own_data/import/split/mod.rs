@@ -1,5 +1,5 @@
-//! Makes two data sets of one, whose eval sets are disjoint halves of its eval set: one for uploads, one for the end, or one that is public
-//! and one that programs meet unseen. These have no other row in common either.
+//! Splits a data set into two whose eval sets are disjoint parts of its eval set: one for uploads and one for the final board, or
+//! one that is public and one that only programs meet. The latter two share no row of any other table either.
 
 mod parts;
 mod table;
@@ -20,11 +20,11 @@ use crate::own_data::table::examples_file;
 use crate::own_data::{EVAL, PUBLIC_EVAL, acquisition, debugging, selection};
 use dataperf::Benchmark;
 
-/// What items share that are drawn alike.
+/// The columns that define a stratum: items with the same values in them are divided by the same share.
 const STRATUM: [&str; 2] = ["label", "group"];
 const CLUSTER: &str = "cluster";
 const LABEL: &str = "label";
-/// The tables that are split beside the hidden eval set where nothing is to be in both.
+/// The tables that are split, besides the hidden eval set, if the two data sets are to share no rows.
 const OTHERS: [&str; 4] = [
     PUBLIC_EVAL,
     selection::POOL,
@@ -32,38 +32,38 @@ const OTHERS: [&str; 4] = [
     acquisition::SELLERS,
 ];
 
-/// Which rows are in one of the two data sets only.
+/// The rows that only one of the two data sets may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Apart {
-    /// Those of the hidden eval set.
+    /// The rows of the hidden eval set.
     EvalSet,
-    /// All: also those that participants and programs get, and the sellers' that are trained on.
+    /// The rows of all tables, including those that participants and programs get, and those of sellers.
     AllRows,
 }
 
 /// One of the two data sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Half {
-    /// Its digest.
+    /// The digest of the data set.
     pub dataset: Digest,
-    /// Its items of each class.
+    /// The number of items of each class in its eval set.
     pub n_of_class: BTreeMap<String, usize>,
-    /// Its clusters, where the eval set has some.
+    /// The number of clusters in its eval set, if there are any.
     pub n_clusters: Option<usize>,
-    /// The rows of its other tables, of those that were split.
+    /// The number of rows of each other table that was split.
     pub n_rows: BTreeMap<String, usize>,
 }
 
-/// A table with the rows of each part.
+/// A table, and the rows that go to each part.
 struct Split<'a> {
     table: Table<'a>,
-    /// The classes that each part needs, of each row; `None` where there are no labels.
+    /// The class of each row, of which each part needs every one; `None` if the table has no labels.
     labels: Option<Vec<String>>,
     parts: [Vec<usize>; 2],
 }
 
 impl<'a> Split<'a> {
-    /// Parts the rows within each stratum, which has what `beside` says of each row as well.
+    /// Divides the rows within each stratum; the values of `beside`, one for each row, are part of the stratum.
     fn of(table: Table<'a>, beside: Option<Vec<String>>, share: f64, seed: Digest) -> Self {
         let columns = STRATUM.iter().filter_map(|name| table.column(name));
         let columns: Vec<Vec<String>> = columns.chain(beside).collect();
@@ -80,7 +80,7 @@ impl<'a> Split<'a> {
         }
     }
 
-    /// What a part lacks that the whole has.
+    /// A sentence for each class, or for all rows, that a part would be without.
     fn lacks(&self) -> Vec<String> {
         let what = examples_file(self.table.name);
         let mut problems = Vec::new();
@@ -107,13 +107,13 @@ impl<'a> Split<'a> {
     }
 }
 
-/// What is split, and what follows from it.
+/// The data set that is split: its tables, and the files that have to change with them.
 struct Whole<'a> {
     from: &'a Path,
     manifest: &'a Manifest,
     eval: Split<'a>,
     others: Vec<Split<'a>>,
-    /// The right labels of a training set, which follow its rows.
+    /// The right labels of a training set, which are split as its rows are.
     truth: Option<Lines>,
     market: Option<acquisition::Parameters>,
 }
@@ -154,7 +154,7 @@ impl<'a> Whole<'a> {
             let Some(table) = Table::read(from, manifest, name)? else {
                 continue;
             };
-            // each seller is parted by itself, and wrong labels as right ones are
+            // the rows of each seller are divided on their own, and so are those of each right label
             let beside = match (name, &whole.market, &whole.truth) {
                 (acquisition::SELLERS, Some(market), _) => Some(sellers_of(market)),
                 (debugging::TRAIN, _, Some(truth)) => truth.column(LABEL),
@@ -177,7 +177,7 @@ impl<'a> Whole<'a> {
         self.others.iter().find(|split| split.table.name == name)
     }
 
-    /// Everything that a part would lack.
+    /// Sentences about everything that a part would lack.
     fn problems(&self) -> Vec<String> {
         let splits = [&self.eval].into_iter().chain(&self.others);
         let mut problems: Vec<String> = splits.flat_map(Split::lacks).collect();
@@ -209,7 +209,7 @@ impl<'a> Whole<'a> {
         problems
     }
 
-    /// Rows that would be in both parts: a source whose `allow_duplicates` says so may have the same in two tables.
+    /// Sentences about rows that would be in both parts, which is possible if `allow_duplicates` let two tables have the same rows.
     fn in_common(&self) -> Vec<String> {
         if self.others.is_empty() {
             return Vec::new(); // only the eval set is parted, and the other tables are in both parts
@@ -239,7 +239,7 @@ impl<'a> Whole<'a> {
         self.truth.as_ref()?.column(LABEL)
     }
 
-    /// Writes one of the two data sets.
+    /// Writes one of the two data sets into the folder `out`.
     fn write(&self, part: usize, out: &Path) -> Result<Half, ImportError> {
         let mut writer = DatasetWriter::create(out)?;
         let splits: Vec<&Split<'a>> = [&self.eval].into_iter().chain(&self.others).collect();
@@ -292,7 +292,8 @@ impl<'a> Whole<'a> {
         })
     }
 
-    /// The market with a part of each seller's rows: prices and budget stay, and buy the same share of a seller.
+    /// Writes summaries of a part of each seller's rows, and returns its market. Prices and budget stay, so that money buys the
+    /// same share of a seller's rows.
     fn summarised(
         &self,
         market: &acquisition::Parameters,
@@ -322,7 +323,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// Of each row of the sellers' table the number of its seller.
+/// For each row of the sellers' table the number of the row's seller.
 fn sellers_of(market: &acquisition::Parameters) -> Vec<String> {
     let sellers = market.sellers.iter().enumerate();
     sellers
@@ -330,12 +331,13 @@ fn sellers_of(market: &acquisition::Parameters) -> Vec<String> {
         .collect()
 }
 
-/// Splits a frozen data set of own data: `outs` have everything that it has, and each a part of the hidden eval set, the first one about
-/// `share` of it, and where [all rows](Apart::AllRows) are to be apart, a part of every other table as well. Items are parted within each class
-/// (and group); where there are clusters, each is in one part as a whole. The same data set and share give the same parts.
+/// Splits a frozen data set of own data into two, written to the two folders. Each has a part of the hidden eval set, the first one
+/// about `share` of it, and with [`Apart::AllRows`] a part of every other table; everything else is in both. Items are divided
+/// within each class (and group), and clusters stay whole. The same data set and share give the same parts.
 ///
 /// # Errors
-/// [`ImportError::Refused`] with everything that is in the way: no hidden eval set, a class that one part would lack.
+/// [`ImportError::Refused`] with everything that prevents the split, such as a missing hidden eval set, or a class that one part
+/// would lack.
 pub fn split(
     from: &Path,
     manifest: &Manifest,

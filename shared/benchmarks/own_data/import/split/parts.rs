@@ -1,11 +1,11 @@
-//! Which rows of a table go to which part.
+//! Decides which rows of a table go to which part.
 
 use std::collections::BTreeMap;
 
 use dataperf::Digest;
 
-/// What goes to one part as a whole: clusters, and items whose features are the same; clusters that share such items go together.
-/// `None` where each item is for itself.
+/// Groups that have to stay in one part: items of the same cluster, or with the same features, directly or through other items.
+/// Gives each item's group; `None` if every item is a group of its own.
 ///
 /// # Shapes and units
 /// `rows`, `clusters`: `(n_items,)`.
@@ -39,8 +39,8 @@ pub(super) fn together(rows: &[&[u8]], clusters: Option<&[String]>) -> Option<Ve
     )
 }
 
-/// Which items are in the first part: within each stratum about `share` of them, in an order that follows from the seed. Where there are clusters, each goes,
-/// the largest first, to the part by which the strata come nearer to their shares.
+/// Whether each item is in the first part. Of each stratum about `share` of the items are, chosen in an order that follows from the
+/// seed. Clusters stay whole: each, from the largest on, goes to the part that brings its strata nearer to their shares.
 ///
 /// # Shapes and units
 /// `strata`, `clusters`: `(n_items,)`.
@@ -77,7 +77,7 @@ pub(super) fn parted(
         for &item in &items {
             *n_here.entry(&strata[item]).or_default() += 1.0;
         }
-        // by how much the shares of what has been seen are missed, with the cluster in the first part or not
+        // how far the strata seen so far are from their shares if the cluster goes to the first part (1) or does not (0)
         let missed = |with: f64| -> f64 {
             let of = |(stratum, n): (&&Vec<String>, &f64)| {
                 let (first, seen) = (

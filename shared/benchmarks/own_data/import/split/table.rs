@@ -1,4 +1,4 @@
-//! Frozen tables as rows that go to one part or the other.
+//! Frozen tables whose rows are divided between two parts.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::own_data::table::{FEATURES, examples_file, features_file};
 /// A table that is split.
 pub(super) struct Table<'a> {
     from: &'a Path,
-    /// Its files' name without the ending.
+    /// The name of the table's files without their endings.
     pub(super) name: &'static str,
     tensor: &'a TensorEntry,
-    /// The bytes of the file with the features.
+    /// The bytes of the whole file with the features.
     features: Vec<u8>,
     has_digests: bool,
     lines: Lines,
@@ -49,7 +49,7 @@ impl Lines {
         Some(cells.collect())
     }
 
-    /// The file with these lines only.
+    /// The bytes of a file with these lines only.
     pub(super) fn of(&self, rows: &[usize]) -> Result<Vec<u8>, String> {
         let mut lines = csv::Writer::from_writer(Vec::new());
         let mut records = rows.iter().map(|&row| &self.records[row]);
@@ -62,7 +62,7 @@ impl Lines {
 }
 
 impl<'a> Table<'a> {
-    /// Reads a table; `None` where the data set has none of this name.
+    /// Reads a table; `None` if the data set has no table of this name.
     pub(super) fn read(
         from: &'a Path,
         manifest: &'a Manifest,
@@ -105,7 +105,7 @@ impl<'a> Table<'a> {
         self.lines.column(name)
     }
 
-    /// The files that it stands in, which are written anew.
+    /// The files of the table, which are written anew for each part.
     pub(super) fn files(&self) -> [String; 3] {
         let npy = features_file(self.name);
         [row_digests_file(&npy), npy, examples_file(self.name)]
@@ -141,7 +141,7 @@ impl<'a> Table<'a> {
         ImportError::refused(self.from, format!("`{}`: {why}", features_file(self.name)))
     }
 
-    /// Writes the table with these rows only.
+    /// Writes a table with these rows only.
     pub(super) fn write(&self, rows: &[usize], writer: &mut DatasetWriter) -> Result<(), ImportError> {
         let npy = features_file(self.name);
         let mut shape = self.tensor.shape.clone();

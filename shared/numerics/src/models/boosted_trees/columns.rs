@@ -1,4 +1,4 @@
-//! Features column by column, and the order of each column's rows: what every tree of every fit shares.
+//! Features by columns, and the order of each column's rows: the data that all trees of all fits share.
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::MAX_TRAINING_ROWS;
 use crate::models::FitError;
 
-/// Rows of a block in the search for splits; each column's order is padded to whole blocks.
+/// The number of rows in a block of the search for splits; each column's order is padded to whole blocks.
 pub(super) const BLOCK: usize = 16;
 
 /// A matrix kept column by column.
@@ -29,12 +29,12 @@ impl Columns {
         }
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
-    /// How many columns.
+    /// The number of columns.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
@@ -61,11 +61,10 @@ impl Columns {
 #[derive(Debug, Clone)]
 pub struct TrainingFeatures {
     columns: Columns,
-    /// `(n_features, n_padded)`: each column's rows from the largest value to the smallest, then the row `n_rows`,
-    /// which is none.
+    /// `(n_features, n_padded)`: each column's rows from the largest value to the smallest, padded with `n_rows`, which is no row.
     order: Vec<u16>,
     n_padded: usize,
-    /// For each column how many blocks hold a row above its smallest value: below them nothing can be cut.
+    /// The number of blocks of each column with a row above its smallest value: after them there is no place to cut.
     n_blocks: Vec<u16>,
 }
 
@@ -123,8 +122,8 @@ impl TrainingFeatures {
         &self.order[feature * self.n_padded..][..self.columns.n_rows]
     }
 
-    /// The same in whole blocks, filled up with the row that is none, as far as there is something to cut. Embeddings after a
-    /// rectifier end in many zeros.
+    /// The column's rows in whole blocks with padding, as far as there are places to cut. Embeddings after a rectifier end in many
+    /// zeros.
     pub(super) fn cuttable_order(&self, feature: usize) -> &[[u16; BLOCK]] {
         let n_padded = usize::from(self.n_blocks[feature]) * BLOCK;
         self.order[feature * self.n_padded..][..n_padded].as_chunks().0

@@ -1,4 +1,4 @@
-//! One fit in the making: its margins, and the tree that grows.
+//! One fit in progress: its margins, and the tree that grows.
 
 use super::columns::Columns;
 use super::loss::derivatives;
@@ -23,7 +23,7 @@ pub(super) struct Grower {
     pub(super) derivatives: Derivatives,
     /// The nodes of the tree so far, in the order of growth.
     grown: Vec<Node>,
-    /// Nodes whose best split is to be searched.
+    /// The nodes whose best split is still to be searched.
     pub(super) open: Vec<OpenNode>,
     n_unsettled: usize,
     trees: Vec<Tree>,
@@ -45,14 +45,14 @@ impl Grower {
         grower
     }
 
-    /// The finished model.
+    /// The finished model; `None` while trees are missing.
     pub(super) fn finished(&mut self) -> Option<BoostedTrees> {
         (self.trees.len() == N_TREES).then(|| BoostedTrees {
             trees: std::mem::take(&mut self.trees),
         })
     }
 
-    /// Settles a node: splits it, or makes it a leaf.
+    /// Settles a node: splits it, or makes it a leaf if there is no split.
     pub(super) fn settle(&mut self, columns: &Columns, node: OpenNode, split: Option<Split>) {
         self.n_unsettled -= 1;
         match split {
@@ -108,7 +108,7 @@ impl Grower {
         }
     }
 
-    /// Finishes trees that have no more nodes to settle, and begins the next ones.
+    /// Finishes trees without open nodes, and begins the next ones.
     fn advance(&mut self) {
         while self.n_unsettled == 0 && self.trees.len() < N_TREES {
             if !self.grown.is_empty() {

@@ -19,27 +19,27 @@ use pulp::{Arch, Simd, WithSimd};
 use super::columns::{BLOCK, TrainingFeatures};
 use super::split::{Derivatives, MIN_CHILD_WEIGHT, Sums, TABLE};
 
-/// Nodes searched at once: one register of 16-bit numbers on the widest processors.
+/// The number of nodes searched at once: one register of 16-bit numbers on the widest processors.
 pub(super) const LANES: usize = 32;
 /// Adding 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
-/// How far d goes from 0, in steps.
+/// The greatest distance of d from 0, in steps.
 const MAX_STEPS: f64 = 32_000.0;
-/// S in steps.
+/// The value of S, in steps.
 const SPAN: u16 = 60_000;
-/// More than any difference that 32-bit rounding makes between a gain and the formula above.
+/// A margin above any difference that 32-bit rounding makes between a gain and the formula above.
 const FLOAT_SLACK: f64 = 1.0 / (1 << 21) as f64;
 
-/// For each lane how far a feature is beyond the bound: 0 where it surely isn't.
+/// For each lane by how much a feature may exceed the bound; 0 where it surely does not.
 pub(super) type Excess = [u16; LANES];
 
-/// The nodes in the lanes.
+/// The nodes that are searched, one in each lane.
 pub(super) struct Lanes {
     nodes: [Node; LANES],
     n_used: usize,
-    /// For each row what it adds to each lane's d.
+    /// What each row adds to d in each lane.
     steps: Box<[[i16; LANES]; TABLE]>,
-    /// For each row what it adds to each lane's u.
+    /// What each row adds to u in each lane.
     weights: Box<[[u16; LANES]; TABLE]>,
     limits: Limits,
 }
@@ -48,33 +48,33 @@ pub(super) struct Lanes {
 #[derive(Debug, Clone, Copy, Default)]
 struct Node {
     sums: Sums,
-    /// Its gain when it stays whole.
+    /// The gain of the node if it is not split.
     whole: f64,
-    /// Steps a unit of d.
+    /// The number of steps in a unit of d.
     d_unit: f64,
-    /// Steps a unit of u.
+    /// The number of steps in a unit of u.
     u_unit: f64,
 }
 
-/// What the kernel begins with and compares with, in steps; products are divided by 2^16.
+/// The start values and limits of the kernel, in steps; products are divided by 2^16.
 #[derive(Debug, Clone, Default)]
 struct Limits {
     d_start: [i16; LANES],
-    /// The worst error of d.
+    /// The largest error of d.
     d_error: [u16; LANES],
-    /// u is counted from the least that makes the right child heavy enough.
+    /// The start of u, which is counted from the least value at which the right child is heavy enough.
     u_start: [u16; LANES],
     u_least: [u16; LANES],
-    /// Beyond this the left child is not heavy enough.
+    /// The value of u beyond which the left child is not heavy enough.
     u_most: [u16; LANES],
-    /// The worst error of u (S - u), and the least it is where a cut may be.
+    /// The largest error of u (S - u), and the least value that it has where a cut is possible.
     curve_error: [u16; LANES],
     curve_least: [u16; LANES],
     /// T.
     slope: [u16; LANES],
 }
 
-/// The sum of rounded numbers, and the worst that rounding can do to the sum of any part of them.
+/// The sum of rounded numbers, and the largest error that rounding can cause in the sum of any part of them.
 #[derive(Default)]
 struct Rounding {
     above: f64,
@@ -92,7 +92,7 @@ impl Rounding {
         rounded.to_bits() as u16
     }
 
-    /// One more for the number that the sum begins with.
+    /// The largest error; one more is for the number that the sum begins with.
     fn worst(&self) -> f64 {
         f64::max(self.above, self.below) + 1.0
     }
@@ -110,7 +110,7 @@ impl Lanes {
         }
     }
 
-    /// Empties the lanes.
+    /// Removes the nodes from all lanes.
     pub(super) fn clear(&mut self) {
         self.n_used = 0;
     }
@@ -162,7 +162,7 @@ impl Lanes {
         limits.curve_least[lane] = (least * (span - least) * (u_unit * u_unit / 65_536.0)) as u16;
     }
 
-    /// From now on leaves out what surely gains less than `loss_change`.
+    /// Excludes splits that surely gain less than `loss_change` from now on.
     pub(super) fn set_bound(&mut self, lane: usize, loss_change: f32) {
         let node = self.nodes[lane];
         let span = node.sums.curvature + 2.0;
@@ -171,7 +171,7 @@ impl Lanes {
         self.limits.slope[lane] = (slope * (node.d_unit / node.u_unit).powi(2) * 65_536.0) as u16;
     }
 
-    /// What each of the chosen features may have beyond the bounds.
+    /// By how much each of the chosen features may exceed the bounds.
     pub(super) fn search(
         &self,
         arch: Arch,
@@ -224,7 +224,7 @@ impl<const WIDTH: usize> WithSimd for Kernel<'_, WIDTH> {
     }
 }
 
-/// Walks over one feature's rows from above. Every statement is one instruction on one register.
+/// Passes over one feature's rows from the largest value down. Every statement is one instruction on one register.
 #[inline(always)]
 fn walk<const WIDTH: usize>(lanes: &Lanes, order: &[[u16; BLOCK]]) -> [u16; WIDTH] {
     let limits = &lanes.limits;
@@ -248,7 +248,7 @@ fn walk<const WIDTH: usize>(lanes: &Lanes, order: &[[u16; BLOCK]]) -> [u16; WIDT
                 farthest[lane] = u16::max(farthest[lane], distance);
             }
         }
-        // u (S - u) is concave: within the block it is nowhere less than at one of the ends
+        // u (S - u) is concave: within a block it is nowhere below the lower of its two ends
         let (mut above, mut rest) = ([0; WIDTH], [0; WIDTH]);
         for lane in 0..WIDTH {
             above[lane] = u[lane].wrapping_add(limits.u_least[lane]);

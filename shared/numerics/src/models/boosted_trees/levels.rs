@@ -1,4 +1,4 @@
-//! One fit to a training set of any size: the library's own way, all nodes of a level in one pass over each sorted feature.
+//! One fit to a training set of any size, in the library's own way: all nodes of a level in one pass over each sorted feature.
 
 use rayon::prelude::*;
 
@@ -8,9 +8,9 @@ use super::split::{MIN_CHILD_WEIGHT, Split, Sums, cut_between};
 use super::{BoostedTrees, MAX_SORTED_ROWS};
 use crate::models::FitError;
 
-/// A row that is in no open node.
+/// The number for a row that is in no open node.
 const CLOSED: u8 = u8::MAX;
-/// Features that are searched by one task.
+/// The number of features that one task searches.
 const CHUNK_FEATURES: usize = 4;
 
 /// A training set with each feature sorted.
@@ -21,17 +21,17 @@ pub struct SortedColumns {
     sorted: Vec<(f32, u32)>,
 }
 
-/// One node while a feature is walked over from above.
+/// The state of one node during the pass over a feature, from its largest value down.
 #[derive(Debug, Clone, Copy)]
 struct Passage {
-    /// The sums of the rows so far.
+    /// The sums over the rows passed so far.
     above: Sums,
     last: f32,
-    /// The best cut so far: what it gains and where it is.
+    /// The best cut so far: its gain and its place.
     best: Option<(f32, f32)>,
 }
 
-/// A level's open nodes and where every row is among them.
+/// The open nodes of a level, and the node of every row.
 struct Level<'a> {
     nodes: &'a [OpenNode],
     gains: Vec<f32>,
@@ -131,7 +131,7 @@ impl SortedColumns {
 }
 
 impl Level<'_> {
-    /// Walks over one feature from above and keeps the best splits.
+    /// Passes over one feature from its largest value down, and keeps the best splits.
     #[expect(
         clippy::float_cmp,
         reason = "equal values are one value to the library, others are not"
@@ -165,7 +165,7 @@ impl Level<'_> {
         }
     }
 
-    /// Considers the cut between the last value of a node and the next.
+    /// Considers a cut between the node's last value and the next one.
     #[inline(always)]
     fn consider(&self, place: usize, passage: &mut Passage, value: f32) {
         let node = &self.nodes[place];
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::models::mt19937::Mt19937;
 
-    /// Of sums that are exact, or nearly, the order of their terms changes nothing.
+    /// The order of the terms does not change sums that are exact, or nearly so.
     #[test]
     fn the_order_of_the_rows_changes_no_tree() {
         let (n_rows, n_features) = (3_000, 5);

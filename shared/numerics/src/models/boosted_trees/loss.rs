@@ -45,9 +45,9 @@ const POLYNOMIAL: [f64; 3] = [
 ];
 /// Adding 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
-/// The library's cap on the exponent.
+/// The library's limit on the exponent.
 const MAX_EXPONENT: f32 = 88.7;
-/// The library's least curvature, and what keeps its quotient finite.
+/// The library's least curvature, and the number that keeps its quotient finite.
 const EPSILON: f32 = 1e-16;
 
 /// e to the power `x` for -88.7 <= x <= 88.7: the same bits as the C library's `expf` on processors with fused
@@ -84,8 +84,8 @@ pub(super) fn derivatives(margin: f32, label: f32) -> (f32, f32) {
 mod tests {
     use super::*;
 
-    /// All 2.2 billion floats have been compared; here it is one in a thousand. Without fused multiply-add the C
-    /// library itself gives another last bit now and then.
+    /// All 2.2 billion floats have been compared once; the test takes one in a thousand. Without fused multiply-add the C library's
+    /// own last bit differs now and then.
     #[test]
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn exponentials_are_the_c_librarys() {

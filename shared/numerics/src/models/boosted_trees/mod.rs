@@ -18,13 +18,13 @@ pub use levels::SortedColumns;
 pub use trainer::fit_each;
 pub use tree::{Node, Tree};
 
-/// Trees of a model.
+/// The number of trees in a model.
 pub const N_TREES: usize = 100;
-/// Levels of splits in a tree.
+/// The most levels of splits in a tree.
 pub const MAX_DEPTH: usize = 6;
-/// Rows of a training set whose fits can be grown side by side, at most. All sums are exact up to here, whatever their order.
+/// The most rows of a training set whose fits are grown side by side: up to this number all sums are exact in any order.
 pub const MAX_TRAINING_ROWS: usize = 511;
-/// Rows of a training set that is grown level by level, at most: the library changes its method at four million.
+/// The most rows of a training set that is grown level by level; from four million rows on the library would use another method.
 pub const MAX_SORTED_ROWS: usize = 100_000;
 
 /// A fitted model.
@@ -65,7 +65,7 @@ impl BoostedTrees {
         Ok(fitted.swap_remove(0))
     }
 
-    /// As [`fit`](Self::fit), for training sets of any size up to [`MAX_SORTED_ROWS`].
+    /// [`fit`](Self::fit) for training sets of any size up to [`MAX_SORTED_ROWS`].
     ///
     /// # Shapes and units
     /// `labels`: `(n_rows,)`.
@@ -76,7 +76,7 @@ impl BoostedTrees {
         features.fit(labels)
     }
 
-    /// The trees in the order they were grown.
+    /// The trees, in the order in which they were grown.
     pub fn trees(&self) -> &[Tree] {
         &self.trees
     }
@@ -94,7 +94,7 @@ impl BoostedTrees {
         margins
     }
 
-    /// Whether each row is of class 1, `(n_rows,)`: whether its probability, a 32-bit float, is above one half.
+    /// Whether each row is of class 1, `(n_rows,)`: whether its probability as a 32-bit float is above one half.
     ///
     /// # Panics
     /// If there are fewer columns than the training set had.

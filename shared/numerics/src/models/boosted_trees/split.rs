@@ -6,22 +6,22 @@ use super::MAX_TRAINING_ROWS;
 use super::columns::TrainingFeatures;
 use super::grower::OpenNode;
 
-/// L2 penalty of a leaf.
+/// The L2 penalty of a leaf.
 const LAMBDA: f64 = 1.0;
-/// A child needs at least this curvature.
+/// The least sum of curvatures that a child needs.
 pub(super) const MIN_CHILD_WEIGHT: f64 = 1.0;
 const LEARNING_RATE: f32 = 0.3;
-/// A split has to gain more than this.
+/// The gain that a split has to exceed.
 pub(super) const MIN_LOSS_CHANGE: f32 = 1e-6;
-/// Room for the rows of a training set and the row that is none.
+/// The size of tables for the rows of a training set and the padding row.
 pub(super) const TABLE: usize = MAX_TRAINING_ROWS + 1;
 const _: () = assert!(TABLE.is_power_of_two());
 
 /// Sums over the rows of a node.
 ///
-/// The derivatives are 32-bit floats whose last bits lie within 2^-44. Up to 2^9 of them have exact sums, whatever their
-/// order. Of more rows the sums are those of the library on one thread: a node's in the order of its rows, a side's of a
-/// cut from the largest value down.
+/// The derivatives are 32-bit floats whose last bits lie within 2^-44. The sums of up to 2^9 of them are exact in any order. For
+/// more rows the order is that of the library on one thread: for a node the order of its rows, and for one side of a cut from the
+/// largest value down.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     pub(super) gradient: f64,
@@ -35,13 +35,13 @@ impl Sums {
         self.curvature += other.curvature;
     }
 
-    /// What a leaf of these rows takes off the loss, twice.
+    /// Twice the amount by which a leaf of these rows lowers the loss.
     #[inline(always)]
     pub(super) fn gain(self) -> f32 {
         (self.gradient * self.gradient / (self.curvature + LAMBDA)) as f32
     }
 
-    /// What such a leaf adds to a margin.
+    /// The value that a leaf of these rows adds to a margin.
     pub(super) fn leaf_value(self) -> f32 {
         if self.curvature < MIN_CHILD_WEIGHT {
             return 0.0;
@@ -53,7 +53,7 @@ impl Sums {
 /// The derivatives of every row's loss in one round.
 #[derive(Debug, Clone)]
 pub(super) struct Derivatives {
-    /// As many as there are rows, and at least [`TABLE`].
+    /// The derivatives of each row, padded to at least [`TABLE`] entries.
     pub(super) of_rows: Vec<Sums>,
 }
 
@@ -65,7 +65,7 @@ impl Derivatives {
         }
     }
 
-    /// Those of a training set of at most [`MAX_TRAINING_ROWS`] rows; an index modulo [`TABLE`] needs no check.
+    /// The derivatives of a training set of at most [`MAX_TRAINING_ROWS`] rows; an index modulo [`TABLE`] needs no bounds check.
     #[inline(always)]
     #[expect(clippy::expect_used, reason = "there are at least so many")]
     pub(super) fn table(&self) -> &[Sums; TABLE] {
@@ -82,7 +82,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Whether this one is taken rather than `best`: the higher gain, of equals the lower feature.
+    /// Whether this split is taken instead of `best`: the one with the higher gain, and of equal gains the lower feature.
     pub(super) fn is_better_than(self, best: Option<Self>) -> bool {
         best.map_or(self.loss_change > MIN_LOSS_CHANGE, |best| {
             self.loss_change > best.loss_change
@@ -91,12 +91,12 @@ impl Split {
     }
 }
 
-/// What is known of a node while its split is searched.
+/// The known figures of a node whose split is searched.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     /// 1 for the rows of the node, else 0.
     pub(super) members: [u8; TABLE],
-    /// How many they are.
+    /// The number of rows of the node.
     pub(super) n_rows: usize,
     pub(super) sums: Sums,
 }
@@ -119,7 +119,7 @@ impl Candidate {
 #[derive(Debug, Clone)]
 pub(super) struct SplitScratch {
     rows: [u16; TABLE],
-    /// The sums of the rows down to each.
+    /// The sums over the rows down to each row.
     sums: [Sums; TABLE],
     loss_changes: [f32; TABLE],
 }
@@ -144,7 +144,7 @@ pub(super) struct BestCut<'a> {
 }
 
 impl BestCut<'_> {
-    /// The first of the best cuts from above. `None` when there is no place to cut.
+    /// The best cut, the first from above among equal ones; `None` if there is no place to cut.
     pub(super) fn find(self, arch: Arch) -> Option<Split> {
         arch.dispatch(self)
     }
@@ -172,7 +172,7 @@ impl WithSimd for BestCut<'_> {
             sum.add(derivatives[usize::from(row) % TABLE]);
             *sums = sum;
         }
-        // sums of curvature only grow: heavy enough on both sides is one range of cuts
+        // sums of curvature only grow, so the cuts with both sides heavy enough form one range
         let (node, sums) = (self.node.sums, &sums[..n_rows.checked_sub(1)?]);
         let begin = sums.partition_point(|right| right.curvature < MIN_CHILD_WEIGHT);
         let end = sums.partition_point(|right| node.curvature - right.curvature >= MIN_CHILD_WEIGHT);
@@ -203,7 +203,7 @@ impl WithSimd for BestCut<'_> {
     }
 }
 
-/// Where neighbouring values are parted: below the cut and not below it.
+/// The value at which two neighbouring values are separated: one is below it, the other is not.
 #[expect(
     clippy::float_cmp,
     reason = "whether there is room between the two is the question"
@@ -214,7 +214,7 @@ pub(super) fn cut_between(below: f32, above: f32) -> f32 {
     if middle == below { above } else { middle }
 }
 
-/// Lists the rows of an order that belong to the node, and says how many they are.
+/// Lists the rows of the order that belong to the node, and returns their number.
 #[inline(always)]
 fn list_members(order: &[u16], node: &Candidate, rows: &mut [u16; TABLE]) -> usize {
     if node.n_rows == order.len() {

@@ -1,4 +1,4 @@
-//! Many fits side by side: whatever nodes of whatever fits are open share the lanes of the search.
+//! Many fits side by side: the open nodes of all fits share the lanes of the search.
 
 use std::ops::ControlFlow;
 
@@ -11,11 +11,11 @@ use super::lanes::{Excess, LANES, Lanes};
 use super::split::{BestCut, Candidate, MIN_LOSS_CHANGE, Split, SplitScratch};
 use crate::models::FitError;
 
-/// Fits a model to each set of labels, on this thread, and hands each over as it is finished: earlier ones have
-/// precedence but may be overtaken. `on_fitted` gets the place of its labels, and can break off.
+/// Fits a model to each set of labels on this thread, and hands each model over when it is finished: earlier ones have precedence,
+/// but later ones may finish first. `on_fitted` gets the index of the labels, and can stop the fits.
 ///
 /// # Shapes and units
-/// `label_sets`: of `(n_rows,)` each.
+/// `label_sets`: each `(n_rows,)`.
 ///
 /// # Errors
 /// [`FitError::LabelCount`].
@@ -27,9 +27,9 @@ pub fn fit_each(
     Trainer::new(features, Arch::new()).fit_each(label_sets, on_fitted)
 }
 
-/// Features between which bounds are renewed.
+/// The number of features between two updates of the bounds.
 const CHUNK: usize = 64;
-/// Times the first of them are walked over again.
+/// How often the first chunk of features is passed over again.
 const N_REPEATS: usize = 2;
 
 /// A node in a lane.
@@ -46,7 +46,7 @@ pub(super) struct Trainer<'a> {
     lanes: Lanes,
     searched: Vec<Searched>,
     found: Vec<Excess>,
-    /// The features, those that have split nodes lately first.
+    /// The features, ordered so that those that recently split nodes come first.
     by_promise: Vec<u16>,
     scratch: SplitScratch,
 }
@@ -102,7 +102,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Fills the lanes with open nodes, those of earlier fits first. `false` if there are none.
+    /// Fills the lanes with open nodes, those of earlier fits first; `false` if there are none.
     fn load(&mut self, fits: &mut [Option<Grower>]) -> bool {
         self.lanes.clear();
         let n_rows = self.features.columns().n_rows();
@@ -127,8 +127,8 @@ impl<'a> Trainer<'a> {
 
     /// Finds the best split of the node in each lane.
     ///
-    /// Bounds are worth most when they come early. So features that have split other nodes come first, and the first
-    /// chunk is walked over again whenever each node's most promising feature has been looked at.
+    /// Bounds help most when they are tight early. So features that have split other nodes come first, and the first chunk is
+    /// passed over again after each node's most promising feature has been examined.
     fn search(&mut self, fits: &[Option<Grower>]) {
         let by_promise = std::mem::take(&mut self.by_promise);
         let mut found = std::mem::take(&mut self.found);
@@ -158,7 +158,7 @@ impl<'a> Trainer<'a> {
         (self.by_promise, self.found) = (by_promise, found);
     }
 
-    /// Looks at one feature exactly for the node in one lane.
+    /// Examines one feature exactly for the node in one lane.
     fn look(&mut self, fits: &[Option<Grower>], feature: u16, lane: usize) {
         let searched = &mut self.searched[lane];
         let Some(grower) = &fits[searched.fit] else { return };
@@ -194,7 +194,7 @@ mod tests {
     use crate::models::mt19937::Mt19937;
     use crate::simd::architectures;
 
-    /// Looks at every feature of every node, one node after another.
+    /// Examines every feature of every node, one node after another.
     fn exhaustively(features: &TrainingFeatures, labels: &[bool]) -> BoostedTrees {
         let mut grower = Grower::new(labels);
         let mut scratch = SplitScratch::default();

@@ -7,14 +7,14 @@ use super::columns::Columns;
 pub enum Node {
     /// Rows whose feature is below the cut go to the node `left`, others to the one after it.
     Split {
-        /// The feature asked.
+        /// The feature that the node tests.
         feature: u32,
-        /// Where it is cut.
+        /// The value at which the feature is cut.
         cut: f32,
         /// The place of the left child; the right one follows it.
         left: u32,
     },
-    /// What a row that ends here adds to its margin.
+    /// The value that rows ending here add to their margins.
     Leaf(f32),
 }
 
@@ -30,7 +30,7 @@ impl Tree {
         &self.nodes
     }
 
-    /// Orders nodes level by level. Nothing but their order of growth changes.
+    /// Brings nodes into the order of levels, which is not that of growth.
     pub(super) fn of_grown(grown: &[Node]) -> Self {
         let mut nodes = vec![grown[0]];
         let mut place = 0;

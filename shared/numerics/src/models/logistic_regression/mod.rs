@@ -18,19 +18,20 @@ use crate::numbers::Numbers;
 use crate::simd::vector::max_abs;
 use crate::simd::{exp, vector};
 
-/// Fits that go on side by side: what they keep at hand of the weights and the gradients stays in the first-level cache beside a few rows.
+/// The number of fits that go on side by side: the weights and gradients in use stay in the first-level cache together with a few
+/// rows.
 const SIDE_BY_SIDE: usize = 4;
 
-/// The parameters of the fit, by the names that scikit-learn has for them.
+/// The parameters of the fit, under scikit-learn's names.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogisticSettings {
     /// The inverse of the penalty's strength, above 0.
     #[serde(rename = "C")]
     pub c: f64,
-    /// Iterations at most.
+    /// The most iterations.
     pub max_iter: usize,
-    /// Stop when no component of the gradient is larger.
+    /// The fit stops when no component of the gradient is larger than this.
     pub tol: f64,
 }
 
@@ -91,7 +92,7 @@ impl LogisticRegression {
         Self::fit_with(LogisticSettings::default(), x, class_idx)
     }
 
-    /// As [`fit`](Self::fit), with parameters.
+    /// [`fit`](Self::fit) with parameters.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).
@@ -106,8 +107,8 @@ impl LogisticRegression {
         Self::fit_until(is_flat, settings, numbers, x.ncols(), class_idx)
     }
 
-    /// Fits the model to rows of `n_features` as they are stored, with the same result: of floats to the last bit, of decimals
-    /// but for rounding.
+    /// Fits the model to rows of `n_features` numbers in stored form. The result is the same: for floats to the last bit, for
+    /// decimals up to rounding.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`, row after row; `class_idx`: `(n_rows,)`, any labels.
@@ -120,8 +121,8 @@ impl LogisticRegression {
         Self::fit_until(is_flat, settings, x, n_features, class_idx)
     }
 
-    /// As [`fit_stored`](Self::fit_stored), but `is_flat` says whether a gradient is small enough to stop at. It is laid
-    /// out vector after vector, the intercept's component last in each.
+    /// [`fit_stored`](Self::fit_stored) with `is_flat`, which says whether the fit stops at a gradient. A gradient is stored vector
+    /// after vector, with the intercept's component last in each.
     pub(super) fn fit_until(
         is_flat: impl Fn(&[f64]) -> bool,
         settings: LogisticSettings,
@@ -135,11 +136,11 @@ impl LogisticRegression {
         fitted.pop().ok_or(FitError::TooFewClasses { n_classes: 0 })
     }
 
-    /// Fits a model to each of several label vectors of the same rows. Each is the model of [`fit_with`](Self::fit_with), to the last
-    /// bit; together they take less time, since rows are read once for several.
+    /// Fits a model to each of several label vectors for the same rows. Each model equals that of [`fit_with`](Self::fit_with) to
+    /// the last bit; fitting them together takes less time, since rows are read once for several.
     ///
     /// # Shapes and units
-    /// `x`: `(n_rows, n_features)`; `labels`: label vectors of `(n_rows,)`.
+    /// `x`: `(n_rows, n_features)`; `labels`: label vectors, each `(n_rows,)`.
     ///
     /// # Errors
     /// As [`fit_with`](Self::fit_with), for the first label vector that can't be fitted.
@@ -159,7 +160,7 @@ impl LogisticRegression {
         let is_flat = |gradient: &[f64]| max_abs(gradient) <= settings.tol;
         let mut fitted = Vec::with_capacity(checked.len());
         while !checked.is_empty() {
-            // those next to each other that have as many vectors
+            // label vectors next to each other that need the same number of weight vectors are fitted together
             let n = n_vectors(&checked[0]);
             let n_alike = checked.iter().take_while(|labels| n_vectors(labels) == n).count();
             let alike = checked.drain(..n_alike).collect();
@@ -168,7 +169,7 @@ impl LogisticRegression {
         Ok(fitted)
     }
 
-    /// The same model for rows in other coordinates, in which its weights are `coefficients`.
+    /// The model for rows in other coordinates, in which its weights are `coefficients`.
     pub(super) fn with_coefficients(self, coefficients: Array2<f64>) -> Self {
         Self { coefficients, ..self }
     }
@@ -188,7 +189,7 @@ impl LogisticRegression {
         &self.intercepts
     }
 
-    /// Iterations that the fit took.
+    /// The number of iterations that the fit took.
     pub fn n_iter(&self) -> usize {
         self.n_iter
     }
@@ -248,7 +249,7 @@ impl LogisticRegression {
     }
 }
 
-/// Weight vectors that tell the classes of these labels apart.
+/// The number of weight vectors that the classes of these labels need.
 fn n_vectors(labels: &Labels) -> usize {
     match labels.classes.len() {
         2 => 1,
@@ -256,16 +257,16 @@ fn n_vectors(labels: &Labels) -> usize {
     }
 }
 
-/// A fit that is going on.
+/// A fit in progress.
 struct Fit<F> {
-    /// Its place among all.
+    /// The fit's place among all fits.
     nth: usize,
     labels: Labels,
     minimizer: Minimizer<F>,
     gradient: Vec<f64>,
 }
 
-/// Fits to labels with as many vectors each, [`SIDE_BY_SIDE`] at a time.
+/// Fits models to label vectors that need the same number of weight vectors, [`SIDE_BY_SIDE`] at a time.
 fn fit_side_by_side<F: Fn(&[f64]) -> bool>(
     is_flat: &F,
     settings: LogisticSettings,
@@ -371,7 +372,7 @@ mod tests {
     use crate::models::mt19937::Mt19937;
     use crate::numbers::{Decimals, Stored};
 
-    /// Rows that a line nearly parts, in numbers of `n_decimals`, and their labels.
+    /// Rows of two classes that a line nearly separates, in decimals with `n_decimals` digits, and their labels.
     fn decimals(n_decimals: u32, n_features: usize) -> (Stored, Vec<usize>) {
         let mut generator = Mt19937::new(n_decimals + 1);
         let (mut whole, mut labels) = (Vec::new(), Vec::new());
@@ -388,7 +389,7 @@ mod tests {
         )
     }
 
-    /// Of two classes and of three, some of which are missing, some fits ending before others.
+    /// The labels have two or three classes, of which some are missing, and some fits end before others.
     #[test]
     fn fits_side_by_side_are_those_alone() {
         let mut generator = Mt19937::new(5);

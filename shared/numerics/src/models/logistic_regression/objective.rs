@@ -9,12 +9,11 @@ use crate::simd::vector::inline::{add_scaled_rows, dot_rows};
 use crate::simd::vector::{REGISTER, pairwise_sum};
 use crate::simd::{exp, vector};
 
-/// Rows whose loss and gradient are added up by one task; fixed, so that the number of threads
-/// changes no bit.
+/// The number of rows whose losses and gradients one task adds up; it is fixed, so that the number of threads changes no bit.
 const CHUNK_ROWS: usize = 64;
-/// Chunks that are worth another thread.
+/// The number of chunks that are worth another thread.
 const MIN_CHUNKS: usize = 4;
-/// Rows that are multiplied together: of the features there are mostly, they stay in the first-level cache.
+/// The number of rows that are multiplied together: with the usual numbers of features they stay in the first-level cache.
 const ROWS_AT_ONCE: usize = 4;
 
 /// The penalised losses and gradients of one or more fits to the same rows.
@@ -29,15 +28,15 @@ pub(super) struct Objective<'a> {
     pub(super) penalty: f64,
 }
 
-/// A point of one fit at which its loss and gradient are wanted.
+/// A point of one fit at which the loss and the gradient are to be computed.
 pub(super) struct Point<'a> {
     /// `(n_rows,)`
     pub(super) targets: &'a [usize],
     /// The parameters.
     pub(super) w: &'a [f64],
-    /// Is overwritten.
+    /// The gradient, which is overwritten.
     pub(super) gradient: &'a mut [f64],
-    /// Is overwritten.
+    /// The loss, which is overwritten.
     pub(super) value: f64,
 }
 
@@ -45,8 +44,8 @@ impl Objective<'_> {
     /// Computes the value and the gradient at every point, each with the bits that it has alone. The rows are read once for all.
     pub(super) fn evaluate(&self, points: &mut [Point<'_>]) {
         let (n_features, stride) = (self.n_features, self.n_features + 1);
-        // Decimals go into the sums as the whole numbers they are stored as. To multiply the weights by their unit, and the
-        // gradient, is the same up to rounding, which the order of a sum touches as well.
+        // Decimals are summed as the whole numbers in which they are stored. Multiplying the weights and the gradient by the
+        // decimals' unit instead gives the same result up to rounding, as another order of a sum does.
         let unit = self.features.unit();
         let pitch = self.pitch();
         let mut all_w = Aligned::zeros(points.len() * self.n_vectors * pitch);
@@ -97,7 +96,7 @@ impl Objective<'_> {
         }
     }
 
-    /// Numbers from the beginning of one vector to that of the next in the working memory: all begin as a register does.
+    /// The distance in working memory between the starts of two vectors: each vector starts at the alignment of a register.
     fn pitch(&self) -> usize {
         (self.n_features + 1).next_multiple_of(REGISTER)
     }
@@ -110,7 +109,7 @@ struct Chunk<'a> {
     w: &'a [f64],
     first_row: usize,
     n_rows: usize,
-    /// Of each point.
+    /// The targets of each point.
     targets: &'a [&'a [usize]],
 }
 
@@ -133,7 +132,7 @@ impl WithSimd for Chunk<'_> {
             self.add::<S, 1>(simd, row, &mut sums);
         }
         if self.objective.n_vectors == 1 {
-            // all at once, since nothing waits for them
+            // all losses are computed together, so that none waits for another
             for (losses, targets) in sums.losses.chunks_exact_mut(self.n_rows).zip(self.targets) {
                 let targets = &targets[self.first_row..][..self.n_rows];
                 for (score, &target) in losses.iter_mut().zip(targets) {
@@ -145,9 +144,9 @@ impl WithSimd for Chunk<'_> {
     }
 }
 
-/// What a chunk adds up, and its working memory.
+/// The sums of a chunk, and its working memory.
 struct Sums {
-    /// As the weights.
+    /// `(n_points, n_vectors, pitch)`
     gradients: Aligned,
     /// `(n_points, n_rows)`
     losses: Vec<f64>,
@@ -156,7 +155,7 @@ struct Sums {
 }
 
 impl Chunk<'_> {
-    /// Adds `N` rows from the chunk's `row` on.
+    /// Adds `N` rows, beginning with the chunk's row `row`.
     #[inline(always)]
     fn add<S: Simd, const N: usize>(&self, simd: S, row: usize, sums: &mut Sums) {
         let n_features = self.objective.n_features;
@@ -168,8 +167,8 @@ impl Chunk<'_> {
         }
     }
 
-    /// As [`add`](Self::add), for rows that are stored as `T`. They come from memory once, and the weights and the gradients from the
-    /// cache once for all of them; each row's sums are those of a row on its own.
+    /// [`add`](Self::add) for rows that are stored as `T`. The rows are read from memory once, and the weights and gradients from
+    /// the cache once for all rows; the sums of each row are those of a row on its own.
     #[inline(always)]
     fn add_numbers<S: Simd, T: Copy + Into<f64>, const N: usize>(
         &self,
@@ -192,7 +191,7 @@ impl Chunk<'_> {
                 sums.scores[first + r * n_vectors] = product + w[n_features];
             }
         }
-        // the scores become the gradients by the scores
+        // the scores are replaced by the derivatives by them
         let losses = sums.losses.chunks_exact_mut(self.n_rows);
         for ((scores, losses), targets) in sums
             .scores
@@ -228,7 +227,7 @@ impl Chunk<'_> {
 #[inline(always)]
 pub(super) fn binary_loss(z: f64, target: f64) -> f64 {
     let e = exp(-z.abs());
-    // log(1 + e) is e itself where the library treats it so
+    // log(1 + e) is e where the library treats it so
     let log_term = if z <= -37.0 || z > 18.0 { e } else { log1p(e) };
     if z <= 0.0 {
         log_term - target * z
@@ -266,7 +265,7 @@ fn log1p(e: f64) -> f64 {
     };
     let s = e / (2.0 + e);
     let square = s * s;
-    // even and odd terms are two chains, half as long
+    // the even and the odd terms are two chains of half the length
     let fourth = square * square;
     let (mut even, mut odd) = (TERMS[N_TERMS - 1], 0.0f64);
     for pair in TERMS[..N_TERMS - 1].as_chunks::<2>().0.iter().rev() {

@@ -1,4 +1,4 @@
-//! The same regression for sparse rows.
+//! Logistic regression for sparse rows.
 
 use rayon::prelude::*;
 
@@ -8,14 +8,14 @@ use crate::models::{FitError, check_labels};
 use crate::simd::vector::{self, max_abs, pairwise_sum};
 use crate::sparse::SparseRows;
 
-/// Rows or columns that are worth another thread.
+/// The number of rows or columns that are worth another thread.
 const MIN_PER_THREAD: usize = 256;
 
 /// A logistic regression that was fitted to sparse rows: scikit-learn 1.2.2's `LogisticRegression(C, max_iter, tol)` for the same rows.
 /// Predictions are equal but where rounding decides. Probabilities differ by less than 1e-5 where both fits stop after as many iterations, and by
 /// less than 1e-3 where rounding decides in which iteration the gradient is small enough.
 ///
-/// Columns that no training row keeps have the weight 0, as in scikit-learn's fit, and are not kept.
+/// Columns that no training row keeps have the weight 0, as in scikit-learn's fit, and are not stored.
 ///
 /// # Examples
 /// ```
@@ -84,12 +84,12 @@ impl SparseLogistic {
         })
     }
 
-    /// A model of numbers that were kept, whose classes are numbered from 0; `None` where they are of no model: fewer than two classes, columns
-    /// that don't ascend, or other counts than these, or a number that is not finite.
+    /// A model from stored numbers, with classes numbered from 0. `None` if they are no valid model: fewer than two classes,
+    /// columns that do not ascend, lengths that do not fit, or a number that is not finite.
     ///
     /// # Shapes and units
-    /// `columns`: `(n_columns,)`; `coefficients`: `(n_columns, n_vectors)`; `intercepts`: `(n_vectors,)`, one for two classes, else one a
-    /// class.
+    /// `columns`: `(n_columns,)`; `coefficients`: `(n_columns, n_vectors)`; `intercepts`: `(n_vectors,)`. There is one vector for
+    /// two classes, else one for each class.
     pub fn of_parts(
         n_classes: usize,
         columns: Vec<u32>,
@@ -121,7 +121,7 @@ impl SparseLogistic {
         &self.columns
     }
 
-    /// The weights of the columns, `(n_columns, n_vectors)`, row after row: one vector for two classes, else one a class.
+    /// The weights of the columns, `(n_columns, n_vectors)`, row after row: one vector for two classes, else one for each class.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
@@ -131,7 +131,7 @@ impl SparseLogistic {
         &self.intercepts
     }
 
-    /// Iterations that the fit took.
+    /// The number of iterations that the fit took.
     pub fn n_iter(&self) -> usize {
         self.n_iter
     }
@@ -175,13 +175,13 @@ impl SparseLogistic {
     }
 }
 
-/// The penalised loss of sparse rows and its gradient. Parameters are column after column, each with one number for each vector, and
-/// last the intercepts.
+/// The penalised loss of sparse rows, and its gradient. Parameters are stored column after column, with one number for each vector,
+/// and the intercepts last.
 struct Objective {
     n_vectors: usize,
     n_columns: usize,
     penalty: f64,
-    /// Of each row its places among the columns, ascending, and their values.
+    /// For each row the places of its columns, ascending, and their values.
     rows: Vec<Vec<(u32, f64)>>,
     by_column: Vec<Vec<(u32, f64)>>,
 }
@@ -205,7 +205,7 @@ impl Objective {
         }
     }
 
-    /// The value at `w`; overwrites the gradient. Every number of both is added up in one order by one thread.
+    /// The loss at `w`; overwrites the gradient. Each number of both is added up in a fixed order by one thread.
     fn evaluate(&self, targets: &[usize], w: &[f64], gradient: &mut [f64]) -> f64 {
         let n_vectors = self.n_vectors;
         let (weights, intercepts) = w.split_at(n_vectors * self.n_columns);
@@ -259,7 +259,7 @@ impl Objective {
     }
 }
 
-/// The log loss of one row; its scores become the derivatives by them.
+/// The log loss of one row; replaces the scores by its derivatives by them.
 fn loss_and_slopes(scores: &mut [f64], target: usize) -> f64 {
     match scores {
         [score] => {
@@ -279,7 +279,7 @@ mod tests {
     use crate::models::logistic_regression::LogisticRegression;
     use crate::models::mt19937::Mt19937;
 
-    /// Rows of which most numbers are 0, sparse and whole.
+    /// Rows in which most numbers are 0, in sparse and in full form.
     fn rows(n_rows: usize, n_features: usize, n_classes: u32) -> (SparseRows, Array2<f64>, Vec<usize>) {
         let mut generator = Mt19937::new(7);
         let (mut sparse, mut whole) = (SparseRows::new(n_features), Array2::zeros((n_rows, n_features)));

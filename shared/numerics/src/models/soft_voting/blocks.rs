@@ -1,4 +1,4 @@
-//! Blocks of rows against the vectors of one or several votes: the products are made once and shared.
+//! Multiplies blocks of rows with the vectors of one or several votes, which share the products.
 
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2};
@@ -12,17 +12,17 @@ use crate::models::svc::{Kernel, Svc};
 use crate::sharing::items_of_a_thread;
 use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp};
 
-/// About how often coupling goes through the pairs of classes for a row: enough to tell whether some rows are worth a thread.
+/// About how often coupling goes through the pairs of classes for one row: an estimate to decide whether some rows are worth a
+/// thread.
 const COUPLING: usize = 50;
 
-/// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
-/// sums of them.
+/// The vectors that rows are multiplied with: the distinct training rows of all votes, and the weights that are no sums of these.
 #[derive(Debug)]
 pub(super) struct Panel {
     columns: PackedColumns,
     /// `(n_columns,)`: squared norms of the centred training rows, and zeros for other columns.
     squared_norms: Vec<f64>,
-    /// The column of the centre itself, if there are sums.
+    /// The column of the centre itself, if some weights are sums.
     centre_column: usize,
     members: Vec<Member>,
 }
@@ -30,31 +30,31 @@ pub(super) struct Panel {
 /// Which columns belong to one vote.
 #[derive(Debug)]
 struct Member {
-    /// For each support vector its column.
+    /// The column of each support vector.
     support: Vec<usize>,
     weights: Weights,
-    /// Intercepts of the logistic part for centred rows.
+    /// The intercepts of the logistic part for centred rows.
     intercepts: Vec<f64>,
 }
 
-/// How the logistic part's products are made.
+/// How the products with the logistic part's weights are computed.
 #[derive(Debug)]
 enum Weights {
-    /// Each vector of weights has a column, from this one on.
+    /// Each vector of weights has a column; this is the first one.
     Columns(usize),
-    /// From the columns of the training rows.
+    /// As sums of the products with the training rows.
     Sums {
         columns: Vec<usize>,
         /// `(n_vectors, n_rows)`
         factors: Array2<f64>,
-        /// Each vector's share of the centre, which the columns lack.
+        /// Each vector's share of the centre, which the columns do not include.
         of_centre: Vec<f64>,
     },
 }
 
 impl Panel {
-    /// The panel of one vote: its support vectors, then its weights. Distances don't change when every row moves by
-    /// `centre`, and are more accurate near the origin.
+    /// The panel of one vote: its support vectors, then its weights. Moving every row by `centre` does not change distances, and
+    /// they are more accurate near the origin.
     pub(super) fn of_one(centre: Vec<f64>, svc: &Svc, logistic: &LogisticRegression) -> Self {
         let mut columns = Columns::new(centre);
         let support = columns.add_rows(svc.support());
@@ -67,7 +67,7 @@ impl Panel {
         Self::pack(columns, vec![member])
     }
 
-    /// The panel of several votes, in which a training row that they share is one column.
+    /// The panel of several votes, which has one column for a training row that several of them share.
     pub(super) fn of_several(centre: Vec<f64>, votes: &[SoftVoting]) -> Self {
         let mut columns = Columns::new(centre);
         let mut members = Vec::new();
@@ -117,7 +117,7 @@ impl Panel {
         }
         let rows = rows.as_standard_layout();
         let features = rows.as_slice().unwrap_or_default();
-        // of a row the products, and each seed's coupling of the pairs of classes
+        // for each row there are the products, and for each seed the coupling of the pairs of classes
         let of_vote = |vote: &&SoftVoting| {
             let n_classes = vote.svc.classes().len();
             n_features * vote.x.nrows() + COUPLING * n_classes * n_classes * vote.calibrations.len()
@@ -183,7 +183,7 @@ impl Scratch {
     }
 }
 
-/// What all votes share of a block: the products.
+/// Computes the products of a block, which all votes share.
 struct Multiply<'a, T> {
     columns: &'a PackedColumns,
     features: &'a [T],
@@ -199,7 +199,7 @@ impl<T: Feature> WithSimd for Multiply<'_, T> {
     }
 }
 
-/// What all seeds of a vote share of a block: the logistic probabilities and the decision values.
+/// Computes the logistic probabilities and decision values of a block, which all seeds of a vote share.
 struct ScoreBlock<'a> {
     panel: &'a Panel,
     member: &'a Member,
@@ -264,7 +264,7 @@ impl WithSimd for ScoreBlock<'_> {
     }
 }
 
-/// One seed's probability sums of a block that is already scored.
+/// Computes one seed's probability sums for a block that has been scored.
 struct VoteBlock<'a> {
     vote: &'a SoftVoting,
     seed: usize,

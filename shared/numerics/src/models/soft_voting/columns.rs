@@ -1,4 +1,4 @@
-//! The vectors that rows are multiplied with, while they are collected.
+//! Collects the vectors that rows are multiplied with.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use ndarray::{ArrayView1, ArrayView2, Axis};
 use crate::models::logistic_regression::LogisticRegression;
 use crate::simd::{PackedColumns, vector};
 
-/// Training rows, each of them once, and weights.
+/// The distinct training rows, and the weights.
 pub(super) struct Columns<'a> {
     centre: Vec<f64>,
     vectors: Vec<Vec<f64>>,
-    /// `(n_columns,)`: of the centred training rows; zeros for weights.
+    /// `(n_columns,)`: the squared norms of the centred training rows; zeros for weights.
     squared_norms: Vec<f64>,
-    /// Training rows as they came, by their fingerprints, with their columns.
+    /// The training rows as they were given, with their columns, by their fingerprints.
     known: HashMap<u64, Vec<(ArrayView1<'a, f64>, usize)>>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The column of each training row, the same one for the same row.
+    /// The column of each training row; equal rows have the same column.
     pub(super) fn add_rows(&mut self, rows: ArrayView2<'a, f64>) -> Vec<usize> {
         (0..rows.nrows())
             .map(|row| self.add(rows.index_axis_move(Axis(0), row)))
@@ -49,7 +49,7 @@ impl<'a> Columns<'a> {
         column
     }
 
-    /// The first of the columns of the weights.
+    /// Adds columns for the weights, and returns the first.
     pub(super) fn add_weights(&mut self, logistic: &LogisticRegression) -> usize {
         let first = self.vectors.len();
         let weights = logistic.coefficients();
@@ -58,7 +58,7 @@ impl<'a> Columns<'a> {
         first
     }
 
-    /// The column of the centre.
+    /// Adds a column for the centre, and returns it.
     pub(super) fn add_centre(&mut self) -> usize {
         self.vectors.push(self.centre.clone());
         self.squared_norms.push(0.0);
@@ -73,7 +73,7 @@ impl<'a> Columns<'a> {
         both.map(|(w, b)| w.dot(&centre) + b).collect()
     }
 
-    /// The columns, and their squared norms.
+    /// The columns in packed form, and their squared norms.
     pub(super) fn pack(self) -> (PackedColumns, Vec<f64>) {
         (
             PackedColumns::new(self.centre, self.vectors.into_iter()),
@@ -82,8 +82,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A number that equal rows share, and others rarely: a multiplication a value, where a hash that withstands attacks
-/// would take longer than the products.
+/// A number that equal rows share and different rows rarely do. It takes one multiplication for each value; a hash that resists
+/// attacks would take longer than the products.
 fn fingerprint(row: ArrayView1<f64>) -> u64 {
     let mix =
         |hash: u64, value: &f64| (hash.rotate_left(5) ^ value.to_bits()).wrapping_mul(0x517c_c1b7_2722_0a95);

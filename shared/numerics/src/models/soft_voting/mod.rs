@@ -23,10 +23,11 @@ use super::{FitError, check_labels};
 use crate::sharing::{both, items_of_a_thread};
 use crate::simd::BLOCK_ROWS;
 
-/// About how often a fit goes through its rows for each class, times the classes: enough to tell whether a fit is worth a thread.
+/// About how often a fit goes through its rows for each class, times the classes: an estimate to decide whether a fit is worth a
+/// thread.
 const STEPS_OF_A_FIT: usize = 500;
 
-/// A number that rows are made of.
+/// A type of the numbers in rows.
 pub trait Feature: Copy + Into<f64> + Send + Sync {}
 
 impl Feature for f32 {}
@@ -36,9 +37,9 @@ impl Feature for f64 {}
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VotingSettings {
-    /// Those of the logistic part.
+    /// The parameters of the logistic part.
     pub logistic: LogisticSettings,
-    /// Those of the support vector part.
+    /// The parameters of the support vector part.
     pub svc: SvcSettings,
 }
 
@@ -49,7 +50,8 @@ pub struct SoftVoting {
     x: Array2<f64>,
     svc: Svc,
     logistic: LogisticRegression,
-    /// What the logistic part was fitted to, if that was the span of the training rows: `(n_vectors, n_rows)`.
+    /// The factors `(n_vectors, n_rows)` by which training rows add up to the logistic weights, if the fit was in their span; else
+    /// `None`.
     factors: Option<Array2<f64>>,
     calibrations: Vec<Calibration>,
     panel: OnceLock<Panel>,
@@ -93,8 +95,8 @@ impl SoftVoting {
         Self::fit_with(&settings, &gram, x, class_idx, n_classes_total, seeds)
     }
 
-    /// As [`fit`](SoftVoting::fit), with parameters and the kernel matrix of `x`, which fits that differ in their labels
-    /// share: one [for probabilities](Gram::for_probabilities).
+    /// [`fit`](SoftVoting::fit) with parameters and with the kernel matrix of `x`, a matrix [for
+    /// probabilities](Gram::for_probabilities), which fits with different labels share.
     ///
     /// # Errors
     /// As [`fit`](SoftVoting::fit).
@@ -115,10 +117,9 @@ impl SoftVoting {
         Ok(vote)
     }
 
-    /// As [`fit`](SoftVoting::fit), for [`predict_each`](SoftVoting::predict_each) to compare many training sets: the
-    /// logistic part is fitted in the span of the training rows, in a fraction of the time if they are fewer than the
-    /// features. Its path is that of `fit`, its last digits are not: what is scored has to be fitted by `fit`.
-    ///
+    /// [`fit`](SoftVoting::fit) for comparing many training sets by [`predict_each`](SoftVoting::predict_each): the logistic part
+    /// is fitted in the span of the training rows, which takes a fraction of the time if they are fewer than the features. The fit
+    /// takes the path of `fit`, but its last digits differ: a model that is scored has to be fitted by `fit`.
     /// # Errors
     /// As [`fit`](SoftVoting::fit).
     pub fn fit_in_span(
@@ -176,7 +177,7 @@ impl SoftVoting {
         })
     }
 
-    /// What rows are multiplied with.
+    /// The vectors that rows are multiplied with.
     fn panel(&self) -> &Panel {
         self.panel.get_or_init(|| {
             let centre = match self.svc.kernel() {
@@ -198,7 +199,7 @@ impl SoftVoting {
         &self.logistic
     }
 
-    /// The support vector part's sigmoids, one [`Calibration`] a seed.
+    /// The sigmoids of the support vector part, one [`Calibration`] for each seed.
     pub fn calibrations(&self) -> &[Calibration] {
         &self.calibrations
     }
@@ -224,9 +225,9 @@ impl SoftVoting {
         predicted
     }
 
-    /// Predicts every row by several votes at once, under each one's first seed: the rows are multiplied with the
-    /// votes' distinct training rows only once, so that votes that share them cost little more than one. Probabilities
-    /// may differ from [`predict`](SoftVoting::predict)'s in the last digits.
+    /// Predicts every row by several votes at once, with the first seed of each. The rows are multiplied only once with the votes'
+    /// distinct training rows, so votes that share these cost little more than one vote. Probabilities may differ from those of
+    /// [`predict`](SoftVoting::predict) in the last digits.
     ///
     /// # Shapes and units
     /// `rows`: `(n_rows, n_features)` of finite values. Returns `(n_votes, n_rows)` class indices.
@@ -312,7 +313,7 @@ impl SoftVoting {
     }
 }
 
-/// Checks that every label is one of so many classes, and that a prediction can name them.
+/// Checks that every label is below the number of classes, and that a prediction can tell them apart.
 pub(crate) fn check_classes(class_idx: &[usize], n_classes_total: usize) -> Result<(), FitError> {
     if n_classes_total > usize::from(u8::MAX) + 1 {
         return Err(FitError::TooManyClasses { n_classes_total });
@@ -335,7 +336,7 @@ mod tests {
     #[test]
     fn every_instruction_set_gives_the_same_bits() {
         let value = |i: usize, k: usize| ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32 / 500.0 - 1.0;
-        // sizes that fill neither a block, nor a panel, nor a register
+        // these sizes fill neither a block, nor a panel, nor a register
         let x = Array2::from_shape_fn((31, 139), |(i, k)| value(i, k) + (i % 5) as f32 * 0.1);
         let rows = Array2::from_shape_fn((131, 139), |(i, k)| value(i + 1000, k));
         let labels: Vec<usize> = (0..31).map(|i| i % 5).collect();
@@ -350,7 +351,7 @@ mod tests {
     #[test]
     fn several_votes_at_once_say_what_each_says() {
         let value = |i: usize, k: usize| ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32 / 500.0 - 1.0;
-        // weights that are sums of training rows, but where there are more rows than features
+        // weights are sums of training rows, except with more rows than features
         for (n_rows, n_features, n_classes) in [(20, 40, 4), (6, 139, 2), (31, 64, 5), (24, 9, 3)] {
             let x = Array2::from_shape_fn((150, n_features), |(i, k)| {
                 value(i, k) + (i % n_classes) as f32 * 0.3

@@ -12,10 +12,11 @@ use crate::models::logistic_regression::{LogisticRegression, LogisticSettings};
 use crate::numbers::Numbers;
 use crate::simd::vector::{add_scaled, dot, max_abs};
 
-/// Rows nearer than this to the span of those before them, beside their own squared length, are taken as dependent.
+/// A row counts as dependent on the rows before it if its squared distance from their span is below this share of its squared
+/// length.
 const MIN_PIVOT: f64 = 1e-6;
 
-/// The span of independent rows, and an orthonormal basis: the one of Gram and Schmidt.
+/// The span of independent rows, with the orthonormal basis of Gram and Schmidt.
 pub(super) struct Span<'a> {
     rows: Vec<&'a [f64]>,
     /// `(n_rows, n_rows)`: the rows' coordinates, lower triangular. It is the Cholesky factor of their inner products.
@@ -23,7 +24,7 @@ pub(super) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// The span of the rows of `x`, `(n_rows, n_features)`; `None` when they depend on each other, or nearly.
+    /// The span of the rows of `x`, `(n_rows, n_features)`; `None` if they are dependent, or nearly so.
     pub(super) fn new(x: &'a Array2<f64>) -> Option<Self> {
         let rows: Vec<&[f64]> = x.outer_iter().map(|row| row.to_slice()).collect::<Option<_>>()?;
         let n = rows.len();
@@ -81,7 +82,7 @@ impl<'a> Span<'a> {
         max_abs(&self.sum(&self.factors(coordinates))) <= limit
     }
 
-    /// The factors with which the rows add up to a vector.
+    /// The factors by which the rows add up to a vector.
     fn factors(&self, coordinates: &[f64]) -> Vec<f64> {
         let mut factors = coordinates.to_vec();
         for i in (0..factors.len()).rev() {
@@ -96,7 +97,7 @@ impl<'a> Span<'a> {
         factors
     }
 
-    /// The sum of the rows, each with its factor.
+    /// The sum of the rows, each multiplied by its factor.
     fn sum(&self, factors: &[f64]) -> Vec<f64> {
         let mut sum = vec![0.0; self.rows.first().map_or(0, |row| row.len())];
         for (row, &factor) in self.rows.iter().zip(factors) {

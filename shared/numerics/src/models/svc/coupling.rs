@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use crate::simd::BLOCK_ROWS;
 
-/// Registers solved side by side, so that the divisions of one hide behind the sums of the other.
+/// The number of registers solved side by side, so that the divisions for one overlap with the sums for the other.
 const WAYS: usize = 2;
 
 /// The coupling of pairwise class probabilities into one distribution.

@@ -1,4 +1,4 @@
-//! The kernel matrix of a training set: what every fit to the same rows shares.
+//! The kernel matrix of a training set, which all fits to the same rows share.
 
 use ndarray::ArrayView2;
 use pulp::{Arch, Simd, WithSimd};
@@ -13,18 +13,18 @@ use crate::simd::exp;
 use crate::simd::vector::inline::{dot, squared_distance};
 use crate::simd::vector::pairwise_sum;
 
-/// The kernel of every two rows of a training set.
+/// The kernel of every pair of rows of a training set.
 #[derive(Debug)]
 pub struct Gram {
     kernel: Kernel,
     gamma: f64,
     rounded: RoundedKernel,
-    /// `(n_rows, n_rows)`, by the formula of prediction; empty unless probabilities are wanted.
+    /// `(n_rows, n_rows)`, computed by the formula of prediction; empty unless probabilities are wanted.
     exact: Vec<f64>,
 }
 
 impl Gram {
-    /// The matrix for a classifier that predicts by votes. It takes 4 bytes a pair of rows.
+    /// The matrix for a classifier that predicts by votes. It takes 4 bytes for each pair of rows.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`.
@@ -35,7 +35,7 @@ impl Gram {
         Self::new(kernel, x, false)
     }
 
-    /// The matrix for a classifier that is calibrated as well. It takes 12 bytes a pair of rows.
+    /// The matrix for a classifier that gives probabilities as well. It takes 12 bytes for each pair of rows.
     ///
     /// # Errors
     /// As [`for_votes`](Self::for_votes).
@@ -93,7 +93,7 @@ impl Gram {
         })
     }
 
-    /// Rows of the training set.
+    /// The number of rows of the training set.
     pub fn n_rows(&self) -> usize {
         self.rounded.n
     }
@@ -115,7 +115,7 @@ impl Gram {
     }
 }
 
-/// Copies what is left of the diagonal of a square matrix to the right of it.
+/// Copies the part to the left of the diagonal of a square matrix to the part to its right.
 fn mirror<T: Copy>(values: &mut [T], n: usize) {
     for i in 0..n {
         for j in 0..i {
@@ -156,7 +156,7 @@ impl WithSimd for Squares<'_> {
     }
 }
 
-/// A row of the matrix that is to be computed, up to the diagonal.
+/// A row of the matrix to be computed, up to the diagonal.
 struct Row<'a> {
     kernel: Kernel,
     gamma: f64,
@@ -165,7 +165,7 @@ struct Row<'a> {
     i: usize,
 }
 
-/// By the formula of training, rounded.
+/// Computes a row by the formula of training, rounded.
 struct Rounded<'a> {
     row: Row<'a>,
     out: &'a mut [f32],
@@ -194,7 +194,7 @@ impl WithSimd for Rounded<'_> {
     }
 }
 
-/// By the formula of prediction.
+/// Computes a row by the formula of prediction.
 struct Exact<'a> {
     row: Row<'a>,
     out: &'a mut [f64],

@@ -28,9 +28,9 @@ use crate::sharing::items_of_a_thread;
 use crate::simd::vector::inline::{dot, squared_distance};
 use crate::simd::{BLOCK_ROWS, exp};
 
-/// Steps of one pair of classes.
+/// The most steps for one pair of classes.
 const MAX_STEPS: usize = 10_000_000;
-/// About how often solving goes through the rows for each of them: enough to tell whether a pair of classes is worth a thread.
+/// About how often solving goes through the rows for each row: an estimate to decide whether a pair of classes is worth a thread.
 const STEPS_OF_A_ROW: usize = 16;
 /// Pairwise probabilities are kept this far from 0 and 1.
 const MIN_PROBABILITY: f64 = 1e-7;
@@ -46,7 +46,7 @@ pub enum Kernel {
     Linear,
 }
 
-/// The parameters of the fit, by the names that scikit-learn has for them.
+/// The parameters of the fit, under scikit-learn's names.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvcSettings {
@@ -55,7 +55,7 @@ pub struct SvcSettings {
     /// The penalty of an error, above 0.
     #[serde(rename = "C")]
     pub c: f64,
-    /// Stop when the conditions of the optimum are violated by less.
+    /// The fit stops when the optimality conditions are violated by less than this.
     pub tol: f64,
 }
 
@@ -89,12 +89,12 @@ pub struct Svc {
     training: Training,
 }
 
-/// What calibration needs of the training set.
+/// The data of the training set that calibration needs.
 #[derive(Debug)]
 struct Training {
-    /// Rows of each class, in input order, class after class.
+    /// The rows class after class, those of each class in input order.
     grouped_idx: Vec<usize>,
-    /// Where each class lies in `grouped_idx`.
+    /// The range of each class in `grouped_idx`.
     groups: Vec<Range<usize>>,
     gram: Arc<Gram>,
     limits: Limits,
@@ -103,9 +103,9 @@ struct Training {
 /// The decision function between two classes.
 #[derive(Debug, Clone)]
 struct Machine {
-    /// Support vectors of the first and the second class.
+    /// The ranges of the support vectors of the first and of the second class.
     support: [Range<usize>; 2],
-    /// Their coefficients, those of the first class first.
+    /// The coefficients of the support vectors, those of the first class first.
     coefficients: Vec<f64>,
     rho: f64,
 }
@@ -138,7 +138,7 @@ impl Svc {
         Self::fit_with(settings, &Arc::new(gram), x, class_idx)
     }
 
-    /// As [`fit`](Self::fit), with parameters and the kernel matrix of `x`, which fits that differ in their labels share.
+    /// [`fit`](Self::fit) with parameters and with the kernel matrix of `x`, which fits with different labels share.
     ///
     /// # Errors
     /// [`FitError`] if there are fewer than two classes, if the shapes don't fit each other, or if a pair of classes takes
@@ -161,7 +161,7 @@ impl Svc {
         let pairs: Vec<(Pair, [usize; 2])> = training.pairs().collect();
 
         let longest = pairs.iter().map(|(pair, _)| pair.rows.len()).max().unwrap_or(0);
-        // other parameters may take any number of steps
+        // with other parameters the number of steps can be large
         let is_short = settings.c <= 1.0 && settings.tol >= SvcSettings::default().tol;
         let of_a_thread = if is_short {
             items_of_a_thread(STEPS_OF_A_ROW * longest * longest)
@@ -281,8 +281,8 @@ impl Svc {
         })
     }
 
-    /// The class of each row for which most pairs of classes vote, `(n_rows,)`; the first one of equals. This is what
-    /// LIBSVM predicts without probabilities.
+    /// The class of each row that most pairs of classes vote for, `(n_rows,)`; the first among equal ones. This is LIBSVM's
+    /// prediction without probabilities.
     ///
     /// # Panics
     /// If the number of features is not that of the training set.
@@ -438,7 +438,7 @@ fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
 }
 
-/// Rows in order of class, input order inside, and the range of each class.
+/// The rows by class, in input order within each, and the range of each class.
 fn group(labels: &Labels) -> (Vec<usize>, Vec<Range<usize>>) {
     let mut grouped_idx: Vec<usize> = (0..labels.local_idx.len()).collect();
     grouped_idx.sort_by_key(|&row| labels.local_idx[row]);

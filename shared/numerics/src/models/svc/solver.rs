@@ -6,7 +6,7 @@
 
 use crate::models::FitError;
 
-/// Stands in for a curvature that is not positive.
+/// The number that replaces a curvature that is not positive.
 const TAU: f64 = 1e-12;
 
 /// What the solution depends on beside the rows.
@@ -16,7 +16,7 @@ pub(crate) struct Limits {
     pub(crate) penalty: f64,
     /// Stop when the maximal violation of the optimality conditions is below this.
     pub(crate) tolerance: f64,
-    /// Steps after which a problem is given up. The library would go on, for hours or for ever.
+    /// The number of steps after which a problem is given up; the library might go on for hours, or without end.
     pub(crate) max_steps: usize,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Solution {
     pub(crate) rho: f64,
 }
 
-/// A square kernel matrix, rounded to `f32` as LIBSVM keeps it, with the diagonal that it does not round.
+/// A square kernel matrix, rounded to `f32` as LIBSVM does, and its diagonal, which LIBSVM does not round.
 #[derive(Debug)]
 pub(crate) struct RoundedKernel {
     /// Row-major, `(n, n)`.
@@ -59,7 +59,7 @@ impl Bound {
     }
 }
 
-/// One dual variable with all that belongs to it; shrinking reorders these.
+/// One dual variable with its data; shrinking changes the order of variables.
 #[derive(Clone, Copy)]
 struct Variable {
     /// Position in the problem as it was given.
@@ -97,7 +97,7 @@ impl Variable {
             }
     }
 
-    /// Whether the variable sits at a bound and would rather stay there.
+    /// Whether the variable is at a bound and the gradient keeps it there.
     fn can_be_shrunk(&self, violation: Violation) -> bool {
         let positive = self.sign > 0.0;
         match self.bound {

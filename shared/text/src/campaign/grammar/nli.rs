@@ -3,7 +3,7 @@
 use super::{Chance, Context};
 use crate::task::Task;
 
-/// The ways to say it otherwise.
+/// The names of the ways to rewrite a statement.
 pub(in super::super) const REWRITES: [&str; 7] = [
     "another statement",
     "another context",
@@ -25,7 +25,7 @@ const ANIMALS: [(&str, &str); 6] = [
 const COLOURS: [&str; 4] = ["brown", "white", "black", "grey"];
 const ACTIONS: [&str; 5] = ["sleeping", "eating", "standing", "resting", "waiting"];
 const PLACES: [&str; 5] = ["barn", "garden", "field", "yard", "stable"];
-/// Nothing of a context says so or otherwise.
+/// Properties about which no context says anything.
 const UNKNOWN: [&str; 8] = [
     "old",
     "hungry",
@@ -105,7 +105,7 @@ pub(in super::super) struct Hypothesis {
 }
 
 impl Hypothesis {
-    /// What is written as annotators often do: what contradicts is negated, what is unknown is not.
+    /// A statement as annotators often write it: what contradicts is negated, what is unknown is not.
     pub(super) fn plain(chance: &mut Chance) -> Self {
         let facts = Facts::draw(chance);
         let [_, colour, action, place] = facts.0;
@@ -183,7 +183,7 @@ impl Hypothesis {
         let [_, colour, action, place] = self.facts.0;
         let is_so = match self.about {
             About::Colour(said) => said == colour,
-            // who sleeps may rest, and who waits may stand: only what excludes itself is false
+            // an animal that sleeps may rest, and one that waits may stand: only what excludes itself is false
             About::Action(said) => match (ACTIONS[said], ACTIONS[action]) {
                 (said, is) if said == is => true,
                 ("sleeping" | "resting", "eating") | ("eating", "sleeping" | "resting") => false,
@@ -191,7 +191,7 @@ impl Hypothesis {
             },
             About::Place(said) => match (PLACES[said], PLACES[place]) {
                 (said, is) if said == is => true,
-                // a barn may have a yard, a stable be a barn
+                // a barn may have a yard, and a stable may be a barn
                 ("field", "barn" | "stable") | ("barn" | "stable", "field") => false,
                 _ => return LABELS[1],
             },

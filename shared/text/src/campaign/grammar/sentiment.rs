@@ -2,7 +2,7 @@
 
 use super::Chance;
 
-/// The ways to say it otherwise.
+/// The names of the ways to rewrite an opinion.
 pub(in super::super) const REWRITES: [&str; 8] = [
     "another subject",
     "rare word",
@@ -113,7 +113,7 @@ impl Review {
                 made.time = chance.one(&TIMES);
             }
             1 => made.word = String::from(chance.one(&RARE[self.polarity])),
-            // what is not ordinary may be anything: only what is good or bad is negated
+            // only good or bad words are negated: what is not ordinary may be anything
             2 if self.polarity != NEUTRAL => made.is_negated = !self.is_negated,
             3 if self.polarity != NEUTRAL => made.is_denied = !self.is_denied,
             4 => {
@@ -146,7 +146,7 @@ impl Review {
         )
     }
 
-    /// The place of the sentiment in [`LABELS`]: two negations are none.
+    /// The place of the sentiment in [`LABELS`]: two negations cancel each other.
     fn sentiment(&self) -> usize {
         if self.is_negated == self.is_denied {
             self.polarity
