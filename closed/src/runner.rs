@@ -158,8 +158,6 @@ impl Runner {
         Command::new(&self.executable)
             .arg(CHILD)
             .env_clear()
-            // the allocator would reserve 1 GiB of the address space that the process may have
-            .env("MIMALLOC_ARENA_RESERVE", "0")
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -13,8 +13,9 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, Se
 
 use crate::Limits;
 
-/// Address space beside the program's memory and files: this executable, the compiler's work, and what it makes.
-const COMPILER_BYTES: u64 = 2 << 30;
+/// Bytes of address space beside the program's memory and files: for this executable, the compiler's work and what the compiler makes. The allocator
+/// reserves 1 GiB of them at the start.
+const COMPILER_BYTES: u64 = 3 << 30;
 /// Seconds of processor time beside the limits: reading the files.
 const EXTRA_SECONDS: u64 = 30;
 
