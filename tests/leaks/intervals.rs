@@ -221,7 +221,7 @@ fn told_by_intervals<B: Benchmark>(sent: &[Sent]) {
 struct Moved {
     /// Pairs whose scores and answers differ.
     pairs: usize,
-    /// Pairs that are told apart alone, and not with all rows added.
+    /// Pairs that are told apart alone, and no longer once some of the other rows are added.
     crossed: usize,
     /// Pairs of which the number of rows that it takes tells the standard error, to a tenth.
     told: usize,
@@ -305,6 +305,7 @@ async fn thresholds_of<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
     let moved = thresholds::<B>(&sent);
     let _ = writeln!(std::io::stderr(), "{} by thresholds: {moved:?}", B::ID); // for docs/security.md
     assert!(moved.pairs >= 10, "the submissions differ: {moved:?}");
+    assert!(moved.crossed > 0, "the attack works where a difference is large enough: {moved:?}");
     assert!(moved.told * 4 <= moved.pairs, "{moved:?}");
 }
 
@@ -389,7 +390,7 @@ async fn intervals_tell_no_pair_of_own_curation() {
     told_by_intervals::<Curation>(&sent);
     let moved = thresholds::<Curation>(&sent);
     let _ = writeln!(std::io::stderr(), "curation by thresholds: {moved:?}"); // for docs/security.md
-    assert!(moved.told * 4 <= moved.pairs, "{moved:?}");
+    assert!(moved.pairs >= 10 && moved.told * 4 <= moved.pairs, "{moved:?}");
 }
 
 /// A base, and variants in each of which one place has what `other` has there.

@@ -200,6 +200,7 @@ async fn numbers_of_classes_count_hidden_items_and_recombine() {
             classes.len(),
         );
         assert_eq!(n_right, told.len(), "none falsely");
+        assert!(recombined > best_of, "{recombined} {best_of}");
     }
 }
 

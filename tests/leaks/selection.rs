@@ -89,9 +89,9 @@ async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
     }
 }
 
-/// F1 of each word is a mean over seeds: where all seeds agree it is a fraction, which counts hidden clips.
+/// F1 of each word is a mean over seeds. Were it that of one model, it would be a fraction that counts hidden clips.
 #[tokio::test]
-async fn numbers_of_words_count_few_hidden_clips() {
+async fn numbers_of_words_count_no_hidden_clips() {
     let target = Target::<SpeechSelection>::new().await;
     let mut verdicts = Vec::new();
     for path in [
@@ -118,17 +118,13 @@ async fn numbers_of_words_count_few_hidden_clips() {
             continue;
         }
         let told = counted(&f1s, n_items);
-        let mut n_of = [0; 256];
-        for &class in &classes {
-            n_of[usize::from(class)] += 1;
-        }
-        let n_right = told.values().filter(|n| n_of.contains(n)).count();
         println!(
-            "speech-selection at `{}`, 4 submissions: hidden clips of {} of {} words counted, {n_right} of them as many as a word has",
+            "speech-selection at `{}`, 4 submissions: hidden clips of {} of {} words counted",
             level.as_str(),
             told.len(),
             f1s[0].len()
         );
+        assert!(told.is_empty(), "F1 is a mean over seeds, and so no fraction of small numbers: {told:?}");
     }
 }
 

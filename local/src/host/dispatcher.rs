@@ -15,7 +15,7 @@ use crate::queue::Queued;
 
 /// How long to wait after the queue could not be read.
 const AFTER_FAULT: Duration = Duration::from_secs(1);
-/// How long to wait at most before the queue is read again: whoever has queued an event may have been stopped before saying so.
+/// How long to wait at most before the queue is read again while there is a free process: whoever has queued an event may have been stopped before saying so.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// How often to look whether events are held no more.
 const WHILE_HELD: Duration = Duration::from_millis(5);

@@ -207,7 +207,9 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             if let Some(kept) = kept {
                 let key = Replicates::key_on(&submission.board, &submission.id);
                 self.resources.results().await.put(&key, kept.into()).await?;
-                self.remember(leaderboard, digest, took);
+                if terms.dataset.is_none() {
+                    self.remember(leaderboard, digest, took);
+                }
             }
             return Ok(verdict);
         }

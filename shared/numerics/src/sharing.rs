@@ -1,7 +1,7 @@
 //! Decides which work is shared among threads, and which the calling thread does alone.
 
-/// The number of multiplications that are worth a thread: a few milliseconds of work. Less is done before another thread has
-/// started on it, and threads that look for work delay other programs that need the processors.
+/// The number of multiplications that are worth a thread: a few milliseconds of work. Less gains little from a second
+/// thread, and threads that look for work delay other programs that need the processors.
 const WORTH_A_THREAD: usize = 1 << 24;
 
 /// The fewest items that a thread takes, if each takes this number of multiplications.

@@ -276,7 +276,7 @@ fn costs(case: &Case<'_, Examples>, task: Task) -> bool {
         .any(costs)
 }
 
-/// The examples about which models may still be asked today; the others go to `taken`. A line that no model answers is given back to the day's
+/// The examples about which models may still be asked today; the others go to `taken`. A line that one of the models leaves unanswered is given back to the day's
 /// examples: without this second limit models could be asked, and paid, without end.
 async fn askable(
     case: &Case<'_, Examples>,
