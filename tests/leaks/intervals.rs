@@ -305,7 +305,10 @@ async fn thresholds_of<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
     let moved = thresholds::<B>(&sent);
     let _ = writeln!(std::io::stderr(), "{} by thresholds: {moved:?}", B::ID); // for docs/security.md
     assert!(moved.pairs >= 10, "the submissions differ: {moved:?}");
-    assert!(moved.crossed > 0, "the attack works where a difference is large enough: {moved:?}");
+    assert!(
+        moved.crossed > 0,
+        "the attack works where a difference is large enough: {moved:?}"
+    );
     assert!(moved.told * 4 <= moved.pairs, "{moved:?}");
 }
 

@@ -124,7 +124,10 @@ async fn numbers_of_words_count_no_hidden_clips() {
             told.len(),
             f1s[0].len()
         );
-        assert!(told.is_empty(), "F1 is a mean over seeds, and so no fraction of small numbers: {told:?}");
+        assert!(
+            told.is_empty(),
+            "F1 is a mean over seeds, and so no fraction of small numbers: {told:?}"
+        );
     }
 }
 

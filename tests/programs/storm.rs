@@ -85,9 +85,15 @@ async fn programs_are_run_in_a_storm() {
     world.cloud.faults().storm(None);
     world.sweep().await;
     let _ = writeln!(std::io::stderr(), "{n} programs: {injected:?}");
-    for kind in ["S3 503", "DynamoDB throttled", "event duplicated"] {
+    for kind in ["S3 503", "DynamoDB throttled"] {
         assert!(injected.contains_key(kind), "no fault of {kind}: {injected:?}");
     }
+    // of so few events one kind or another may be missing
+    let astray = ["event dropped", "event duplicated", "event delayed"];
+    assert!(
+        astray.iter().any(|kind| injected.contains_key(kind)),
+        "{injected:?}"
+    );
     let is_killed = |name: &&str| name.starts_with("function killed");
     assert!(injected.keys().any(is_killed), "{injected:?}");
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);

@@ -162,7 +162,8 @@ impl Svc {
 
         let longest = pairs.iter().map(|(pair, _)| pair.rows.len()).max().unwrap_or(0);
         // with other parameters the number of steps can be large
-        let is_short = settings.kernel == Kernel::Rbf && settings.c <= 1.0 && settings.tol >= SvcSettings::default().tol;
+        let is_short =
+            settings.kernel == Kernel::Rbf && settings.c <= 1.0 && settings.tol >= SvcSettings::default().tol;
         let of_a_thread = if is_short {
             items_of_a_thread(STEPS_OF_A_ROW * longest * longest)
         } else {
