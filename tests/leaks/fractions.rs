@@ -3,6 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
+/// F1 by class, where it is shown.
+pub(super) fn of_classes(read: &Value) -> Option<BTreeMap<String, f64>> {
+    let of_each = read["metrics"]["f1_per_class"].as_object()?.iter();
+    of_each
+        .map(|(class, f1)| Some((class.clone(), f1.as_f64()?)))
+        .collect()
+}
+
 /// The fraction in lowest terms with a denominator of at most `most` that a number is, to 13 digits.
 fn fraction(value: f64, most: u64) -> Option<(u64, u64)> {
     let below = (1..=most).find(|&below| {

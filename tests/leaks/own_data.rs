@@ -13,7 +13,7 @@ use dataperf_benchmarks::own_data::selection::Selection;
 use dataperf_datasets::{Import, export_kit};
 use serde_json::{Value, json};
 
-use super::fractions::counted;
+use super::fractions::{counted, of_classes};
 use super::{Draws, LEVELS, Target, best, read, seen};
 use crate::project::root;
 
@@ -202,14 +202,6 @@ async fn numbers_of_classes_count_hidden_items_and_recombine() {
         assert_eq!(n_right, told.len(), "none falsely");
         assert!(recombined > best_of, "{recombined} {best_of}");
     }
-}
-
-/// F1 by class, where it is shown.
-fn of_classes(read: &Value) -> Option<BTreeMap<String, f64>> {
-    let of_each = read["metrics"]["f1_per_class"].as_object()?.iter();
-    of_each
-        .map(|(class, f1)| Some((class.clone(), f1.as_f64()?)))
-        .collect()
 }
 
 /// One example that is bought makes a model that names one class: accuracy and F1, means over the trials, tell how many hidden items each of two

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use dataperf::Feedback;
-use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf::{Feedback, Verdict};
+use dataperf_benchmarks::speech_selection::{self, CLASSES, SpeechSelection};
 use dataperf_benchmarks::vision_selection::{LABELS, VisionSelection, eval_file};
+use dataperf_datasets::Import;
 use serde_json::{Map, Value, json};
 
-use super::fractions::counted;
+use super::fractions::{counted, of_classes};
 use super::{LEVELS, Target, best, of_each, seen};
 use crate::project::root;
 
@@ -51,19 +52,26 @@ pub(super) fn submission(benchmark: &str, path: &str) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
+/// Files of the demo to a board, each with its verdict.
+async fn scored<B: Import>(target: &Target<B>, board: &str, paths: &[&str]) -> Vec<(Value, Verdict)> {
+    let mut verdicts = Vec::new();
+    for path in paths {
+        let artifact = submission(B::ID, &format!("{board}/{path}"));
+        let verdict = target.score(board, &artifact).await;
+        verdicts.push((artifact, verdict));
+    }
+    verdicts
+}
+
 #[tokio::test]
 async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
     let target = Target::<VisionSelection>::new().await;
-    let mut verdicts = Vec::new();
-    for path in [
+    let paths = [
         "coin-flip/random_20.json",
         "near-enough/nearest_60.json",
         "second-look/hard_negatives_60.json",
-    ] {
-        let artifact = submission("vision-selection", &format!("open/{path}"));
-        let verdict = target.score("open", &artifact).await;
-        verdicts.push((artifact, verdict));
-    }
+    ];
+    let verdicts = scored(&target, "open", &paths).await;
     let best = best(&verdicts);
     for level in LEVELS {
         let seen = seen(&verdicts, level);
@@ -93,26 +101,17 @@ async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
 #[tokio::test]
 async fn numbers_of_words_count_no_hidden_clips() {
     let target = Target::<SpeechSelection>::new().await;
-    let mut verdicts = Vec::new();
-    for path in [
-        "coin-flip/random",
-        "coin-flip/random_again",
-        "harbour-speech/farthest_point",
-        "plain-and-simple/most_typical",
-    ] {
-        let artifact = submission("speech-selection", &format!("en-25/{path}.json"));
-        let verdict = target.score("en-25", &artifact).await;
-        verdicts.push((artifact, verdict));
-    }
-    let classes = target.bytes(&format!("{}/eval.safetensors", "en"), "classes");
-    let n_items = classes.len() as u64;
+    let paths = [
+        "coin-flip/random.json",
+        "coin-flip/random_again.json",
+        "harbour-speech/farthest_point.json",
+        "plain-and-simple/most_typical.json",
+    ];
+    let verdicts = scored(&target, "en-25", &paths).await;
+    let n_items = target.bytes(&speech_selection::eval_file("en"), CLASSES).len() as u64;
     for level in LEVELS {
-        let of_words = |(_, read): &(Value, Value)| {
-            let f1s = read["metrics"]["f1_per_class"].as_object()?.iter();
-            f1s.map(|(word, f1)| Some((word.clone(), f1.as_f64()?)))
-                .collect::<Option<BTreeMap<String, f64>>>()
-        };
-        let f1s: Vec<BTreeMap<String, f64>> = seen(&verdicts, level).iter().filter_map(of_words).collect();
+        let seen = seen(&verdicts, level);
+        let f1s: Vec<BTreeMap<String, f64>> = seen.iter().filter_map(|(_, read)| of_classes(read)).collect();
         if level == Feedback::Score {
             assert!(f1s.is_empty(), "the score alone says nothing of a word");
             continue;
@@ -161,12 +160,8 @@ async fn numbers_of_words_recombine() {
     let boards = ["en-25", "en-60", "id-25", "id-60", "pt-25", "pt-60"];
     let mut n_gained = 0;
     for board in boards {
-        let mut verdicts = Vec::new();
-        for file in ["random.json", "random_again.json"] {
-            let artifact = submission("speech-selection", &format!("{board}/coin-flip/{file}"));
-            let verdict = target.score(board, &artifact).await;
-            verdicts.push((artifact, verdict));
-        }
+        let paths = ["coin-flip/random.json", "coin-flip/random_again.json"];
+        let verdicts = scored(&target, board, &paths).await;
         let best = best(&verdicts);
         for level in LEVELS {
             let combined = recombined_words(&seen(&verdicts, level));

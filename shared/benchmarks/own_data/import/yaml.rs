@@ -225,6 +225,13 @@ mod tests {
         assert_eq!(classes[1].value, Value::Text("yes".into()));
     }
 
+    fn text(node: &Node) -> String {
+        match &node.value {
+            Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn numbers_and_truth_values_are_kept_as_they_are_written() {
         let document =
@@ -234,10 +241,6 @@ mod tests {
         };
         let Value::List(classes) = &members[0].1.value else {
             panic!("a list")
-        };
-        let text = |node: &Node| match &node.value {
-            Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
-            other => panic!("{other:?}"),
         };
         let written: Vec<String> = classes.iter().map(text).collect();
         assert_eq!(written, ["007", "1.10", "True", "1e3", "on", "-0", "0x1F"]);
@@ -259,10 +262,6 @@ mod tests {
         let document = "all: &c [01, &d 2.0]\neach: *c\none: *d\ntagged: !!int \"7\"\n";
         let Value::Map(members) = Node::parse(document).expect("YAML").value else {
             panic!("keys")
-        };
-        let text = |node: &Node| match &node.value {
-            Value::Text(text) | Value::Number(_, text) | Value::Bool(_, text) => text.clone(),
-            other => panic!("{other:?}"),
         };
         for (_, list) in &members[..2] {
             let Value::List(list) = &list.value else {
