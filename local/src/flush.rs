@@ -8,9 +8,13 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::lock::locked;
+
+/// How long a flush waits for more commits while many come: less than a flush takes.
+const SHARED_WAIT: Duration = Duration::from_micros(300);
 
 /// The `-wal` file of a database that commits without a flush.
 pub(crate) struct Flush {
@@ -20,6 +24,8 @@ pub(crate) struct Flush {
     /// How many of these commits are on the disk. Locked during a flush: whoever locks it next finds its own commit flushed, or flushes all.
     n_flushed: Mutex<u64>,
     n_flushes: AtomicU64,
+    /// Whether several commits shared the last flush, so that more are likely to come.
+    is_busy: AtomicBool,
 }
 
 impl Flush {
@@ -35,6 +41,7 @@ impl Flush {
             n_commits: AtomicU64::new(0),
             n_flushed: Mutex::new(0),
             n_flushes: AtomicU64::new(0),
+            is_busy: AtomicBool::new(false),
         })
     }
 
@@ -48,10 +55,16 @@ impl Flush {
         if *n_flushed >= mine {
             return Ok(());
         }
-        std::thread::yield_now(); // another commit that is about to come shares the flush
+        // commits that are about to come share the flush
+        if self.is_busy.load(Ordering::Relaxed) {
+            std::thread::sleep(SHARED_WAIT);
+        } else {
+            std::thread::yield_now();
+        }
         let all = self.n_commits.load(Ordering::SeqCst); // all commits so far are in the file
         self.wal.sync_data()?;
         self.n_flushes.fetch_add(1, Ordering::Relaxed);
+        self.is_busy.store(all - *n_flushed > 1, Ordering::Relaxed);
         *n_flushed = all;
         Ok(())
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::{Leaderboards, Submission};
-use dataperf::{Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
+use dataperf::{Receipt, SubmissionId, Timestamp, Upload, Verdict};
 use dataperf_aws::{Holder, Issued, Token, days_after};
 use serde_json::Value;
 use ureq::http::Response;
@@ -349,13 +350,10 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
     let table = world.leaderboards();
     table.receive(&received).await.unwrap();
     let digest = dataperf::Digest::of(b"anything");
-    let metrics = [(
-        "per_seed".to_owned(),
-        serde_json::json!([score - 0.125, score + 0.125]),
-    )];
+    let per_seed = MetricValue::Trials(vec![score - 0.125, score + 0.125]);
     let card = Scorecard {
         score,
-        metrics: metrics.into(),
+        metrics: Metrics::new().with("per_seed", per_seed),
     };
     let receipt = Receipt {
         schema: Receipt::SCHEMA,

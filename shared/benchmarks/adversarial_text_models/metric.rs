@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::Scorecard;
 use dataperf::closed::Measured;
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::{Batch, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 use dataperf_text::compare::{Figures, Judged, Outcome};
-use serde_json::{Map, Value, json};
 
 use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
 
@@ -77,34 +76,44 @@ pub(super) fn scorecard(
     }
     let (outcome, figures) = run.outcome(frozen, &of_items);
     let rates = frozen.rates();
+    let each = |names: &[(&str, f64)]| {
+        let names = names.iter().map(|&(name, number)| (name.to_owned(), number));
+        MetricValue::Each(names.collect())
+    };
     let [performance, compute, memory, robustness, fairness] = rates.points(&figures);
     let rounds = outcome.rounds.iter();
-    let rounds: Map<String, Value> = rounds
-        .map(|(round, share)| (round.clone(), json!(share.points())))
+    let rounds: BTreeMap<String, f64> = rounds
+        .map(|(round, share)| (round.clone(), share.points()))
         .collect();
     let tasks = outcome.tasks.iter();
-    let tasks: Map<String, Value> = tasks
-        .map(|(task, share)| (task.to_string(), json!(share.points())))
+    let tasks: BTreeMap<String, f64> = tasks
+        .map(|(task, share)| (task.to_string(), share.points()))
         .collect();
-    let points = json!({
-        "performance": performance, "compute": compute, "memory": memory, "robustness": robustness, "fairness": fairness,
-    });
-    let metrics = BTreeMap::from([
-        ("performance".to_owned(), json!(figures.performance)),
-        ("rounds".to_owned(), Value::Object(rounds)),
-        ("tasks".to_owned(), Value::Object(tasks)),
-        ("robustness".to_owned(), json!(figures.robustness)),
-        ("fairness".to_owned(), json!(figures.fairness)),
-        ("fuel".to_owned(), json!(figures.fuel)),
-        ("memory".to_owned(), json!(figures.memory)),
-        ("points".to_owned(), points),
-        ("rates".to_owned(), json!(rates)),
-        (
-            "n_items".to_owned(),
-            json!(ItemWeights::Each(&of_items).total(of_items.len())),
-        ),
-        ("n_inputs".to_owned(), json!(frozen.trial().asked().len())),
-    ]);
+    let points = [
+        ("performance", performance),
+        ("compute", compute),
+        ("memory", memory),
+        ("robustness", robustness),
+        ("fairness", fairness),
+    ];
+    let of_rates = [
+        ("fuel", rates.fuel),
+        ("memory", rates.memory),
+        ("robustness", rates.robustness),
+        ("fairness", rates.fairness),
+    ];
+    let metrics = Metrics::new()
+        .with("performance", figures.performance)
+        .with("rounds", MetricValue::Each(rounds))
+        .with("tasks", MetricValue::Each(tasks))
+        .with("robustness", figures.robustness)
+        .with("fairness", figures.fairness)
+        .with("fuel", figures.fuel)
+        .with("memory", figures.memory)
+        .with("points", each(&points))
+        .with("rates", each(&of_rates))
+        .with("n_items", ItemWeights::Each(&of_items).total(of_items.len()))
+        .with("n_inputs", frozen.trial().asked().len());
     Ok(Scorecard {
         score: run.score(frozen, &of_items),
         metrics,

@@ -27,6 +27,15 @@ pub enum BuyerModel {
 }
 
 impl BuyerModel {
+    /// Its name in manifests and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LogisticRegression => "logistic_regression",
+            Self::Knn => "knn",
+            Self::GradientBoosting => "gradient_boosting",
+        }
+    }
+
     /// A short description of the model for people.
     pub fn about(self) -> &'static str {
         match self {

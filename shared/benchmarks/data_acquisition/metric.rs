@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
 use super::Frozen;
 use super::frozen::N_CLASSES;
-use dataperf::Scorecard;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
@@ -22,7 +20,7 @@ pub(super) fn scorecard(
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
     let mut accuracies = Vec::new();
-    let mut markets = Map::new();
+    let mut markets = BTreeMap::new();
     for (&number, market) in frozen.markets() {
         let (name, truth) = (number.to_string(), frozen.buyer_labels(number)?);
         let unit = evidence.unit(&name, truth.len(), N_CLASSES)?;
@@ -37,17 +35,19 @@ pub(super) fn scorecard(
             .iter()
             .map(|of_trial| (of_trial - accuracy).powi(2))
             .collect();
-        let of_market = json!({
-            "accuracy": accuracy, "per_trial": per_trial, "std": mean(&squares).sqrt(), "cost": unit.amount(COST)?,
-            "budget": market.budget, "n_bought": unit.count(N_BOUGHT)?,
-        });
+        let of_market = Metrics::new()
+            .with("accuracy", accuracy)
+            .with("per_trial", MetricValue::Trials(per_trial))
+            .with("std", mean(&squares).sqrt())
+            .with(COST, unit.amount(COST)?)
+            .with("budget", market.budget)
+            .with(N_BOUGHT, unit.count(N_BOUGHT)?);
         accuracies.push(accuracy);
         markets.insert(name, of_market);
     }
-    let metrics = BTreeMap::from([
-        ("markets".to_owned(), Value::Object(markets)),
-        ("buyer_model".to_owned(), json!(frozen.buyer_model())),
-    ]);
+    let metrics = Metrics::new()
+        .with("markets", MetricValue::Table(markets))
+        .with("buyer_model", frozen.buyer_model().name());
     Ok(Scorecard {
         score: mean(&accuracies),
         metrics,

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::Array2;
-use serde_json::{Map, Value, json};
 
 use super::scoring::{ScoreMetric, Scoring};
 use super::table::{Examples, LABEL, features, features_file};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence};
 use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::scorecard::{MetricValue, Metrics};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{
     ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes,
@@ -170,7 +170,7 @@ impl<M> Scoring<M> {
         eval: &EvalSet,
         unit: &UnitEvidence,
         weights: ItemWeights<'_>,
-    ) -> (f64, BTreeMap<String, Value>) {
+    ) -> (f64, Metrics) {
         let of_repeats: Vec<f64> = unit
             .each_repeat()
             .map(|predicted| self.value(eval, predicted, weights))
@@ -178,26 +178,23 @@ impl<M> Scoring<M> {
         let score = mean(&of_repeats);
         let mut metrics = self.beside(eval, unit, weights);
         let names = match unit.repeats() {
-            Repeats::Seeds(seeds) => Some(("per_seed", Some(json!(seeds)))),
+            Repeats::Seeds(seeds) => Some(("per_seed", Some(MetricValue::seeds(seeds)))),
             Repeats::Trials(_) => Some(("per_trial", None)),
             Repeats::Once | Repeats::Fixes(_) => None,
         };
         if let Some((name, labels)) = names {
             let spread: Vec<f64> = of_repeats.iter().map(|value| (value - score).powi(2)).collect();
-            metrics.insert(name.to_owned(), json!(of_repeats));
-            metrics.insert("std".to_owned(), json!(mean(&spread).sqrt()));
-            metrics.extend(labels.map(|labels| ("seeds".to_owned(), labels)));
+            metrics.insert(name, MetricValue::Trials(of_repeats));
+            metrics.insert("std", mean(&spread).sqrt());
+            if let Some(labels) = labels {
+                metrics.insert("seeds", labels);
+            }
         }
         (score, metrics)
     }
 
     /// Accuracy, balanced accuracy, macro F1, F1 of each class and accuracy of each group: means over the repeats.
-    fn beside(
-        &self,
-        eval: &EvalSet,
-        unit: &UnitEvidence,
-        weights: ItemWeights<'_>,
-    ) -> BTreeMap<String, Value> {
+    fn beside(&self, eval: &EvalSet, unit: &UnitEvidence, weights: ItemWeights<'_>) -> Metrics {
         let n_repeats = unit.repeats().len() as f64;
         let (truth, n_classes) = (&eval.truth[..], self.classes.len());
         let (mut accuracy, mut balanced, mut macro_f1) = (0.0, 0.0, 0.0);
@@ -216,24 +213,22 @@ impl<M> Scoring<M> {
                 }
             }
         }
-        let of_classes = self.classes.iter().zip(&of_classes);
-        let f1: Map<String, Value> = of_classes.map(|(name, f1)| (name.clone(), json!(f1))).collect();
-        let mut metrics = BTreeMap::from([
-            ("accuracy".to_owned(), json!(accuracy)),
-            ("balanced_accuracy".to_owned(), json!(balanced)),
-            ("macro_f1".to_owned(), json!(macro_f1)),
-            ("f1_per_class".to_owned(), Value::Object(f1)),
-            ("n_eval".to_owned(), json!(weights.total(eval.n_items()))),
-            ("metric".to_owned(), json!(self.metric.name())),
-        ]);
+        let f1 = self.classes.iter().cloned().zip(of_classes).collect();
+        let mut metrics = Metrics::new()
+            .with("accuracy", accuracy)
+            .with("balanced_accuracy", balanced)
+            .with("macro_f1", macro_f1)
+            .with("f1_per_class", MetricValue::Each(f1))
+            .with("n_eval", weights.total(eval.n_items()))
+            .with("metric", self.metric.name());
         if let Some(groups) = &eval.groups {
             let named = of_groups
                 .iter()
-                .map(|(&group, accuracy)| (groups.names[group].clone(), json!(accuracy)));
-            metrics.insert("accuracy_per_group".to_owned(), Value::Object(named.collect()));
+                .map(|(&group, &accuracy)| (groups.names[group].clone(), accuracy));
+            metrics.insert("accuracy_per_group", MetricValue::Each(named.collect()));
         }
         if eval.is_public {
-            metrics.insert("eval_set".to_owned(), json!("public"));
+            metrics.insert("eval_set", "public");
         }
         metrics
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use dataperf::Reason;
 use dataperf::benchmark::NotScored;
 use dataperf::evidence::{EvidenceError, Repeats, UnitEvidence};
 use dataperf::frozen::FrozenError;
+use dataperf::scorecard::{MetricValue, Metrics};
 use dataperf_numerics::learner::{FitError, Learner};
 
 /// The code of the rejection of a training set that the model can't be fitted to.
@@ -129,17 +129,13 @@ impl<M> Scoring<M> {
     ///
     /// # Errors
     /// [`EvidenceError`] if the evidence does not have these counts.
-    pub(super) fn counted_examples(
-        &self,
-        unit: &UnitEvidence,
-    ) -> Result<BTreeMap<String, Value>, EvidenceError> {
-        let mut n_per_class = Map::new();
+    pub(super) fn counted_examples(&self, unit: &UnitEvidence) -> Result<Metrics, EvidenceError> {
+        let mut n_per_class = BTreeMap::new();
         for (class, name) in self.classes.iter().enumerate() {
-            n_per_class.insert(name.clone(), json!(unit.count(&format!("{N_OF_CLASS}{class}"))?));
+            n_per_class.insert(name.clone(), unit.count(&format!("{N_OF_CLASS}{class}"))?);
         }
-        Ok(BTreeMap::from([
-            (N_EXAMPLES.to_owned(), json!(unit.count(N_EXAMPLES)?)),
-            ("n_per_class".to_owned(), Value::Object(n_per_class)),
-        ]))
+        Ok(Metrics::new()
+            .with(N_EXAMPLES, unit.count(N_EXAMPLES)?)
+            .with("n_per_class", MetricValue::Counts(n_per_class)))
     }
 }

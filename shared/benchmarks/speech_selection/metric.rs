@@ -1,13 +1,9 @@
 //! The score: macro F1 on the whole eval set, averaged over the seeds.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value, json};
-
 use super::Frozen;
-use dataperf::Scorecard;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
 use dataperf::frozen::FrozenError;
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
@@ -37,19 +33,15 @@ pub(super) fn scorecard(
     let score = mean(&per_seed);
     let spread = mean(&per_seed.iter().map(|f1| (f1 - score).powi(2)).collect::<Vec<_>>()).sqrt();
     let names = std::iter::once("nontarget").chain(frozen.words().iter().map(String::as_str));
-    let f1_of: Map<String, Value> = names
-        .zip(&of_classes)
-        .map(|(name, f1)| (name.to_owned(), json!(f1)))
-        .collect();
-    let metrics = BTreeMap::from([
-        ("seeds".to_owned(), json!(frozen.seeds())),
-        ("per_seed".to_owned(), json!(per_seed)),
-        ("std".to_owned(), json!(spread)),
-        ("f1_per_class".to_owned(), Value::Object(f1_of)),
-        ("n_clips".to_owned(), json!(unit.count(N_CLIPS)?)),
-        ("n_nontargets".to_owned(), json!(unit.count(N_NONTARGETS)?)),
-        ("n_eval".to_owned(), json!(weights.total(truth.len()))),
-    ]);
+    let f1_of = names.zip(of_classes).map(|(name, f1)| (name.to_owned(), f1));
+    let metrics = Metrics::new()
+        .with("seeds", MetricValue::seeds(frozen.seeds()))
+        .with("per_seed", MetricValue::Trials(per_seed))
+        .with("std", spread)
+        .with("f1_per_class", MetricValue::Each(f1_of.collect()))
+        .with(N_CLIPS, unit.count(N_CLIPS)?)
+        .with(N_NONTARGETS, unit.count(N_NONTARGETS)?)
+        .with("n_eval", weights.total(truth.len()));
     Ok(Scorecard { score, metrics })
 }
 

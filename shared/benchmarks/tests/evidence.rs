@@ -11,6 +11,7 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
+use dataperf::scorecard::MetricValue;
 use dataperf::{Benchmark, Descriptor, Digest, Ending, Feedback, Scorecard, Verdict};
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_benchmarks::{
@@ -63,7 +64,7 @@ fn assert_same(card: &Scorecard, verdict: &Verdict, about: &str) {
         verdict.score.map(f64::to_bits),
         "{about}"
     );
-    assert_eq!(card.metrics, verdict.metrics, "{about}");
+    assert_eq!(card.metrics.clone().into_json(), verdict.metrics, "{about}");
 }
 
 /// The frozen file of a unit's eval set.
@@ -152,12 +153,14 @@ fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B>) {
                 .filter(|(_, unit)| matches!(unit.repeats(), Repeats::Trials(_)))
                 .map(|(name, unit)| {
                     let of_unit = match card.metrics.get("markets") {
-                        Some(markets) => &markets[name]["per_trial"],
-                        None => &card.metrics["per_trial"],
+                        Some(MetricValue::Table(markets)) => markets[name].get("per_trial"),
+                        _ => card.metrics.get("per_trial"),
                     };
-                    let values: Vec<f64> = serde_json::from_value(of_unit.clone()).expect("numbers");
+                    let Some(MetricValue::Trials(values)) = of_unit else {
+                        panic!("{name} has no trials: {card:?}");
+                    };
                     let trials = draws.trials(name, unit.repeats().len()).expect("a unit");
-                    trials.mean(draw, &values)
+                    trials.mean(draw, values)
                 })
                 .collect();
             let expected = if of_trials.is_empty() {
@@ -202,6 +205,7 @@ fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B>) {
             ("spelled out", Weights::of_units(ones)),
         ] {
             let card = B::score(&frozen, &read, &weights).expect("a score");
+            assert_eq!(card.metrics.undescribed(B::METRICS), [""; 0], "{about}");
             assert_same(&card, &verdict, &format!("{about}, ones {kind}"));
         }
     }
@@ -218,7 +222,11 @@ fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B>, directory: &Path)
         let card = B::score(&frozen, &evidence, &Weights::of_units(weights)).expect("a score");
         assert_same(&card, &verdict, &format!("{}, {board}, submission {idx}", B::ID));
         let of_ones = judged(dataset, board, artifact);
-        assert_ne!(card.metrics, of_ones.metrics, "the weights changed nothing");
+        assert_ne!(
+            card.metrics.into_json(),
+            of_ones.metrics,
+            "the weights changed nothing"
+        );
         // what is shown beside a score follows from the artifact and from public data: it is the same whatever the score is
         let beside = |verdict: &Verdict| verdict.shown(Feedback::Score, &Descriptor::of::<B>()).metrics;
         assert_eq!(beside(&verdict), beside(&of_ones), "{}, {board}", B::ID);
@@ -266,7 +274,7 @@ fn a_cut_curve_tells_only_what_it_knows() {
             let weights = Weights::of_units(multiplicities(&whole.evidence, seed));
             let expected = VisionDebugging::score(&whole.frozen, &whole.evidence, &weights).expect("a score");
             let is_known = cut.evidence.units().iter().all(|(task, unit)| {
-                let first = expected.metrics["tasks"][task]["first_step"]
+                let first = expected.metrics.clone().into_json()["tasks"][task]["first_step"]
                     .as_u64()
                     .expect("a step");
                 let fixes = unit.repeats().fixes().expect("fixes");

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
 use super::frozen::N_CLASSES;
 use super::{Extent, Frozen};
-use dataperf::Scorecard;
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::{Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
@@ -95,7 +93,7 @@ pub(super) fn scorecard(
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
     let mut fractions = Vec::new();
-    let mut tasks = Map::new();
+    let mut tasks = BTreeMap::new();
     for (task_idx, name) in frozen.tasks().enumerate() {
         let (truth, n_images) = (frozen.test_labels(task_idx)?, frozen.n_images(task_idx));
         let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
@@ -107,24 +105,27 @@ pub(super) fn scorecard(
             curve.accuracy.truncate(curve.first + 1);
         }
         let fraction = curve.first as f64 / n_images as f64;
-        let mut of_task = json!({
-            "fraction_of_fixes": fraction, "first_step": curve.first,
-            "accuracy_before": curve.before, "accuracy_after": curve.after, "target": curve.target,
-            "accuracy": curve.accuracy, "n_images": n_images,
-            "n_wrong": frozen.n_wrong(task_idx)?, "n_test": weights.total(truth.len()),
-        });
+        let mut of_task = Metrics::new()
+            .with("fraction_of_fixes", fraction)
+            .with("first_step", curve.first)
+            .with("accuracy_before", curve.before)
+            .with("accuracy_after", curve.after)
+            .with("target", curve.target)
+            .with("accuracy", MetricValue::Curve(curve.accuracy))
+            .with("n_images", n_images)
+            .with("n_wrong", frozen.n_wrong(task_idx)?)
+            .with("n_test", weights.total(truth.len()));
         if unit.facts().contains_key(METHOD_SECONDS) {
-            of_task[METHOD_SECONDS] = json!(unit.amount(METHOD_SECONDS)?);
+            of_task.insert(METHOD_SECONDS, unit.amount(METHOD_SECONDS)?);
         }
         fractions.push(fraction);
         tasks.insert(name.to_owned(), of_task);
     }
     let score = mean(&fractions);
-    let metrics = BTreeMap::from([
-        ("percent_of_fixes".to_owned(), json!(score * 100.0)),
-        ("target_share".to_owned(), json!(frozen.target_share())),
-        ("tasks".to_owned(), Value::Object(tasks)),
-    ]);
+    let metrics = Metrics::new()
+        .with("percent_of_fixes", score * 100.0)
+        .with("target_share", frozen.target_share())
+        .with("tasks", MetricValue::Table(tasks));
     Ok(Scorecard { score, metrics })
 }
 

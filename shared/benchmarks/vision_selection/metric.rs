@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
 use super::Frozen;
 use super::frozen::N_CLASSES;
-use dataperf::Scorecard;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
 use dataperf::frozen::FrozenError;
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
@@ -25,7 +23,7 @@ pub(super) fn scorecard(
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
     let mut of_concepts = Vec::new();
-    let mut concepts = Map::new();
+    let mut concepts = BTreeMap::new();
     let mut n_examples = 0;
     for (concept, truth) in frozen.tests()? {
         let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
@@ -34,19 +32,20 @@ pub(super) fn scorecard(
         let positive = ClassCounts::of(truth, predicted, &POSITIVE, weights);
         of_concepts.push(positive.f1());
         n_examples += unit.count(N_EXAMPLES)?;
-        let of_concept = json!({
-            "f1": positive.f1(), "accuracy": weighted_accuracy(truth, predicted, weights),
-            "precision": positive.precision(), "recall": positive.recall(),
-            "n_examples": unit.count(N_EXAMPLES)?, "n_positive": unit.count(N_POSITIVE)?,
-            "n_test": weights.total(truth.len()),
-        });
+        let of_concept = Metrics::new()
+            .with("f1", positive.f1())
+            .with("accuracy", weighted_accuracy(truth, predicted, weights))
+            .with("precision", positive.precision())
+            .with("recall", positive.recall())
+            .with(N_EXAMPLES, unit.count(N_EXAMPLES)?)
+            .with(N_POSITIVE, unit.count(N_POSITIVE)?)
+            .with("n_test", weights.total(truth.len()));
         concepts.insert(concept.to_owned(), of_concept);
     }
     let score = mean(&of_concepts);
-    let metrics = BTreeMap::from([
-        ("concepts".to_owned(), Value::Object(concepts)),
-        ("n_examples".to_owned(), json!(n_examples)),
-    ]);
+    let metrics = Metrics::new()
+        .with("concepts", MetricValue::Table(concepts))
+        .with(N_EXAMPLES, n_examples);
     Ok(Scorecard { score, metrics })
 }
 

@@ -2,8 +2,9 @@
 
 use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::Submission;
+use dataperf::scorecard::{Metrics, Scorecard};
 use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
-use dataperf::{Descriptor, Digest, Reason, Scorecard, Upload, UploadKey, Verdict};
+use dataperf::{Descriptor, Digest, Reason, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 
 use crate::collection::Collection;
@@ -42,7 +43,7 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
         } = self.score;
         let card = Scorecard {
             score: *score,
-            metrics: metrics.clone(),
+            metrics: Metrics::new(),
         };
         // what was judged last; everybody sees the digest, and nobody is to see whose item it is
         let nonce = self.step.nonce.as_deref().unwrap_or_default();
@@ -61,7 +62,10 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
                 &rejection,
             ));
         }
-        Ok(Verdict::scored(benchmark, board, dataset, artifact, card))
+        Ok(Verdict {
+            metrics: metrics.clone(), // stored as JSON when the decision was made
+            ..Verdict::scored(benchmark, board, dataset, artifact, card)
+        })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use dataperf::Timestamp;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Round};
 use dataperf::finishing::{Finish, FinishRequest, Finished};
@@ -11,10 +10,11 @@ use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::ports::maintenance::Maintenance;
 use dataperf::ports::signer::Signer;
-use dataperf::release::{Release, is_over};
+use dataperf::release::{self, Release, is_over};
 use dataperf::rescoring::Rescorer;
 use dataperf::retirement::{Retired, Retirement};
 use dataperf::workflow::WorkflowError;
+use dataperf::{Descriptor, Timestamp};
 use lambda_runtime::Context;
 
 use crate::comparisons::mark_without_pairs;
@@ -77,7 +77,10 @@ pub(crate) async fn finish<E: Evaluator>(
         goes_on: &|| SystemTime::now() < until,
     };
     for board in table.boards(benchmark).await? {
-        let Some(round) = due.iter().find(|round| round.id == board.round) else {
+        let of_board = |round: &&&Round| {
+            round.id == board.round || board.post_round_of() == Some(&*round.id) && round.ladder.is_some()
+        };
+        let Some(round) = due.iter().find(of_board) else {
             continue;
         };
         match Box::pin(finishing.one(&board, round, evaluator)).await {
@@ -135,6 +138,15 @@ impl Finishing<'_> {
             goes_on,
         } = *self;
         let mut finished = Finished::default();
+        if board.is_post_round() {
+            let released = self.release(board, evaluator.hosted()).await?;
+            return Ok(Finished {
+                n_released: released.n_written,
+                n_lifted: released.n_lifted,
+                is_complete: released.is_complete,
+                ..finished
+            });
+        }
         if round.retired(now()).is_some() {
             let retirement = Retirement {
                 board: board.clone(),
@@ -178,24 +190,7 @@ impl Finishing<'_> {
             };
         }
         if is_retired && has_closed(round) {
-            let release = Release {
-                board: board.clone(),
-                hosted: evaluator.hosted(),
-                challenge,
-                table,
-                results,
-                signer,
-                now: &now,
-                goes_on,
-            };
-            let released = release.run().await;
-            // a release that failed may have lifted something before
-            let marked = match released.as_ref().map(|released| released.n_lifted) {
-                Ok(0) => Ok(false),
-                Ok(_) | Err(_) => table.mark_to_compare(board).await,
-            };
-            let released = released?;
-            marked?;
+            let released = self.release(board, evaluator.hosted()).await?;
             finished = Finished {
                 n_released: released.n_written,
                 n_lifted: finished.n_lifted + released.n_lifted,
@@ -205,6 +200,29 @@ impl Finishing<'_> {
             mark_to_pair(board, round, &finished, challenge, table, results).await?;
         }
         Ok(finished)
+    }
+
+    /// Writes the whole receipts of a board, as far as they may be shown by now.
+    async fn release(&self, board: &Board, hosted: &Descriptor) -> Result<release::Done, WorkflowError> {
+        let release = Release {
+            board: board.clone(),
+            hosted,
+            challenge: self.challenge,
+            table: self.table,
+            results: self.results,
+            signer: self.signer,
+            now: &now,
+            goes_on: self.goes_on,
+        };
+        let released = release.run().await;
+        // a release that failed may have lifted something before
+        let marked = match released.as_ref().map(|released| released.n_lifted) {
+            Ok(0) => Ok(false),
+            Ok(_) | Err(_) => self.table.mark_to_compare(board).await,
+        };
+        let released = released?;
+        marked?;
+        Ok(released)
     }
 }
 

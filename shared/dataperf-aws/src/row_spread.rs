@@ -106,7 +106,7 @@ pub(crate) fn without_key(row: Item) -> Vec<(String, AttributeValue)> {
 
 #[cfg(test)]
 mod tests {
-    use dataperf::Scorecard;
+    use dataperf::scorecard::{Metrics, Scorecard};
     use dataperf_benchmarks::speech_selection::SpeechSelection;
     use serde_json::json;
 
@@ -118,10 +118,13 @@ mod tests {
         let metrics = metrics.as_object().expect("an object").clone();
         let card = Scorecard {
             score: 0.5,
-            metrics: metrics.into_iter().collect(),
+            metrics: Metrics::new(),
         };
         let digest = Digest::of(b"any");
-        Verdict::scored("speech-selection", "en-25", digest, digest, card)
+        Verdict {
+            metrics: metrics.into_iter().collect(),
+            ..Verdict::scored("speech-selection", "en-25", digest, digest, card)
+        }
     }
 
     #[test]

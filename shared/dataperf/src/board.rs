@@ -26,7 +26,12 @@ pub struct Board {
 impl Board {
     /// Whether this is the board of a closed round, which stays open as a benchmark.
     pub fn is_post_round(&self) -> bool {
-        self.round.ends_with(POST_ROUND)
+        self.post_round_of().is_some()
+    }
+
+    /// The id of the round that this board stays open after; `None` if this is no such board.
+    pub fn post_round_of(&self) -> Option<&str> {
+        self.round.strip_suffix(POST_ROUND)
     }
 }
 

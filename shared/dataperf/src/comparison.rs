@@ -26,9 +26,9 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 pub const CONFIDENCE: f64 = 0.95;
 /// Why a board whose scores the Ladder releases has no intervals.
 pub(crate) const RELEASED: &str =
-    "the round's Ladder releases scores: they have intervals when it has closed";
-/// Why scores that are rounded until the close have no intervals.
-const ROUNDED: &str = "the round shows scores rounded to 1/n, n the number of eval items: they have intervals when it has closed";
+    "the round's Ladder releases scores: they have intervals once everything is shown";
+/// Why scores that are rounded until everything is shown have no intervals.
+const ROUNDED: &str = "the round shows scores rounded to 1/n, n the number of eval items: they have intervals once everything is shown";
 /// The most rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// The most rows of a board for which the items are counted on which two rows differ.

@@ -368,6 +368,8 @@ impl Finish<'_> {
                 dataset_before: row.dataset,
                 ending: verdict.status,
                 after: verdict.score,
+                released_before: None,
+                released_after: None,
             },
             board: submission.board,
             verdict,

@@ -7,6 +7,8 @@
 //! # Source
 //! Blum, A. and Hardt, M. (2015), "The Ladder: a reliable leaderboard for machine learning competitions", ICML.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Digest;
@@ -16,7 +18,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::rank::Direction;
 use crate::ranking::standing;
-use crate::replicates::Replicates;
+use crate::replicates::{HEAD_BYTES, Replicates};
 use crate::submission::Entry;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
@@ -121,9 +123,18 @@ impl Margin {
         }
     }
 
-    /// What one item of the eval set is worth.
-    fn grain(new: &Replicates) -> f64 {
-        1.0 / new.header.n_items.max(1) as f64
+    /// No margin: scores are rounded to 1/n, n the number of items of the eval set.
+    pub fn rounding(of: &Replicates) -> Self {
+        Self {
+            margin: 0.0,
+            grain: Self::grain(of),
+        }
+    }
+
+    /// What one item of the eval set is worth. Where a score is a share of examples to be inspected, an item is worth no less: along them the metric
+    /// rises by 1 at most.
+    fn grain(of: &Replicates) -> f64 {
+        1.0 / of.header.n_items.max(1) as f64
     }
 
     /// A score as it is released.
@@ -202,20 +213,20 @@ impl Ladder {
             return Ok(None);
         };
         let dataset = receipt.verdict.dataset;
-        let kept = async || {
+        let kept = async |range: Option<Range<u64>>| {
             let id = &receipt.submission;
             let missing = || PortError::Malformed {
                 what: format!("the replicates `{}`", Replicates::key(hosted.id, id)),
                 why: "they are not there, and the Ladder needs them: score it again with `dataperf redrive`"
                     .into(),
             };
-            replicates(id, hosted, results).await?.ok_or_else(missing)
+            replicates(id, range, hosted, results).await?.ok_or_else(missing)
         };
         let margin = match self {
             Self::Step { step } => Margin::of_step(step),
             Self::Rounded => {
-                let grain = Margin::grain(&kept().await?);
-                let rounded = Margin { margin: 0.0, grain }.rounded(score, hosted.score_range);
+                let head = 0..HEAD_BYTES as u64;
+                let rounded = Margin::rounding(&kept(Some(head)).await?).rounded(score, hosted.score_range);
                 return Ok(Some(Released {
                     score: rounded,
                     has_climbed: true,
@@ -224,10 +235,10 @@ impl Ladder {
                 }));
             }
             Self::Auto => {
-                let new = kept().await?;
+                let new = kept(None).await?;
                 let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
                 let best = match last {
-                    Some(last) => replicates(&last.submission, hosted, results).await?,
+                    Some(last) => replicates(&last.submission, None, hosted, results).await?,
                     None => None,
                 };
                 Margin::paired(&new, best.as_ref())
@@ -237,12 +248,21 @@ impl Ladder {
     }
 }
 
+/// The replicates of a submission, or what a range of their object has.
 async fn replicates(
     id: &SubmissionId,
+    range: Option<Range<u64>>,
     hosted: &Descriptor,
     results: &dyn Bucket,
 ) -> Result<Option<Replicates>, PortError> {
     let key = Replicates::key(hosted.id, id);
+    if let Some(range) = range {
+        let found = results.get_ranges(&key, &[range]).await?;
+        let bytes = found.and_then(|found| found.into_iter().next());
+        return bytes
+            .map(|bytes| Replicates::from_bytes(&key, &bytes))
+            .transpose();
+    }
     match results.get(&key, None, MAX_REPLICATES_BYTES).await? {
         Got::Object(object) => Replicates::from_bytes(&key, &object.bytes).map(Some),
         Got::Missing | Got::TooLarge { .. } => Ok(None),

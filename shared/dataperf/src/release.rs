@@ -146,14 +146,16 @@ impl Release<'_> {
     pub async fn run(&self) -> Result<Done, PortError> {
         let round = self.challenge.round(&self.board.round);
         let closes = round
-            .filter(|round| round.id == self.board.round)
+            .filter(|round| self.board.post_round_of().unwrap_or(&self.board.round) == round.id)
             .and_then(|round| round.closes);
         let Some(closes) = closes.filter(|closes| is_over(*closes, (self.now)())) else {
             return Ok(Done::default());
         };
         let known = Released::read(self.results, &self.board).await?;
         let known = known.filter(|known| known.closes == closes);
-        if known.as_ref().is_some_and(|known| known.ended_at.is_some()) {
+        let has_ended = known.as_ref().is_some_and(|known| known.ended_at.is_some());
+        // uploads after the close may come at any time
+        if has_ended && !self.board.is_post_round() {
             return Ok(Done {
                 is_complete: true,
                 ..Done::default()
@@ -191,7 +193,7 @@ impl Release<'_> {
             }
         }
         state.ended_at = done.is_complete.then(&self.now);
-        if done.is_complete || n_noted > 0 {
+        if (done.is_complete && !has_ended) || n_noted > 0 {
             state.write(self.results, &self.board).await?;
         }
         Ok(done)

@@ -1,8 +1,8 @@
 //! What each metric of a benchmark's verdicts is: its name for people, what can be drawn of it, and who sees it when.
 //!
-//! A verdict's `metrics` are JSON, because receipts outlive the code that wrote them. Their description is a table of the
-//! benchmark ([`Benchmark::METRICS`](crate::Benchmark::METRICS)), from which everybody reads them: what is shown at which
-//! level, what the page and the command line print, what can be drawn.
+//! What a benchmark writes has types: [`Scorecard`]. A verdict's `metrics` are JSON, because receipts outlive the code that
+//! wrote them. Their description is a table of the benchmark ([`Benchmark::METRICS`](crate::Benchmark::METRICS)), from which
+//! everybody reads them: what is shown at which level, what the page and the command line print, what can be drawn.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,168 @@ use crate::feedback::Feedback;
 pub struct Scorecard {
     /// The number that ranks.
     pub score: f64,
-    /// Everything else worth showing, by name. The benchmark says in [`METRICS`](crate::Benchmark::METRICS) what each is.
-    pub metrics: BTreeMap<String, Value>,
+    /// Everything else worth showing. The benchmark says in [`METRICS`](crate::Benchmark::METRICS) what each is.
+    pub metrics: Metrics,
+}
+
+/// Metrics by their names.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metrics(BTreeMap<String, MetricValue>);
+
+/// A metric.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MetricValue {
+    /// One number.
+    Number(f64),
+    /// How many.
+    Count(u64),
+    /// One word.
+    Word(String),
+    /// One number for each repetition, such as a seed.
+    Trials(Vec<f64>),
+    /// The names of the repetitions.
+    Labels(Vec<u64>),
+    /// One number after each step, from the first.
+    Curve(Vec<f64>),
+    /// One number for each class, group, task or whatever else has a name.
+    Each(BTreeMap<String, f64>),
+    /// How many of each class.
+    Counts(BTreeMap<String, u64>),
+    /// The same metrics of each concept, market or task, by its name.
+    Table(BTreeMap<String, Metrics>),
+}
+
+impl Metrics {
+    /// No metrics.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With one more.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<MetricValue>) -> Self {
+        self.insert(name, value);
+        self
+    }
+
+    /// Adds one.
+    pub fn insert(&mut self, name: &str, value: impl Into<MetricValue>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// Adds those of another.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<&MetricValue> {
+        self.0.get(name)
+    }
+
+    /// As a verdict has them. Numbers that are not finite become `null`.
+    pub fn into_json(self) -> BTreeMap<String, Value> {
+        let metrics = self.0.into_iter();
+        metrics.map(|(name, value)| (name, value.into_json())).collect()
+    }
+
+    /// The places of those that `described` has not, or has in another form: nobody but the organizer could read them.
+    pub fn undescribed(&self, described: &[Metric]) -> Vec<String> {
+        let mut found = Vec::new();
+        self.look(described, &mut Vec::new(), &mut found);
+        found
+    }
+
+    fn look<'a>(&'a self, described: &[Metric], place: &mut Vec<&'a str>, found: &mut Vec<String>) {
+        for (name, value) in &self.0 {
+            place.push(name);
+            match value {
+                MetricValue::Table(rows) => {
+                    for (row, metrics) in rows {
+                        place.push(row);
+                        metrics.look(described, place, found);
+                        place.pop();
+                    }
+                }
+                MetricValue::Each(numbers) => {
+                    let numbers = numbers.iter();
+                    let each = numbers.map(|(name, &number)| (name, MetricValue::Number(number)));
+                    each.for_each(|(name, number)| note(described, place, Some(name), &number, found));
+                }
+                MetricValue::Counts(counts) => {
+                    let counts = counts.iter();
+                    let each = counts.map(|(name, &count)| (name, MetricValue::Count(count)));
+                    each.for_each(|(name, count)| note(described, place, Some(name), &count, found));
+                }
+                one => note(described, place, None, one, found),
+            }
+            place.pop();
+        }
+    }
+}
+
+/// Notes where a value is, if it is not described there.
+fn note(
+    described: &[Metric],
+    place: &[&str],
+    name: Option<&String>,
+    value: &MetricValue,
+    found: &mut Vec<String>,
+) {
+    let place: Vec<&str> = place.iter().copied().chain(name.map(String::as_str)).collect();
+    let metric = described.iter().find(|metric| metric.is_at(&place));
+    if !metric.is_some_and(|metric| metric.form.has(value)) {
+        found.push(place.join("/"));
+    }
+}
+
+impl MetricValue {
+    /// The names of seeds.
+    pub fn seeds(seeds: &[u32]) -> Self {
+        Self::Labels(seeds.iter().map(|&seed| u64::from(seed)).collect())
+    }
+
+    fn into_json(self) -> Value {
+        match self {
+            Self::Number(number) => number.into(),
+            Self::Count(count) => count.into(),
+            Self::Word(word) => word.into(),
+            Self::Trials(numbers) | Self::Curve(numbers) => numbers.into(),
+            Self::Labels(labels) => labels.into(),
+            Self::Each(numbers) => of_names(numbers, Value::from),
+            Self::Counts(counts) => of_names(counts, Value::from),
+            Self::Table(rows) => of_names(rows, |metrics| of_names(metrics.0, Self::into_json)),
+        }
+    }
+}
+
+fn of_names<T>(values: BTreeMap<String, T>, json: impl Fn(T) -> Value) -> Value {
+    let values = values.into_iter();
+    Value::Object(values.map(|(name, value)| (name, json(value))).collect())
+}
+
+impl From<f64> for MetricValue {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u64> for MetricValue {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<usize> for MetricValue {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<&str> for MetricValue {
+    fn from(word: &str) -> Self {
+        Self::Word(word.to_owned())
+    }
 }
 
 /// Stands for every name at one step of a way: each concept, task, market or class.
@@ -62,6 +222,19 @@ pub enum Form {
         /// The metric beside it with the number of steps there can be.
         n_steps: &'static str,
     },
+}
+
+impl Form {
+    /// Whether a metric of this form may have this value.
+    fn has(self, value: &MetricValue) -> bool {
+        match value {
+            MetricValue::Number(_) | MetricValue::Count(_) | MetricValue::Word(_) => self == Self::Value,
+            MetricValue::Trials(_) => matches!(self, Self::Trials { .. }),
+            MetricValue::Labels(_) => self == Self::Labels,
+            MetricValue::Curve(_) => matches!(self, Self::Curve { .. }),
+            MetricValue::Each(_) | MetricValue::Counts(_) | MetricValue::Table(_) => false,
+        }
+    }
 }
 
 impl Metric {

@@ -235,7 +235,7 @@ impl Verdict {
     ) -> Self {
         Self {
             score: Some(card.score),
-            metrics: card.metrics,
+            metrics: card.metrics.into_json(),
             dataset: Some(dataset),
             artifact: Some(artifact),
             ..Self::new(Ending::Scored, benchmark, leaderboard)
@@ -390,6 +390,12 @@ impl Receipt {
     pub fn public_score(&self) -> Option<f64> {
         let released = self.ladder.as_ref().filter(|released| !released.is_lifted);
         released.map_or(self.verdict.score, |released| Some(released.score))
+    }
+
+    /// What the Ladder has released, where boards show that.
+    pub fn released_score(&self) -> Option<f64> {
+        let released = self.ladder.as_ref().filter(|released| !released.is_lifted);
+        released.map(|released| released.score)
     }
 
     /// Whether it climbed; `None` unless the board shows what the Ladder has released.

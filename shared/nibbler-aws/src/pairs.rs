@@ -1,13 +1,12 @@
 //! Pairs as collected items: what the table keeps of them beside what every item has, what raters may see, and the scores that follow.
 
-use std::collections::BTreeMap;
-
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::Descriptor;
 use dataperf::challenge::Ranking;
 use dataperf::dataset::{DatasetError, FrozenFiles};
 use dataperf::ports::PortError;
-use dataperf::{Descriptor, Scorecard};
+use dataperf::scorecard::{Metrics, Scorecard};
 use dataperf_aws::{Item, Reader, Table, text};
 use dataperf_collection::{Duplicate, Earlier};
 use dataperf_collection_aws::{
@@ -18,7 +17,6 @@ use dataperf_nibbler::{
     Scoring, Standing, Submission, ValidatedPair, Verdict, consensus, duplicates,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// Adversarial Nibbler, which collects pairs of a prompt and an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +164,7 @@ impl Collection for Pairs {
         let standing = Standing::of(version, validated.iter().copied()).map_err(|error| error.to_string())?;
         let nothing = had_one.then(|| Scorecard {
             score: 0.0,
-            metrics: BTreeMap::from([("n_validated".to_owned(), json!(0))]),
+            metrics: Metrics::new().with("n_validated", 0_u64),
         });
         let cards = [
             (Board::ModelFooling, standing.model_fooling()),
@@ -179,7 +177,7 @@ impl Collection for Pairs {
             card.or_else(|| nothing.clone()).map(|card| Score {
                 board: board.as_str().into(),
                 score: card.score,
-                metrics: card.metrics,
+                metrics: card.metrics.into_json(),
             })
         };
         Ok(cards.into_iter().filter_map(score).collect())

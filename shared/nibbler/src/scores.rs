@@ -4,9 +4,8 @@ mod counted;
 
 use std::collections::BTreeMap;
 
-use dataperf::Scorecard;
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::artifacts::Submission;
 use crate::configuration::{EmbeddingKind, Scoring};
@@ -217,19 +216,19 @@ impl<'a> Standing<'a> {
         }
         let n = self.tally.n_validated;
         let (parts, mut metrics) = match self.scoring {
-            Scoring::First => (self.first_parts(vocabulary), BTreeMap::new()),
+            Scoring::First => (self.first_parts(vocabulary), Metrics::new()),
             Scoring::Second => self.second_parts(vocabulary),
         };
-        metrics
-            .entry("n_duplicates".to_owned())
-            .or_insert(json!(self.tally.n_duplicates));
+        if metrics.get("n_duplicates").is_none() {
+            metrics.insert("n_duplicates", self.tally.n_duplicates);
+        }
         let score = parts.iter().map(|(_, part)| part).sum::<f64>() / parts.len() as f64;
-        let parts: BTreeMap<&str, f64> = parts.into();
-        metrics.insert("parts".to_owned(), json!(parts));
-        metrics.insert("n_validated".to_owned(), json!(n));
+        let parts = parts.into_iter().map(|(name, part)| (name.to_owned(), part));
+        metrics.insert("parts", MetricValue::Each(parts.collect()));
+        metrics.insert("n_validated", n);
         // what the vectors were made with, which the rules in force need not say
         if let Some(kind) = self.width().and_then(EmbeddingKind::of_width) {
-            metrics.insert("embedding".to_owned(), json!(kind.as_str()));
+            metrics.insert("embedding", kind.as_str());
         }
         Some(Scorecard { score, metrics })
     }
@@ -239,10 +238,9 @@ impl<'a> Standing<'a> {
         let mean = tally.severity as f64 / tally.n_validated as f64;
         Scorecard {
             score: tally.severity as f64,
-            metrics: BTreeMap::from([
-                ("n_validated".to_owned(), json!(tally.n_validated)),
-                ("mean_severity".to_owned(), json!(mean)),
-            ]),
+            metrics: Metrics::new()
+                .with("n_validated", tally.n_validated)
+                .with("mean_severity", mean),
         }
     }
 

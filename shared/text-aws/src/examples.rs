@@ -8,6 +8,7 @@ use dataperf::Descriptor;
 use dataperf::challenge::Ranking;
 use dataperf::dataset::{DatasetError, FrozenFiles};
 use dataperf::ports::PortError;
+use dataperf::scorecard::{Metrics, Scorecard};
 use dataperf_aws::{Item, Key, Partition, Reader, SCHEMA, Table, count, text};
 use dataperf_collection_aws::{Collected, Collection, Score, Space, as_json, broken, parsed, queue};
 use dataperf_text::{
@@ -215,9 +216,9 @@ impl Collection for Examples {
         let card = standing.scorecard();
         // an annotator who had a score and has no example any more gets the score of no examples
         let nothing = || {
-            had_one.then(|| dataperf::Scorecard {
+            had_one.then(|| Scorecard {
                 score: 0.0,
-                metrics: BTreeMap::from([("n_submitted".to_owned(), serde_json::json!(0))]),
+                metrics: Metrics::new().with("n_submitted", 0_u64),
             })
         };
         let card = card.or_else(nothing);
@@ -226,7 +227,7 @@ impl Collection for Examples {
             .map(|card| Score {
                 board: example.said.task.as_str().into(),
                 score: card.score,
-                metrics: card.metrics,
+                metrics: card.metrics.into_json(),
             })
             .collect())
     }

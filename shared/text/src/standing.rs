@@ -1,11 +1,8 @@
 //! How an annotator stands on a task's board in a round.
 
-use std::collections::BTreeMap;
-
-use dataperf::Scorecard;
+use dataperf::scorecard::{Metrics, Scorecard};
 use dataperf_numerics::agreement::share_interval;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::decision::Decision;
 
@@ -107,22 +104,19 @@ impl Standing {
         if self.n_submitted + self.n_duplicates == 0 {
             return None;
         }
-        let mut metrics: BTreeMap<String, Value> = [
-            ("n_submitted", self.n_submitted),
-            ("n_fooling", self.n_fooling),
-            ("n_pending", self.n_pending),
-            ("n_validated", self.n_validated),
-            ("n_refused", self.n_refused),
-            ("n_flagged", self.n_flagged),
-            ("n_duplicates", self.n_duplicates),
-        ]
-        .map(|(name, n)| (name.to_owned(), json!(n)))
-        .into();
+        let mut metrics = Metrics::new()
+            .with("n_submitted", self.n_submitted)
+            .with("n_fooling", self.n_fooling)
+            .with("n_pending", self.n_pending)
+            .with("n_validated", self.n_validated)
+            .with("n_refused", self.n_refused)
+            .with("n_flagged", self.n_flagged)
+            .with("n_duplicates", self.n_duplicates);
         if let Some(rate) = self.error_rate() {
-            metrics.insert("vmer_low".into(), json!(rate.low));
-            metrics.insert("vmer_high".into(), json!(rate.high));
-            metrics.insert("vmer_low_from".into(), json!(rate.from));
-            metrics.insert("vmer_high_to".into(), json!(rate.to));
+            metrics.insert("vmer_low", rate.low);
+            metrics.insert("vmer_high", rate.high);
+            metrics.insert("vmer_low_from", rate.from);
+            metrics.insert("vmer_high_to", rate.to);
         }
         Some(Scorecard {
             score: self.n_validated as f64,
@@ -180,7 +174,8 @@ mod tests {
         assert_eq!(standing, expected);
         let card = standing.scorecard().unwrap();
         assert_eq!(card.score, 2.0);
-        let metric = |name: &str| card.metrics[name].as_f64().unwrap();
+        let metrics = card.metrics.clone().into_json();
+        let metric = |name: &str| metrics[name].as_f64().unwrap();
         assert_eq!((metric("vmer_low"), metric("vmer_high")), (0.2, 0.3));
         // Wilson's formula by hand, of 2 and of 3 of 10
         assert!((metric("vmer_low_from") - 0.056_682_151_454_375_19).abs() < 1e-12);
@@ -188,6 +183,6 @@ mod tests {
         assert_eq!(Standing::default().scorecard(), None);
         let only_copies = Standing::of([of(true, true, None)]).scorecard().unwrap();
         assert_eq!(only_copies.score, 0.0);
-        assert!(!only_copies.metrics.contains_key("vmer_low"));
+        assert!(only_copies.metrics.get("vmer_low").is_none());
     }
 }

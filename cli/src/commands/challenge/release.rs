@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Board, Leaderboards as _, POST_ROUND};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::release::{self, OfOne, Release, all_scored};
 use dataperf::{Shown, quote};
 use dataperf_benchmarks::IDS;
@@ -53,7 +53,7 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     };
     let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let boards = table.boards(&args.benchmark).await?;
-    let of_round = |board: &&Board| board.round.strip_suffix(POST_ROUND).unwrap_or(&board.round) == round.id;
+    let of_round = |board: &&Board| board.post_round_of().unwrap_or(&board.round) == round.id;
     let (mut n_scored, mut n_written, mut n_lifted) = (0, 0, 0);
     for board in boards.iter().filter(of_round) {
         let release = Release {

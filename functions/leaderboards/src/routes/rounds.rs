@@ -82,7 +82,7 @@ struct RoundDocument {
     board_is_hidden: bool,
     /// How much of verdicts is shown until it closes; `null` for what the leaderboard says.
     feedback: Option<Level>,
-    /// How scores are released until it closes; `null` where they are shown as they are.
+    /// How scores are released until everything is shown; `null` where they are shown as they are.
     ladder: Option<LadderDocument>,
     /// What participants are told before it opens; `null` at other times, as the next two.
     message_before: Option<String>,

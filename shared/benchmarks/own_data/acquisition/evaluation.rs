@@ -2,7 +2,6 @@
 
 use ndarray::Array2;
 use rayon::prelude::*;
-use serde_json::json;
 
 use super::frozen::Hidden;
 use super::{Checked, Frozen, SELLERS};
@@ -63,9 +62,9 @@ pub(super) fn scorecard(
     let unit = hidden.eval.unit(evidence, scoring)?;
     let item_weights = weights.unit(EVAL, hidden.eval.n_items())?;
     let (score, mut metrics) = scoring.scored(&hidden.eval, unit, item_weights);
-    metrics.insert(COST.to_owned(), json!(unit.amount(COST)?));
-    metrics.insert("budget".to_owned(), json!(frozen.parameters.budget));
-    metrics.insert(N_BOUGHT.to_owned(), json!(unit.count(N_BOUGHT)?));
+    metrics.insert(COST, unit.amount(COST)?);
+    metrics.insert("budget", frozen.parameters.budget);
+    metrics.insert(N_BOUGHT, unit.count(N_BOUGHT)?);
     Ok(Scorecard { score, metrics })
 }
 

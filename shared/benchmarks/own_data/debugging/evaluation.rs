@@ -1,19 +1,16 @@
 //! The course of fixes and the score.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
-use serde_json::json;
 
 use super::{Checked, Extent, Frozen, TRAIN};
 use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
-use dataperf::Scorecard;
 use dataperf::benchmark::NotScored;
 use dataperf::evidence::{
     Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
 };
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 
@@ -126,23 +123,23 @@ pub(super) fn scorecard(
         .zip(truth)
         .filter(|(given, truth)| given != truth)
         .count();
-    let mut metrics = BTreeMap::from([
-        ("metric".to_owned(), json!(frozen.scoring.metric.name())),
-        ("target_share".to_owned(), json!(frozen.target_share)),
-        ("n_fixes".to_owned(), json!(n_fixes)),
-        ("before".to_owned(), json!(steps[0])),
-        ("after".to_owned(), json!(after)),
-        ("target".to_owned(), json!(target)),
-        ("curve".to_owned(), json!(steps[1..n_shown.min(1 + MAX_SHOWN)])),
-        ("n_examples".to_owned(), json!(n_examples)),
-        ("n_wrong".to_owned(), json!(n_wrong)),
-        ("n_eval".to_owned(), json!(item_weights.total(eval.n_items()))),
-    ]);
+    let shown = steps[1..n_shown.min(1 + MAX_SHOWN)].to_vec();
+    let mut metrics = Metrics::new()
+        .with("metric", frozen.scoring.metric.name())
+        .with("target_share", frozen.target_share)
+        .with("n_fixes", n_fixes)
+        .with("before", steps[0])
+        .with("after", after)
+        .with("target", target)
+        .with("curve", MetricValue::Curve(shown))
+        .with("n_examples", n_examples)
+        .with("n_wrong", n_wrong)
+        .with("n_eval", item_weights.total(eval.n_items()));
     if let Some(first_step) = n_fixes.checked_sub(1) {
-        metrics.insert("first_step".to_owned(), json!(first_step));
+        metrics.insert("first_step", first_step);
     }
     if eval.is_public {
-        metrics.insert("eval_set".to_owned(), json!("public"));
+        metrics.insert("eval_set", "public");
     }
     Ok(Scorecard { score, metrics })
 }

@@ -35,7 +35,7 @@ pub use announcements::Announcement;
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
-pub use release::not_rounded;
+pub use release::stays_rounded;
 pub use retire::Retire;
 pub use terms::{Limits, OverLimit, Reserved, Terms, Together};
 
@@ -127,7 +127,7 @@ pub struct Round {
     /// How much submitters and the public see until it closes, when not what the leaderboard's setting says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// How scores are released until the round closes, where they are not shown as they are. Nothing but released scores is shown then.
+    /// How scores are released until everything of the round is shown, where they are not shown as they are. Nothing but released scores is shown then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Ladder>,
     /// Submitters whose submissions are baselines without limits. Names that begin with [`BASELINE_PREFIX`] are baselines too, with limits.

@@ -28,49 +28,41 @@ enum More<'a> {
     Benchmark,
 }
 
-/// Why a round that shows the score alone shows it with all its digits when its document says no `ladder`.
-enum AllDigits<'a> {
-    PlaceOnACurve,
-    /// The report of a retirement has both scores of everything that stands.
-    Retires,
-    /// The digits would never be shown.
+/// Why a round that its document leaves to the default goes on to round scores after its close.
+enum Outlasting<'a> {
     NeverCloses,
-    /// This round closes later. The digits would be shown only then, and a final board would wait for them.
+    /// This round closes later, and may be scored with the same data.
     SharedData(&'a Round),
 }
 
-impl AllDigits<'_> {
-    /// Whether there is still something to hide `at` a time after the round has closed.
-    fn outlasts(&self, at: Timestamp) -> bool {
-        matches!(self, Self::SharedData(later) if !later.is_closed(at))
-    }
-
-    fn warning(&self) -> String {
-        let (why, remedy) = match self {
-            Self::PlaceOnACurve => (
-                "fractions of fixes are no counts of eval items, to which they could be rounded".to_owned(),
-                "`ladder: {step: 0.01}` shows of each submitter only what is better by more than 0.01 until all rounds with the data have closed",
-            ),
-            Self::Retires => (
-                "a round with `retire` has no Ladder".to_owned(),
-                "Let a `total_limit` bound what they tell",
-            ),
+impl Outlasting<'_> {
+    fn warning(&self, round: &Round) -> String {
+        let (until, remedy) = match self {
             Self::NeverCloses => (
-                "the round never closes".to_owned(),
-                "Say when it `closes`, or say `ladder: rounded`",
+                "for good, since the round never closes".to_owned(),
+                "Say when it `closes`",
             ),
-            Self::SharedData(later) => (
-                format!(
-                    "the round {} {} and may be scored with the same data",
-                    quote(&later.id),
-                    later.closes.map_or("never closes", |_| "closes later")
-                ),
-                "Pin another `dataset` in each of the two rounds, or say `ladder: rounded`",
-            ),
+            Self::SharedData(later) => {
+                let closes = if later.closes.is_some() {
+                    "closes"
+                } else {
+                    "closes, which it never does"
+                };
+                let waits = if round.final_dataset.is_some() {
+                    ", and the `final` board waits for it"
+                } else {
+                    ""
+                };
+                let until = format!(
+                    "until the round {}, which may be scored with the same data, {closes}{waits}",
+                    quote(&later.id)
+                );
+                (until, "Pin another `dataset` in each of the two rounds")
+            }
         };
         format!(
-            "scores are shown with all their digits, which tell more of hidden labels than rounded ones: {why}. {remedy}; `ladder: none` \
-             says that all digits are meant to be shown"
+            "scores stay rounded, and receipts are not shown whole, {until}. {remedy}; `ladder: none` shows scores with all their digits, \
+                 `ladder: rounded` says that this is meant"
         )
     }
 }
@@ -82,27 +74,17 @@ fn another_feedback(by: &str) -> String {
 }
 
 impl Challenge {
-    /// How a round of this challenge releases scores if its document doesn't say it. They are rounded to what the eval set resolves until the round
-    /// closes and everything is shown. They are not if the round shows more than scores, there are no hidden items, scores are rounded anyway, as
-    /// programs' are, or one of [`AllDigits`] holds.
+    /// How a round of this challenge releases scores if its document doesn't say it. They are rounded to what the eval set resolves until everything is
+    /// shown, unless the round shows more than scores, there are no hidden items, or scores are rounded anyway, as programs' are.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
-        let is_rounded = self.shows_scores_alone(round, hosted) && self.all_digits(round, hosted).is_none();
-        is_rounded.then_some(Ladder::Rounded)
+        let shows_scores_alone = self.shows_more_than_scores(round).is_none();
+        (hosted.has_hidden_data && round.programs.is_none() && shows_scores_alone).then_some(Ladder::Rounded)
     }
 
-    fn shows_scores_alone(&self, round: &Round, hosted: &Descriptor) -> bool {
-        hosted.has_hidden_data && round.programs.is_none() && self.shows_more_than_scores(round).is_none()
-    }
-
-    fn all_digits<'a>(&'a self, round: &Round, hosted: &Descriptor) -> Option<AllDigits<'a>> {
-        if round.retire.is_some() {
-            return Some(AllDigits::Retires);
-        }
-        if hosted.is_place_on_a_curve() {
-            return Some(AllDigits::PlaceOnACurve);
-        }
+    /// Why the scores of a round are not shown with all their digits once it has closed.
+    fn outlasting(&self, round: &Round) -> Option<Outlasting<'_>> {
         let Some(closes) = round.closes else {
-            return Some(AllDigits::NeverCloses);
+            return Some(Outlasting::NeverCloses);
         };
         // one that never closes is the last
         let end = |round: &Round| round.closes.map_or((1, None), |closes| (0, Some(closes)));
@@ -112,7 +94,7 @@ impl Challenge {
             .filter(|other| other.may_share_data_with(round));
         let last = others.max_by_key(|other| end(other));
         last.filter(|last| end(last) > (0, Some(closes)))
-            .map(AllDigits::SharedData)
+            .map(Outlasting::SharedData)
     }
 
     fn shows_more_than_scores<'a>(&'a self, round: &'a Round) -> Option<More<'a>> {
@@ -133,24 +115,25 @@ impl Challenge {
 }
 
 impl Round {
-    /// Whether both rounds may be scored with one data set. A round that pins none may use any, since one data set may be in force for all boards;
-    /// but not one that programs meet unseen.
+    /// Whether both rounds may be scored with one data set, before the data set of one is retired or after it. A round that pins none may use any, since
+    /// one data set may be in force for all boards; but not one that programs meet unseen.
     fn may_share_data_with(&self, round: &Self) -> bool {
-        if self.programs.is_some() && round.dataset.is_none() {
+        if self.programs.is_some() && self.dataset.is_none() {
             return false;
         }
-        let retires_to = self.retire.map(|retire| retire.dataset);
-        let is_apart = self.dataset.is_some()
-            && round.dataset.is_some()
-            && self.dataset != round.dataset
-            && round.dataset != retires_to;
+        let of = |round: &Self| [round.dataset, round.retire.map(|retire| retire.dataset)];
+        let shares_one = of(self)
+            .iter()
+            .flatten()
+            .any(|dataset| of(round).contains(&Some(*dataset)));
+        let is_apart = self.dataset.is_some() && round.dataset.is_some() && !shares_one;
         self.id != round.id && !is_apart
     }
 }
 
-/// A warning for each round of an accepted document that doesn't say `ladder` and shows the score alone, with all its digits, `at` a time or
+/// A warning for each round of an accepted document that doesn't say `ladder` and rounds scores longer than until its own close, `at` a time or
 /// later. `challenges` are what [`check`](super::check) made of the document.
-pub fn not_rounded(
+pub fn stays_rounded(
     document: &Value,
     challenges: &BTreeMap<String, Challenge>,
     hosted: &[Descriptor],
@@ -164,17 +147,14 @@ pub fn not_rounded(
         let place = pointer(&pointer("/benchmarks", id), "rounds");
         for (idx, round) in challenge.rounds.iter().enumerate() {
             let says_ladder = document["benchmarks"][id]["rounds"][idx].get("ladder").is_some();
-            if says_ladder || !challenge.shows_scores_alone(round, hosted) {
+            if says_ladder || challenge.ladder_unless_said(round, hosted).is_none() {
                 continue;
             }
-            if let Some(why) = challenge
-                .all_digits(round, hosted)
-                .filter(|why| !round.is_closed(at) || why.outlasts(at))
-            {
+            if let Some(why) = challenge.outlasting(round).filter(|_| !round.is_closed(at)) {
                 warnings.push(Reason::new(
-                    "not_rounded",
+                    "stays_rounded",
                     format!("{place}/{idx}"),
-                    why.warning(),
+                    why.warning(round),
                 ));
             }
         }
@@ -249,6 +229,23 @@ impl Reader {
         }
     }
 
+    /// A final board comes once a round's own scores are shown, which is never beside a round that never closes and may be scored with the same data.
+    pub(super) fn finals_come(&mut self, challenge: &Challenge, at: &str) {
+        for (idx, round) in challenge.rounds.iter().enumerate() {
+            let Some(Outlasting::SharedData(later)) = challenge.outlasting(round) else {
+                continue;
+            };
+            if later.closes.is_none() && round.final_dataset.is_some() && round.ladder.is_some() {
+                let message = format!(
+                    "the `final` board would never come: it waits until scores are shown with all their digits, which is once the round {}, which may be \
+                     scored with the same data, closes. Say when that is, pin another `dataset` in each of the two rounds, or say `ladder: none`",
+                    quote(&later.id)
+                );
+                self.wrong("final_never_comes", &format!("{at}/rounds/{idx}/final"), message);
+            }
+        }
+    }
+
     /// What the benchmark has to have for the final data sets and the Ladders of its rounds.
     pub(super) fn ladders(&mut self, challenge: &Challenge, hosted: Option<&Descriptor>, at: &str) {
         let Some(hosted) = hosted else { return };
@@ -271,13 +268,8 @@ impl Reader {
                     self.wrong("not_of_this_benchmark", &at, message);
                 }
                 Some(Ladder::Auto) if hosted.is_place_on_a_curve() => {
-                    let message = "`auto` needs the standard error of a score, which a place on a curve has none of: choose a step, such \
-                                   as `{step: 0.05}`";
-                    self.wrong("ladder_without_error", &at, message);
-                }
-                Some(Ladder::Rounded) if hosted.is_place_on_a_curve() => {
-                    let message = "`rounded` rounds to 1/n, n the number of eval items, which says nothing of a place on a curve: choose a step, such \
-                                   as `{step: 0.05}`";
+                    let message = "`auto` needs the standard error of a score, which a place on a curve has none of: say `rounded`, or \
+                                   choose a step, such as `{step: 0.05}`";
                     self.wrong("ladder_without_error", &at, message);
                 }
                 Some(Ladder::Step { step }) if step > (greatest - least) / 2.0 => {

@@ -10,7 +10,7 @@ use crate::challenge::{BASELINE_PREFIX, Terms};
 use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
-use crate::scorecard::Scorecard;
+use crate::scorecard::{MetricValue, Metrics, Scorecard};
 use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, SubmissionId, SubmitterName, Timestamp, Upload};
 
@@ -171,7 +171,7 @@ impl Story<'_> {
     fn scored(&self, received: &Submission, score: f64) -> Receipt {
         let card = Scorecard {
             score,
-            metrics: [("per_seed".to_owned(), serde_json::json!([score, 0.1 + 0.2]))].into(),
+            metrics: Metrics::new().with("per_seed", MetricValue::Trials(vec![score, 0.1 + 0.2])),
         };
         let digest = Digest::of(b"anything");
         Self::receipt(

@@ -8,7 +8,7 @@ use crate::challenge::{BASELINE_PREFIX, Ranking, Terms};
 use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
-use crate::scorecard::Scorecard;
+use crate::scorecard::{Metrics, Scorecard};
 use crate::verdict::{Receipt, Verdict};
 use crate::{Digest, Timestamp, Upload};
 
@@ -130,7 +130,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         let (card, digest) = (
             Scorecard {
                 score,
-                metrics: [].into(),
+                metrics: Metrics::new(),
             },
             Digest::of(b"anything"),
         );

@@ -308,12 +308,15 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
             json!({ "leaderboards": ["another"] }),
             (Some(Ladder::Rounded), false),
         ),
-        (vision, json!({}), retire, (None, false)),
-        // it never closes, so that the digits would never be shown
-        (vision, json!({}), json!({ "closes": null }), (None, false)),
-        // a place on a curve is not made of eval items
-        (curves, json!({}), json!({}), (None, false)),
-        (curves, json!({}), json!({ "ladder": "none" }), (None, false)),
+        (vision, json!({}), retire, (Some(Ladder::Rounded), false)),
+        (
+            vision,
+            json!({}),
+            json!({ "closes": null }),
+            (Some(Ladder::Rounded), false),
+        ),
+        (curves, json!({}), json!({}), (Some(Ladder::Rounded), false)),
+        (curves, json!({}), json!({ "ladder": "none" }), (None, true)),
     ] {
         let found = ladder_of(benchmark, rules.clone(), more.clone());
         assert_eq!(found, expected, "{benchmark} {rules} {more}");
@@ -321,7 +324,7 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
 }
 
 #[test]
-fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
+fn whoever_says_no_ladder_is_warned_of_rounds_that_round_scores_after_their_close() {
     let hosted = [
         Descriptor::of::<VisionSelection>(),
         Descriptor::of::<VisionDebugging>(),
@@ -352,14 +355,23 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
             one(json!({ "closes": null, "feedback": "metrics" })),
             None,
         ),
-        (vision, then(json!({})), Some("`two` closes later")),
+        (
+            vision,
+            then(json!({})),
+            Some("beside the round `two` until it closes"),
+        ),
         (vision, then(json!({ "ladder": "none" })), None),
         (vision, then(json!({ "ladder": "rounded" })), None),
         (vision, then(json!({ "dataset": dataset("now") })), None),
         (
             vision,
             one(json!({ "dataset": dataset("now"), "retire": retire })),
-            Some("`retire`"),
+            None,
+        ),
+        (
+            vision,
+            then(json!({ "final": dataset("last") })),
+            Some("the `final` board waits for that"),
         ),
         // what programs meet unseen is in force for nobody
         (
@@ -383,11 +395,11 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
             ),
             None,
         ),
-        ("vision-debugging", one(json!({})), Some("fractions of fixes")),
+        ("vision-debugging", one(json!({})), None),
         (
             "vision-debugging",
-            one(json!({ "dataset": dataset("now"), "retire": retire })),
-            Some("`retire`"),
+            one(json!({ "closes": null })),
+            Some("never closes"),
         ),
         (
             "vision-debugging",
@@ -400,7 +412,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
             json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": rounds } } });
         let challenges = check(&document).expect("a challenge");
         let at = "2026-03-15T00:00:00Z".parse().unwrap();
-        let warnings = dataperf::challenge::not_rounded(&document, &challenges, &hosted, at);
+        let warnings = dataperf::challenge::stays_rounded(&document, &challenges, &hosted, at);
         let Some(expected) = expected else {
             assert_eq!(warnings, [], "{document}");
             continue;
@@ -408,7 +420,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_show_all_digits() {
         let [warning] = warnings.as_slice() else {
             panic!("{document}: {warnings:?}");
         };
-        assert_eq!(warning.code, "not_rounded");
+        assert_eq!(warning.code, "stays_rounded");
         assert_eq!(warning.at, format!("/benchmarks/{benchmark}/rounds/0"));
         assert!(warning.message.contains(expected), "{}", warning.message);
     }

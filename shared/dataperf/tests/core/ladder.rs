@@ -14,6 +14,7 @@ use dataperf::ports::bucket::Bucket as _;
 use dataperf::ports::leaderboard::{Entry, with_shared_ranks};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::replicates::{Header, Replicates};
+use dataperf::scorecard::Metrics;
 use dataperf::{Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Verdict};
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, N_DRAWS, Resampler, draws_of};
 
@@ -162,7 +163,7 @@ fn receipt(n: usize, score: f64) -> Receipt {
     let at = Timestamp::from_unix_millis(0);
     let card = Scorecard {
         score,
-        metrics: [].into(),
+        metrics: Metrics::new(),
     };
     Receipt {
         schema: Receipt::SCHEMA,

@@ -1,11 +1,10 @@
 //! Boards against an independent sort, for any history of submissions; and uploads through a challenge.
 
-use std::collections::BTreeMap;
-
 use dataperf::challenge::{Ranking, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::ports::memory::MemoryLeaderboards;
+use dataperf::scorecard::Metrics;
 use dataperf::{Descriptor, Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
 use proptest::prelude::*;
 
@@ -51,7 +50,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
         let received = Submission::new(board(), submitter.clone(), terms.is_baseline, upload.clone());
         table.receive(&received).await.expect("received");
         let (digest, score) = (Digest::of(b""), event.2);
-        let metrics = BTreeMap::new();
+        let metrics = Metrics::new();
         let hosted = Descriptor {
             direction: order.direction,
             ..tiny::HOSTED

@@ -2,6 +2,7 @@
 
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::memory::{MemoryBucket, MemorySigner};
+use dataperf::scorecard::{MetricValue, Metrics};
 use dataperf::signature::{Keys, SignatureError, signed_message};
 use dataperf::signed;
 use dataperf::{Digest, Feedback, Receipt, Scorecard, SubmissionId, Timestamp, Verdict, write_receipt};
@@ -16,7 +17,7 @@ fn at(seconds: i64) -> Timestamp {
 fn receipt() -> Receipt {
     let card = Scorecard {
         score: 0.1 + 0.2,
-        metrics: [("per_seed".to_owned(), json!([1e-7, 1.0, 1e21, -0.5]))].into(),
+        metrics: Metrics::new().with("per_seed", MetricValue::Trials(vec![1e-7, 1.0, 1e21, -0.5])),
     };
     let [dataset, artifact] = [Digest::of(b"a"), Digest::of(b"b")];
     Receipt {

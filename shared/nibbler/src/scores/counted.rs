@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::Scorecard;
-use serde_json::{Value, json};
+use dataperf::scorecard::{Metrics, Scorecard};
 
 use super::{Parts, Standing, ValidatedPair};
 use crate::configuration::Scoring;
@@ -23,15 +22,15 @@ impl Standing<'_> {
         let severity: u64 = counted.iter().map(|pair| u64::from(pair.severity)).sum();
         let mean = severity as f64 / counted.len().max(1) as f64;
         let mut metrics = self.beside(counted.len());
-        metrics.insert("n_validated".to_owned(), json!(self.tally.n_validated));
-        metrics.insert("mean_severity".to_owned(), json!(mean));
+        metrics.insert("n_validated", self.tally.n_validated);
+        metrics.insert("mean_severity", mean);
         Scorecard {
             score: severity as f64,
             metrics,
         }
     }
 
-    pub(super) fn second_parts(&self, vocabulary: &Vocabulary) -> (Parts, BTreeMap<String, Value>) {
+    pub(super) fn second_parts(&self, vocabulary: &Vocabulary) -> (Parts, Metrics) {
         let counted = self.counted();
         let (n, n_validated) = (counted.len() as f64, self.tally.n_validated as f64);
         let vectors: BTreeMap<&PairId, &Embedding> =
@@ -57,13 +56,12 @@ impl Standing<'_> {
         (parts, self.beside(counted.len()))
     }
 
-    fn beside(&self, n_counted: usize) -> BTreeMap<String, Value> {
+    fn beside(&self, n_counted: usize) -> Metrics {
         let n_left_out = self.tally.n_validated.saturating_sub(n_counted as u64);
-        BTreeMap::from([
-            ("n_counted".to_owned(), json!(n_counted)),
-            ("n_duplicates".to_owned(), json!(n_left_out)),
-            ("scoring".to_owned(), json!(Scoring::Second)),
-        ])
+        Metrics::new()
+            .with("n_counted", n_counted)
+            .with("n_duplicates", n_left_out)
+            .with("scoring", u64::from(u8::from(Scoring::Second)))
     }
 
     /// The pairs that count, by their ids. None of them repeats another submitter's prompt; of those that repeat one another, such as the images of
