@@ -294,7 +294,7 @@ async fn releasing_killed_at_any_moment() {
     let keys = keys(&world, "keys.json");
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
     let rounds = |is_open: bool| {
-        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1) });
+        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "ladder": "none" });
         let mut rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
         if is_open {
             // while this one may use the same data nothing is shown but scores

@@ -3,7 +3,7 @@
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Maintenance as _;
-use dataperf::retirement::{RetiredLine, RetirementReport};
+use dataperf::retirement::RetirementReport;
 use dataperf::{Digest, Receipt, Timestamp};
 use dataperf_local::Moment;
 use serde_json::{Value, json};
@@ -13,15 +13,15 @@ use crate::finals::{SUBMITTERS, board, finish, finish_round, offline, ranks, sta
 use crate::nothing_lost::one_process_a_run;
 use crate::organizer::{copy, digest};
 use crate::project::{BENCHMARK, frozen};
-use crate::read_api::{ADA, ANONYMOUS, ORGANIZER, Reading};
+use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
 use crate::world::{World, with_caretaker};
 
 const LATE: &str = "2999-01-01T00:00:00Z";
 const RETIRED: &str = "2026-03-05T00:00:00Z";
 
-/// One round, whose data set is retired, and which shows scores as they are.
+/// One round, whose data set is retired.
 fn spring(retire: &Value) -> Value {
-    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire, "ladder": "none" }])
+    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire }])
 }
 
 fn at(time: &str, dataset: Digest) -> Value {
@@ -459,8 +459,8 @@ async fn a_number_of_submissions_retires_a_data_set() {
     let (other, fresh) = staged(&world);
     let retire = json!({ "after_submissions": 3, "dataset": fresh });
     let rounds = json!([
-        { "id": "winter", "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z", "retire": retire, "ladder": "none" },
-        { "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire, "ladder": "none" },
+        { "id": "winter", "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z", "retire": retire },
+        { "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire },
     ]);
     assert_eq!(publish(&world, &rounds).code, 0);
     let policy = dataperf::challenge::Retire {
@@ -579,73 +579,6 @@ async fn a_document_that_cannot_retire_a_data_set_is_refused_with_all_reasons() 
         expected.map(|(code, at)| (json!(code), at.to_owned())),
         "{ran:?}"
     );
-}
-
-/// Neither the board nor the report tells others more digits than the round, and whoever has two uploads with one rounded score has the earlier one
-/// scored.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_round_that_rounds_scores_retires_its_data_with_rounded_ones() {
-    let world = World::with(with_caretaker).await;
-    let (_, fresh) = staged(&world);
-    let round = |at: Value| json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": LATE, "retire": at }]);
-    let ran = publish(&world, &round(at("2998-01-01T00:00:00Z", fresh)));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let mut receipts: Vec<Receipt> = Vec::new();
-    for (n, submitter) in SUBMITTERS.iter().enumerate() {
-        receipts.push(upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await);
-    }
-    upload_at(&world, "ada", 0, "2026-03-03T00:00:00Z").await;
-    assert_eq!(publish(&world, &round(at(RETIRED, fresh))).code, 0);
-    finish(&world).await;
-    let found = report(&world, &board("spring"), fresh).await.unwrap();
-    let released = found.released.clone().expect("what others see");
-    let counts = [&found, &released].map(|found| (found.n_scored, found.n_rejected));
-    assert_eq!(counts, [(SUBMITTERS.len(), 0); 2], "{found:?}");
-    let reading = Reading::of(world).await;
-    let world = &reading.world;
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
-    let of_board = format!("{of}?round=spring");
-    let of_report = format!("{of}/retirement?round=spring");
-    let mut n_finer = 0;
-    for receipt in &receipts {
-        let is_of = |line: &&RetiredLine| line.submission == receipt.submission;
-        let [whole, shown] = [&found, &released].map(|found| found.lines.iter().find(is_of).unwrap());
-        let known = world
-            .leaderboards()
-            .submission(BENCHMARK, &receipt.submission)
-            .await;
-        let now = known.unwrap().unwrap().receipt.unwrap();
-        assert_eq!((now.revision, now.verdict.dataset), (2, Some(fresh)));
-        let own = (receipt.verdict.score, now.verdict.score);
-        assert_eq!((Some(whole.before), whole.after), own);
-        let public = (receipt.public_score(), now.public_score());
-        assert_eq!((Some(shown.before), shown.after), public);
-        n_finer += usize::from(public.0 != own.0) + usize::from(public.1 != own.1);
-    }
-    assert!(
-        n_finer >= SUBMITTERS.len(),
-        "rounding has changed most scores: {n_finer}"
-    );
-    for who in [ANONYMOUS, ADA] {
-        let of_board = reading.ask(who, &of_board).json();
-        let of_report = reading.ask(who, &of_report).json();
-        for line in &released.lines {
-            let row = of_board["rows"].as_array().unwrap().iter();
-            let mut rows = row.filter(|row| row["submitter"] == json!(line.submitter));
-            assert_eq!(rows.next().unwrap()["score"], json!(line.after));
-            let mut lines = of_report["lines"].as_array().unwrap().iter();
-            let said = lines.find(|said| said["submission"] == json!(line.submission));
-            let said = said.unwrap();
-            assert_eq!(
-                (&said["before"], &said["after"]),
-                (&json!(line.before), &json!(line.after))
-            );
-            assert_eq!(said["gap"]["value"], json!(line.gap.unwrap().value));
-        }
-        assert_eq!(of_report["gap"]["value"], json!(released.gap.unwrap().value));
-    }
-    let whole = reading.ask(ORGANIZER, &of_report).json();
-    assert_eq!(whole["gap"]["value"], json!(found.gap.unwrap().value));
 }
 
 /// One upload a round; each round's data set is retired by a run that is killed at another of its requests, before it and after it.

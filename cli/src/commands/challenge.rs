@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{BoardVisibility, Challenge, Round, bare_dates, named_by_dataset, stays_rounded};
+use dataperf::challenge::{
+    BoardVisibility, Challenge, Round, bare_dates, named_by_dataset, warnings_of_rounding,
+};
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
@@ -48,7 +50,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           dataset: sha256:...          # left out: what is in force for each leaderboard
           final: sha256:...            # scored with once, after the close; no upload sees it
           # retire: {at: 2026-03-15T00:00:00Z, dataset: sha256:...}   scored with this one from then on; or
-          # retire: {after_submissions: 1000, dataset: sha256:...}
+          # retire: {after_submissions: 1000, dataset: sha256:...}    not beside a ladder
           daily_limit: 5
           total_limit: 40
           division: open
@@ -222,7 +224,7 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
     let Some(repeated) = repeated else {
         return Ok(checked.map(|challenges| Read {
             dates: bare_dates(&document),
-            warnings: stays_rounded(&document, &challenges, dataperf_hosted::HOSTED, now()),
+            warnings: warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now()),
             challenges,
         }));
     };

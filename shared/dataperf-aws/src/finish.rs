@@ -76,10 +76,10 @@ pub(crate) async fn finish<E: Evaluator>(
         submissions: &|name| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>,
         goes_on: &|| SystemTime::now() < until,
     };
-    for board in table.boards(benchmark).await? {
-        let of_board = |round: &&&Round| {
-            round.id == board.round || board.post_round_of() == Some(&*round.id) && round.ladder.is_some()
-        };
+    let mut boards = table.boards(benchmark).await?;
+    boards.sort_by_key(Board::is_post_round); // there is least to do on the boards after a close
+    for board in boards {
+        let of_board = |round: &&&Round| board.post_round_of().unwrap_or(&board.round) == round.id;
         let Some(round) = due.iter().find(of_board) else {
             continue;
         };

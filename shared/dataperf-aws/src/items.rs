@@ -112,12 +112,7 @@ pub(crate) fn revision_item(key: Key, revision: &Revision) -> Item {
     item.insert("submitter".into(), text(&revision.submitter));
     item.insert("received_at".into(), text(revision.received_at.to_string()));
     item.insert("status".into(), text(revision.ending.as_str()));
-    let scores = [
-        ("score_before", revision.before),
-        ("score", revision.after),
-        ("released_before", revision.released_before),
-        ("released", revision.released_after),
-    ];
+    let scores = [("score_before", revision.before), ("score", revision.after)];
     for (name, score) in scores {
         item.extend(score.map(|score| (name.to_owned(), number(score))));
     }

@@ -202,8 +202,6 @@ pub(crate) fn revision(item: &Item) -> Result<Revision, PortError> {
             .ending()?
             .ok_or_else(|| reader.malformed("`status` is not an ending".into()))?,
         after: reader.number("score")?,
-        released_before: reader.number("released_before")?,
-        released_after: reader.number("released")?,
     })
 }
 

@@ -224,7 +224,7 @@ impl Finish<'_> {
             return Ok(complete); // by a call beside this one, meanwhile
         }
         let hosted = evaluator.hosted();
-        let (n_lifted, all_lifted) = self.lift(round, hosted).await?;
+        let (n_lifted, all_lifted) = self.lift(hosted).await?;
         let (mut n_scored, mut all_scored) = (0, true);
         if let Some(dataset) = round.final_dataset {
             // a board that has a Ladder is final once it shows submissions' own scores
@@ -255,10 +255,10 @@ impl Finish<'_> {
     }
 
     /// Shows submissions' own scores, as far as they may be shown by now. Says how many, and whether that is all.
-    async fn lift(&self, round: &Round, hosted: &Descriptor) -> Result<(usize, bool), WorkflowError> {
+    async fn lift(&self, hosted: &Descriptor) -> Result<(usize, bool), WorkflowError> {
         let series = self.table.series(&self.board).await?;
         let released: Vec<_> = series.iter().filter(|line| line.climb.is_some()).collect();
-        if round.ladder.is_none() || released.is_empty() {
+        if released.is_empty() {
             return Ok((0, true));
         }
         let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
@@ -368,8 +368,6 @@ impl Finish<'_> {
                 dataset_before: row.dataset,
                 ending: verdict.status,
                 after: verdict.score,
-                released_before: None,
-                released_after: None,
             },
             board: submission.board,
             verdict,

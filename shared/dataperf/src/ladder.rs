@@ -131,8 +131,8 @@ impl Margin {
         }
     }
 
-    /// What one item of the eval set is worth. Where a score is a share of examples to be inspected, an item is worth no less: along them the metric
-    /// rises by 1 at most.
+    /// What one item of the eval set is worth: of an accuracy exactly, of a share of examples to be inspected on average at least, since the accuracy
+    /// rises by no more than 1 along all of them.
     fn grain(of: &Replicates) -> f64 {
         1.0 / of.header.n_items.max(1) as f64
     }

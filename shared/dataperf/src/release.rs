@@ -168,7 +168,8 @@ impl Release<'_> {
             ended_at: None,
         });
         let mut lines = all_scored(self.table, &self.board).await?;
-        lines.retain(|line| state.is_behind(line));
+        // what was withdrawn when it was passed may be back
+        lines.retain(|line| line.climb.is_some() || state.is_behind(line));
         let mut n_noted = 0;
         let mut done = Done {
             is_complete: true,

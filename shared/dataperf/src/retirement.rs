@@ -97,7 +97,7 @@ impl Retirement<'_> {
                 .await?;
         }
         let (mut n_rescored, mut failed) = (0, None);
-        for id in standing_before(&series, &done, self.round, &self.board, ranking, hosted.direction) {
+        for id in standing_before(&series, &done, retire, &self.board, ranking, hosted.direction) {
             if !(self.goes_on)() {
                 let part = Retired {
                     n_rescored,
@@ -115,7 +115,7 @@ impl Retirement<'_> {
         }
         let revisions = table.revisions(&self.board, &run.id).await?;
         let on_both = self.on_both(revisions, retire).await?;
-        let report = RetirementReport::with_released(on_both, retire, hosted.direction, now());
+        let report = RetirementReport::of(on_both, retire, hosted.direction, now());
         let key = RetirementReport::key(&self.board, retire.dataset);
         self.with.results.put(&key, report.to_json()?).await?;
         let changed = std::slice::from_ref(&self.board);
@@ -215,27 +215,18 @@ fn order<'a>(submitter: &'a str, id: &'a SubmissionId) -> (&'a str, &'a Submissi
     (submitter, id)
 }
 
-/// The submissions that stood on the board by the scores that it showed, were uploaded before the retirement, are scored with the data set that is
-/// retired, and are not `done`.
+/// The submissions that stood on the board, were uploaded before the retirement, are scored with another data set than the one that follows, and are
+/// not `done`.
 fn standing_before(
     series: &[Entry],
     done: &[Revision],
-    round: &Round,
+    retire: &Retire,
     board: &Board,
     ranking: Ranking,
     direction: Direction,
 ) -> Vec<SubmissionId> {
-    let Some(retire) = &round.retire else {
-        return Vec::new();
-    };
-    let shown = |done: &Revision| done.released_before.or(done.before);
     let scores: BTreeMap<&SubmissionId, Option<f64>> =
-        done.iter().map(|done| (&done.id, shown(done))).collect();
-    // what did not stand when the round's data set was retired before has a score of an older one
-    let is_of_retired = |entry: &Entry| match round.dataset {
-        Some(pinned) => entry.dataset == Some(pinned),
-        None => entry.dataset != Some(retire.dataset),
-    };
+        done.iter().map(|done| (&done.id, done.before)).collect();
     let rejected: BTreeSet<&str> = done
         .iter()
         .filter(|done| done.after.is_none())
@@ -245,7 +236,7 @@ fn standing_before(
     for entry in series {
         let before = scores.get(&entry.id);
         let is_before = retire.at.is_some_and(|at| entry.received_at < at);
-        if is_before && (before.is_some() || is_of_retired(entry)) {
+        if is_before && (before.is_some() || entry.dataset != Some(retire.dataset)) {
             let line = Entry {
                 score: before.copied().unwrap_or(entry.score),
                 dataset: None, // all of them are of the data set that was retired

@@ -330,3 +330,77 @@ fn walk<'a>(
         place.pop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DESCRIBED: &[Metric] = &[
+        Metric::value("score_of_all", "score", Feedback::Score),
+        Metric::value("tasks/*/n", "examples", Feedback::Score),
+        Metric::value("f1_per_class/*", "F1", Feedback::Score),
+        Metric::value("n_per_class/*", "examples", Feedback::Score),
+        Metric::value("tasks/*/per_seed", "score of each seed", Feedback::Score).of(Form::Trials {
+            over: "seed",
+            labels: Some("seeds"),
+        }),
+        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+    ];
+
+    fn of_names<T>(of: &[(&str, T)]) -> BTreeMap<String, T>
+    where
+        T: Clone,
+    {
+        of.iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect()
+    }
+
+    fn metrics() -> Metrics {
+        let task = Metrics::new()
+            .with("n", 2_usize)
+            .with("per_seed", MetricValue::Trials(vec![0.5, 1.0]));
+        Metrics::new()
+            .with("score_of_all", 1.0)
+            .with("tasks", MetricValue::Table(of_names(&[("a", task)])))
+            .with("f1_per_class", MetricValue::Each(of_names(&[("x", f64::NAN)])))
+            .with("n_per_class", MetricValue::Counts(of_names(&[("x", 3)])))
+            .with("seeds", MetricValue::seeds(&[7]))
+    }
+
+    #[test]
+    fn a_verdict_has_them_as_json() {
+        let written = serde_json::to_string(&metrics().into_json()).expect("JSON");
+        let expected = r#"{"f1_per_class":{"x":null},"n_per_class":{"x":3},"score_of_all":1.0,"seeds":[7],"tasks":{"a":{"n":2,"per_seed":[0.5,1.0]}}}"#;
+        assert_eq!(written, expected);
+        let curve = Metrics::new()
+            .with("curve", MetricValue::Curve(vec![]))
+            .with("word", "w");
+        assert_eq!(json!(curve.into_json()), json!({ "curve": [], "word": "w" }));
+    }
+
+    #[test]
+    fn what_is_not_described_or_otherwise_is_named() {
+        assert_eq!(metrics().undescribed(DESCRIBED), [""; 0]);
+        let task = Metrics::new()
+            .with("n", MetricValue::Trials(vec![]))
+            .with("m", 1.0);
+        let others = Metrics::new()
+            .with("score_of_all", MetricValue::Curve(vec![]))
+            .with("tasks", MetricValue::Table(of_names(&[("a", task)])))
+            .with("f1", MetricValue::Each(of_names(&[("x", 1.0)])))
+            .with("n_per_group", MetricValue::Counts(of_names(&[("x", 3)])))
+            .with("seeds", "seven");
+        let named = [
+            "f1/x",
+            "n_per_group/x",
+            "score_of_all",
+            "seeds",
+            "tasks/a/m",
+            "tasks/a/n",
+        ];
+        assert_eq!(others.undescribed(DESCRIBED), named);
+    }
+}

@@ -174,6 +174,10 @@ mod tests {
         assert_eq!(standing, expected);
         let card = standing.scorecard().unwrap();
         assert_eq!(card.score, 2.0);
+        assert_eq!(
+            card.metrics.undescribed(crate::hosted::DESCRIPTOR.metrics),
+            [""; 0]
+        );
         let metrics = card.metrics.clone().into_json();
         let metric = |name: &str| metrics[name].as_f64().unwrap();
         assert_eq!((metric("vmer_low"), metric("vmer_high")), (0.2, 0.3));

@@ -210,8 +210,6 @@ mod tests {
             dataset_before: Some(Digest::of(dataset)),
             ending: Ending::Scored,
             after: Some(0.5),
-            released_before: None,
-            released_after: None,
         };
         let order = Order {
             direction: Direction::HigherIsBetter,

@@ -8,7 +8,7 @@ use dataperf::comparison::{rounded_outward, without_numbers};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
-use dataperf::{Digest, Feedback, SubmissionId};
+use dataperf::{Feedback, SubmissionId};
 use dataperf_aws::now;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -135,16 +135,8 @@ pub(super) async fn retirement(
         let detail = "the data set of this board has not been retired in this round, or not all is scored with the next one yet";
         return Err(Problem::not_found("not_retired", "round", detail));
     };
-    let is_whole = |dataset: Option<Digest>| {
-        let shown = dataperf::challenge::shown(challenge.as_ref(), &board, dataset, now());
-        shown.level == Feedback::Full
-    };
-    let has_intervals =
-        caller.is_organizer() || is_whole(Some(report.dataset_after)) && is_whole(report.dataset_before);
-    let report = match report.released {
-        Some(released) if !has_intervals => *released,
-        _ => report,
-    };
+    let shown = dataperf::challenge::shown(challenge.as_ref(), &board, Some(report.dataset_after), now());
+    let has_intervals = caller.is_organizer() || shown.level == Feedback::Full;
     let estimate = |estimate: Option<Estimate>| {
         let interval = |estimate: Estimate| estimate.interval.filter(|_| has_intervals);
         estimate.map(|estimate| FigureEstimate {

@@ -79,7 +79,6 @@ impl Reader {
             }
             let mut challenge = self.benchmark(benchmark, &at, feedback, descriptor);
             self.ladders(&challenge, descriptor, &at);
-            self.finals_come(&challenge, &at);
             self.takes_programs(&challenge, descriptor, &at);
             if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
                 self.fixed(benchmark, &fixed, &at);

@@ -35,7 +35,7 @@ pub use announcements::Announcement;
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
-pub use release::stays_rounded;
+pub use release::warnings_of_rounding;
 pub use retire::Retire;
 pub use terms::{Limits, OverLimit, Reserved, Terms, Together};
 

@@ -28,42 +28,73 @@ enum More<'a> {
     Benchmark,
 }
 
-/// Why a round that its document leaves to the default goes on to round scores after its close.
-enum Outlasting<'a> {
+/// What the default does in a round that its organizer may not expect.
+enum Unexpected<'a> {
+    /// Scores have all their digits: the report of a retirement has both scores of everything that stands.
+    Retires,
+    /// Scores have all their digits: the final board would wait until this round has closed, which may be scored with the same data.
+    WouldKeepFinal(&'a Round),
+    /// Scores are rounded for good.
     NeverCloses,
-    /// This round closes later, and may be scored with the same data.
+    /// Scores are rounded until this round has closed, which may be scored with the same data.
     SharedData(&'a Round),
 }
 
-impl Outlasting<'_> {
-    fn warning(&self, round: &Round) -> String {
-        let (until, remedy) = match self {
-            Self::NeverCloses => (
-                "for good, since the round never closes".to_owned(),
-                "Say when it `closes`",
-            ),
-            Self::SharedData(later) => {
-                let closes = if later.closes.is_some() {
-                    "closes"
-                } else {
-                    "closes, which it never does"
-                };
-                let waits = if round.final_dataset.is_some() {
-                    ", and the `final` board waits for it"
-                } else {
-                    ""
-                };
-                let until = format!(
-                    "until the round {}, which may be scored with the same data, {closes}{waits}",
-                    quote(&later.id)
-                );
-                (until, "Pin another `dataset` in each of the two rounds")
+impl Unexpected<'_> {
+    fn is_rounded(&self) -> bool {
+        match self {
+            Self::Retires | Self::WouldKeepFinal(_) => false,
+            Self::NeverCloses | Self::SharedData(_) => true,
+        }
+    }
+
+    fn warning(&self) -> Reason {
+        let end = |later: &Round| {
+            let id = quote(&later.id);
+            match later.closes {
+                Some(closes) => format!("{id} closes at {closes}"),
+                None => format!("{id} never closes"),
             }
         };
-        format!(
-            "scores stay rounded, and receipts are not shown whole, {until}. {remedy}; `ladder: none` shows scores with all their digits, \
-                 `ladder: rounded` says that this is meant"
-        )
+        let (why, remedy) = match self {
+            Self::Retires => (
+                "the report of a retirement has both scores of everything that stands".to_owned(),
+                "Let a `total_limit` bound what they tell",
+            ),
+            Self::WouldKeepFinal(later) => (
+                format!(
+                    "the `final` board is made once they are shown as they are, and would wait for another round that may be scored with the same data: {}",
+                    end(later)
+                ),
+                "Pin another `dataset` in each of the two rounds, and scores are rounded",
+            ),
+            Self::NeverCloses => (
+                "the round never closes".to_owned(),
+                "Say when it `closes`, and they are shown with all their digits then",
+            ),
+            Self::SharedData(later) => (
+                format!("another round may be scored with the same data: {}", end(later)),
+                "Pin another `dataset` in each of the two rounds, and all digits are shown at this round's close",
+            ),
+        };
+        let (code, what, said) = match self {
+            Self::Retires | Self::WouldKeepFinal(_) => (
+                "not_rounded",
+                "scores are shown with all their digits, which tell more of hidden labels than rounded ones",
+                "`ladder: none` says that this is meant",
+            ),
+            Self::NeverCloses => (
+                "stays_rounded",
+                "scores are rounded for good",
+                "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning",
+            ),
+            Self::SharedData(_) => (
+                "stays_rounded",
+                "scores are still rounded when this round has closed",
+                "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning",
+            ),
+        };
+        Reason::new(code, "", format!("{what}: {why}. {remedy}; {said}"))
     }
 }
 
@@ -75,16 +106,25 @@ fn another_feedback(by: &str) -> String {
 
 impl Challenge {
     /// How a round of this challenge releases scores if its document doesn't say it. They are rounded to what the eval set resolves until everything is
-    /// shown, unless the round shows more than scores, there are no hidden items, or scores are rounded anyway, as programs' are.
+    /// shown, unless the round shows more than scores, there are no hidden items, scores are rounded anyway, as programs' are, or the round
+    /// [retires](Unexpected::Retires) its data or [would keep](Unexpected::WouldKeepFinal) its final board waiting.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
-        let shows_scores_alone = self.shows_more_than_scores(round).is_none();
-        (hosted.has_hidden_data && round.programs.is_none() && shows_scores_alone).then_some(Ladder::Rounded)
+        let unexpected = self.unexpected(round);
+        let is_rounded = self.shows_scores_alone(round, hosted)
+            && unexpected.is_none_or(|unexpected| unexpected.is_rounded());
+        is_rounded.then_some(Ladder::Rounded)
     }
 
-    /// Why the scores of a round are not shown with all their digits once it has closed.
-    fn outlasting(&self, round: &Round) -> Option<Outlasting<'_>> {
+    fn shows_scores_alone(&self, round: &Round, hosted: &Descriptor) -> bool {
+        hosted.has_hidden_data && round.programs.is_none() && self.shows_more_than_scores(round).is_none()
+    }
+
+    fn unexpected<'a>(&'a self, round: &Round) -> Option<Unexpected<'a>> {
+        if round.retire.is_some() {
+            return Some(Unexpected::Retires);
+        }
         let Some(closes) = round.closes else {
-            return Some(Outlasting::NeverCloses);
+            return Some(Unexpected::NeverCloses);
         };
         // one that never closes is the last
         let end = |round: &Round| round.closes.map_or((1, None), |closes| (0, Some(closes)));
@@ -92,9 +132,14 @@ impl Challenge {
             .rounds
             .iter()
             .filter(|other| other.may_share_data_with(round));
-        let last = others.max_by_key(|other| end(other));
-        last.filter(|last| end(last) > (0, Some(closes)))
-            .map(Outlasting::SharedData)
+        let last = others.max_by_key(|other| end(other))?;
+        if end(last) <= (0, Some(closes)) {
+            return None;
+        }
+        Some(match round.final_dataset {
+            Some(_) => Unexpected::WouldKeepFinal(last),
+            None => Unexpected::SharedData(last),
+        })
     }
 
     fn shows_more_than_scores<'a>(&'a self, round: &'a Round) -> Option<More<'a>> {
@@ -115,25 +160,24 @@ impl Challenge {
 }
 
 impl Round {
-    /// Whether both rounds may be scored with one data set, before the data set of one is retired or after it. A round that pins none may use any, since
-    /// one data set may be in force for all boards; but not one that programs meet unseen.
+    /// Whether both rounds may be scored with one data set. A round that pins none may use any, since one data set may be in force for all boards;
+    /// but not one that programs meet unseen.
     fn may_share_data_with(&self, round: &Self) -> bool {
-        if self.programs.is_some() && self.dataset.is_none() {
+        if self.programs.is_some() && round.dataset.is_none() {
             return false;
         }
-        let of = |round: &Self| [round.dataset, round.retire.map(|retire| retire.dataset)];
-        let shares_one = of(self)
-            .iter()
-            .flatten()
-            .any(|dataset| of(round).contains(&Some(*dataset)));
-        let is_apart = self.dataset.is_some() && round.dataset.is_some() && !shares_one;
+        let retires_to = self.retire.map(|retire| retire.dataset);
+        let is_apart = self.dataset.is_some()
+            && round.dataset.is_some()
+            && self.dataset != round.dataset
+            && round.dataset != retires_to;
         self.id != round.id && !is_apart
     }
 }
 
-/// A warning for each round of an accepted document that doesn't say `ladder` and rounds scores longer than until its own close, `at` a time or
-/// later. `challenges` are what [`check`](super::check) made of the document.
-pub fn stays_rounded(
+/// A warning for each round of an accepted document that shows scores alone, doesn't say `ladder`, and has not closed `at` a time, where the default
+/// is not to round until the round closes. `challenges` are what [`check`](super::check) made of the document.
+pub fn warnings_of_rounding(
     document: &Value,
     challenges: &BTreeMap<String, Challenge>,
     hosted: &[Descriptor],
@@ -147,15 +191,15 @@ pub fn stays_rounded(
         let place = pointer(&pointer("/benchmarks", id), "rounds");
         for (idx, round) in challenge.rounds.iter().enumerate() {
             let says_ladder = document["benchmarks"][id]["rounds"][idx].get("ladder").is_some();
-            if says_ladder || challenge.ladder_unless_said(round, hosted).is_none() {
+            if says_ladder || round.is_closed(at) || !challenge.shows_scores_alone(round, hosted) {
                 continue;
             }
-            if let Some(why) = challenge.outlasting(round).filter(|_| !round.is_closed(at)) {
-                warnings.push(Reason::new(
-                    "stays_rounded",
-                    format!("{place}/{idx}"),
-                    why.warning(round),
-                ));
+            if let Some(unexpected) = challenge.unexpected(round) {
+                let at = format!("{place}/{idx}");
+                warnings.push(Reason {
+                    at,
+                    ..unexpected.warning()
+                });
             }
         }
     }
@@ -225,23 +269,6 @@ impl Reader {
                     quote(&other.id)
                 );
                 self.wrong("final_in_use", &pointer(at, "final"), message);
-            }
-        }
-    }
-
-    /// A final board comes once a round's own scores are shown, which is never beside a round that never closes and may be scored with the same data.
-    pub(super) fn finals_come(&mut self, challenge: &Challenge, at: &str) {
-        for (idx, round) in challenge.rounds.iter().enumerate() {
-            let Some(Outlasting::SharedData(later)) = challenge.outlasting(round) else {
-                continue;
-            };
-            if later.closes.is_none() && round.final_dataset.is_some() && round.ladder.is_some() {
-                let message = format!(
-                    "the `final` board would never come: it waits until scores are shown with all their digits, which is once the round {}, which may be \
-                     scored with the same data, closes. Say when that is, pin another `dataset` in each of the two rounds, or say `ladder: none`",
-                    quote(&later.id)
-                );
-                self.wrong("final_never_comes", &format!("{at}/rounds/{idx}/final"), message);
             }
         }
     }

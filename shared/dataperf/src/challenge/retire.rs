@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::Round;
 use super::fields::{Object, Reader};
 use crate::board::Board;
-use crate::ladder::Ladder;
 use crate::rejection::{pointer, quote};
 use crate::submission::Entry;
 use crate::{Digest, Timestamp};
@@ -117,9 +116,9 @@ impl Reader {
                     self.wrong("retired_after_close", &place, message);
                 }
             }
-            if round.ladder.is_some_and(Ladder::holds_scores) {
-                let message = "a round has either a `ladder` that holds scores back, so that the eval set doesn't wear out, or `retire`, which \
-                               replaces it: the report of a retirement has the score of everything that stands. Say `ladder: rounded`";
+            if round.ladder.is_some() {
+                let message = "a round has either a `ladder`, which keeps an eval set from wearing out, or `retire`, which replaces it: the \
+                               report of a retirement shows scores that the Ladder withholds";
                 self.wrong("retire_with_ladder", &at, message);
             }
             let is_seen = |other: &Round| {

@@ -280,8 +280,6 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                         dataset_before: row.entry.dataset,
                         ending: verdict.status,
                         after: score,
-                        released_before: None,
-                        released_after: None,
                     },
                     verdict,
                 };

@@ -86,10 +86,6 @@ pub struct Revision {
     pub ending: Ending,
     /// The score now, if it has one.
     pub after: Option<f64>,
-    /// What the board showed in place of `before`, where the Ladder had released it.
-    pub released_before: Option<f64>,
-    /// What the board shows in place of `after`, where the Ladder has released it.
-    pub released_after: Option<f64>,
 }
 
 /// A submission that was scored with the final data set of its round.
@@ -300,23 +296,6 @@ impl Revision {
                 .and_then(|receipt| receipt.verdict.dataset),
             ending: receipt.verdict.status,
             after: receipt.verdict.score,
-            released_before: submission.receipt.as_ref().and_then(Receipt::released_score),
-            released_after: receipt.released_score(),
         }
-    }
-
-    /// With the scores that the board shows.
-    #[must_use]
-    pub fn as_shown(self) -> Self {
-        Self {
-            before: self.released_before.or(self.before),
-            after: self.released_after.or(self.after),
-            ..self
-        }
-    }
-
-    /// Whether the board shows another score than the submission's own, before or now.
-    pub fn is_released(&self) -> bool {
-        self.released_before.or(self.released_after).is_some()
     }
 }

@@ -97,10 +97,6 @@ pub struct RetirementReport {
     pub why_none: Option<String>,
     /// The submissions, in the order of the data set that follows, best first.
     pub lines: Vec<RetiredLine>,
-    /// The same of the scores that the board showed, where the Ladder had released some of them: what others than the organizer see before everything
-    /// of the round is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub released: Option<Box<Self>>,
 }
 
 /// A figure of all scores before and all scores after.
@@ -234,28 +230,6 @@ impl RetirementReport {
             tau_b: tau,
             why_none: reason,
             lines: lines.collect(),
-            released: None,
-        }
-    }
-
-    /// What the scores with both data sets say, and what those say that the board showed.
-    pub(super) fn with_released(
-        on_both: Vec<OnBoth>,
-        retire: &Retire,
-        direction: Direction,
-        at: Timestamp,
-    ) -> Self {
-        let has_released = on_both.iter().any(|of| of.revision.is_released());
-        let released = has_released.then(|| {
-            let shown = on_both.iter().cloned().map(|of| OnBoth {
-                revision: of.revision.as_shown(),
-                ..of
-            });
-            Box::new(Self::of(shown.collect(), retire, direction, at))
-        });
-        Self {
-            released,
-            ..Self::of(on_both, retire, direction, at)
         }
     }
 
@@ -383,8 +357,6 @@ mod tests {
                 dataset_before: Some(Digest::of(b"old")),
                 ending: after.map_or(Ending::Rejected, |_| Ending::Scored),
                 after,
-                released_before: None,
-                released_after: None,
             },
             before: Some(replicates(before, "old", seed, spread)),
             after: after.map(|after| replicates(after, "new", seed + 9, spread)),

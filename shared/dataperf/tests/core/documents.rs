@@ -308,7 +308,7 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
             json!({ "leaderboards": ["another"] }),
             (Some(Ladder::Rounded), false),
         ),
-        (vision, json!({}), retire, (Some(Ladder::Rounded), false)),
+        (vision, json!({}), retire, (None, false)),
         (
             vision,
             json!({}),
@@ -355,23 +355,30 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_round_scores_after_their_clos
             one(json!({ "closes": null, "feedback": "metrics" })),
             None,
         ),
-        (
-            vision,
-            then(json!({})),
-            Some("beside the round `two` until it closes"),
-        ),
+        (vision, then(json!({})), Some("`two` closes at 2026-05-01")),
         (vision, then(json!({ "ladder": "none" })), None),
         (vision, then(json!({ "ladder": "rounded" })), None),
         (vision, then(json!({ "dataset": dataset("now") })), None),
         (
             vision,
             one(json!({ "dataset": dataset("now"), "retire": retire })),
-            None,
+            Some("a retirement"),
         ),
         (
             vision,
             then(json!({ "final": dataset("last") })),
-            Some("the `final` board waits for that"),
+            Some("`final` board is made once"),
+        ),
+        (
+            vision,
+            vec![
+                round("one", json!({ "final": dataset("last") })),
+                round(
+                    "two",
+                    json!({ "opens": "2026-04-01T00:00:00Z", "closes": null, "ladder": "rounded" }),
+                ),
+            ],
+            Some("`two` never closes"),
         ),
         // what programs meet unseen is in force for nobody
         (
@@ -412,7 +419,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_round_scores_after_their_clos
             json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": rounds } } });
         let challenges = check(&document).expect("a challenge");
         let at = "2026-03-15T00:00:00Z".parse().unwrap();
-        let warnings = dataperf::challenge::stays_rounded(&document, &challenges, &hosted, at);
+        let warnings = dataperf::challenge::warnings_of_rounding(&document, &challenges, &hosted, at);
         let Some(expected) = expected else {
             assert_eq!(warnings, [], "{document}");
             continue;
@@ -420,7 +427,15 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_round_scores_after_their_clos
         let [warning] = warnings.as_slice() else {
             panic!("{document}: {warnings:?}");
         };
-        assert_eq!(warning.code, "stays_rounded");
+        let code = if warning
+            .message
+            .starts_with("scores are shown with all their digits")
+        {
+            "not_rounded"
+        } else {
+            "stays_rounded"
+        };
+        assert_eq!(warning.code, code);
         assert_eq!(warning.at, format!("/benchmarks/{benchmark}/rounds/0"));
         assert!(warning.message.contains(expected), "{}", warning.message);
     }
