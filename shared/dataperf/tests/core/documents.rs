@@ -324,7 +324,8 @@ fn a_round_that_says_nothing_rounds_what_rounding_hides() {
 }
 
 #[test]
-fn whoever_says_no_ladder_is_warned_of_rounds_that_round_scores_after_their_close() {
+#[allow(clippy::too_many_lines)] // one case after another
+fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_close() {
     let hosted = [
         Descriptor::of::<VisionSelection>(),
         Descriptor::of::<VisionDebugging>(),
