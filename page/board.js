@@ -237,7 +237,7 @@ function rules(benchmark, board, of, daily) {
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB, files of at most ${size(round.programs.max_module_bytes)}${round.programs.max_output_kib ? `, ${plain(round.programs.max_output_kib)} KiB of output` : ""}; of a submitter ${plain(round.programs.daily_failures)} a day may fail on public data${round.programs.python ? "; in Python as well" : ""}` : null),
       fact("Division", round.division),
-      fact("Shown until the close", round.ladder?.shows_every_score ? "the score, rounded to 1/n, n the number of eval items" : round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
+      fact("Shown while results are withheld", round.ladder?.shows_every_score ? "the score, rounded to 1/n, n the number of eval items" : round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
       fact("Board", round.board_is_hidden ? "hidden until the close" : null),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),

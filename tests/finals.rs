@@ -7,6 +7,7 @@ use dataperf::finishing::FinalReport;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::release::Released;
 use dataperf::replicates::Replicates;
 use dataperf::{Digest, Direction, Receipt};
 use dataperf_aws::BoardPlace;
@@ -450,7 +451,7 @@ async fn what_is_rounded_beside_another_round_is_shown_when_that_one_has_closed(
     let own = inside.verdict.score.unwrap();
     let rounded = inside.public_score().unwrap();
     assert_ne!(own.to_bits(), rounded.to_bits());
-    let back = upload_at(&world, "cy", 0, "2020-02-11T00:00:00Z").await;
+    let back = upload_at(&world, "cy", 0, "2020-02-09T00:00:00Z").await;
     let withdraw = ["withdraw", BENCHMARK, back.submission.as_str()];
     assert_eq!(world.command(&withdraw).code, 0);
     let table = world.leaderboards();
@@ -467,6 +468,17 @@ async fn what_is_rounded_beside_another_round_is_shown_when_that_one_has_closed(
     assert_eq!(publish(&world, &rounds("2020-04-01")).code, 0);
     finish_round(&world, "spring").await;
     assert_eq!(shown().await, [[own], [own]]);
+    // what was passed is not gone through again
+    let after_all = async || {
+        let state = Released::read(&world.bucket("results"), &board("spring.post")).await;
+        state.unwrap().expect("it was released").after
+    };
+    let last = after_all().await;
+    assert_eq!(last.as_ref().map(|(_, id)| id), Some(&after.submission));
+    for _ in 0..2 {
+        finish_round(&world, "spring").await;
+        assert_eq!(after_all().await, last);
+    }
     // whoever uploads after that is shown as they are, and so is what comes back
     let late = upload_at(&world, "di", 0, "2020-02-20T00:00:00Z").await;
     assert_eq!((late.round.as_str(), late.ladder), ("spring.post", None));

@@ -147,10 +147,10 @@ fn print_level(receipt: &Receipt) {
     }
     match receipt.climb() {
         Some(Climb::Climbed) => {
-            println!("the score is rounded; all its digits are shown after the close");
+            println!("the score is rounded until everything of the round is shown");
         }
         Some(Climb::Held) => println!(
-            "the score is the last one that the round's Ladder has released; the submission's own is shown when the round closes"
+            "the score is the last one that the round's Ladder has released; the submission's own is shown when everything of the round is"
         ),
         None => {}
     }
@@ -159,7 +159,7 @@ fn print_level(receipt: &Receipt) {
     let rest = if is_withheld {
         "the rest is the organizer's"
     } else {
-        "the rest is shown when the round closes"
+        "the rest is shown when everything of the round is"
     };
     println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
 }

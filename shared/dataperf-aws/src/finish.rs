@@ -77,7 +77,7 @@ pub(crate) async fn finish<E: Evaluator>(
         goes_on: &|| SystemTime::now() < until,
     };
     let mut boards = table.boards(benchmark).await?;
-    boards.sort_by_key(Board::is_post_round); // there is least to do on the boards after a close
+    boards.sort_by_key(Board::is_post_round); // final boards come first, should the time not do for all
     for board in boards {
         let of_board = |round: &&&Round| board.post_round_of().unwrap_or(&board.round) == round.id;
         let Some(round) = due.iter().find(of_board) else {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::Admission;
 use crate::artifact_judge::{Evaluator, evaluated};
 use crate::board::FINAL_ROUND;
-use crate::challenge::{Challenge, Round, Terms};
+use crate::challenge::{Challenge, Round, Terms, shown_of_released};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
@@ -265,7 +265,7 @@ impl Finish<'_> {
         let mut n_lifted = 0;
         for line in &released {
             let now = (self.now)();
-            let level = self.challenge.shown(&self.board, line.dataset, now).level;
+            let level = shown_of_released(Some(self.challenge), &self.board, line.dataset, now).level;
             if level < Feedback::Full || !(self.goes_on)() {
                 return Ok((n_lifted, false));
             }

@@ -168,8 +168,9 @@ impl Release<'_> {
             ended_at: None,
         });
         let mut lines = all_scored(self.table, &self.board).await?;
-        // what was withdrawn when it was passed may be back
-        lines.retain(|line| line.climb.is_some() || state.is_behind(line));
+        // on the board after a close, what was withdrawn when it was passed may be back
+        let is_back = |line: &Entry| line.climb.is_some() && line.withdrawn_at.is_none();
+        lines.retain(|line| is_back(line) || state.is_behind(line));
         let mut n_noted = 0;
         let mut done = Done {
             is_complete: true,
@@ -186,8 +187,10 @@ impl Release<'_> {
                 break;
             }
             done.add(of_one);
-            state.after = Some((line.received_at, line.id.clone()));
-            n_noted += 1;
+            if state.is_behind(line) {
+                state.after = Some((line.received_at, line.id.clone()));
+                n_noted += 1;
+            }
             if n_noted == NOTED_EVERY {
                 state.write(self.results, &self.board).await?;
                 n_noted = 0;

@@ -11,7 +11,7 @@ pub struct Released {
     pub has_climbed: bool,
     /// [`Rung::n_changes`](crate::ladder::Rung::n_changes) when it was recorded.
     pub rung: u64,
-    /// Whether the submission's own score is shown by now, because the round has closed. In the table this says what the board shows, in a written
+    /// Whether the submission's own score is shown by now, because everything of the round is. In the table this says what the board shows, in a written
     /// receipt what that receipt shows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lifted: bool,

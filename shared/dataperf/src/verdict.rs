@@ -362,7 +362,7 @@ pub struct Receipt {
     /// How much of the verdict this document shows; without it everything, as the table keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// What is shown in place of the score until the round closes, where the round has a Ladder.
+    /// What is shown in place of the score until everything of the round is shown, where the round has a Ladder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Released>,
     /// The verdict, its fields beside these.
@@ -390,12 +390,6 @@ impl Receipt {
     pub fn public_score(&self) -> Option<f64> {
         let released = self.ladder.as_ref().filter(|released| !released.is_lifted);
         released.map_or(self.verdict.score, |released| Some(released.score))
-    }
-
-    /// What the Ladder has released, where boards show that.
-    pub fn released_score(&self) -> Option<f64> {
-        let released = self.ladder.as_ref().filter(|released| !released.is_lifted);
-        released.map(|released| released.score)
     }
 
     /// Whether it climbed; `None` unless the board shows what the Ladder has released.

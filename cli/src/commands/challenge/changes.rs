@@ -44,7 +44,7 @@ pub(super) async fn changes_of_rounds(
                 if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
             {
                 "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until everything is shown \
-                 after the close, and whoever uploads a file again learns what was held back of it"
+                 after the close, a `final` board too is made only then, and whoever uploads a file again learns what was held back of it"
             }
             (None, Some(then)) if then.ladder.is_some() => {
                 "it had no Ladder: scores on its boards keep the digits that everybody has seen, and those of later uploads are released by `ladder`, \

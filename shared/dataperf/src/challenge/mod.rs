@@ -526,7 +526,7 @@ pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Ti
     }
 }
 
-/// What is shown of a score that a Ladder has released: that score alone until the round closes, even if the round or its Ladder has been taken out
+/// What is shown of a score that a Ladder has released: that score alone until everything of the round is shown, even if the round or its Ladder has been taken out
 /// of the challenge since. A closed round that says `feedback: full` shows everything.
 pub fn shown_of_released(
     challenge: Option<&Challenge>,

@@ -49,50 +49,49 @@ impl Unexpected<'_> {
     }
 
     fn warning(&self) -> Reason {
-        let end = |later: &Round| {
+        let later = |later: &Round| {
             let id = quote(&later.id);
             match later.closes {
-                Some(closes) => format!("{id} closes at {closes}"),
-                None => format!("{id} never closes"),
+                Some(closes) => {
+                    format!("the round {id} may be scored with the same data and closes at {closes}")
+                }
+                None => format!("the round {id} may be scored with the same data and never closes"),
             }
         };
-        let (why, remedy) = match self {
+        let own = "Pin a `dataset` of its own in each of the rounds that may have the same";
+        let (code, what, why, remedy) = match self {
             Self::Retires => (
+                "not_rounded",
+                "scores are shown with all their digits, which tell more of hidden labels than rounded ones",
                 "the report of a retirement has both scores of everything that stands".to_owned(),
                 "Let a `total_limit` bound what they tell",
             ),
-            Self::WouldKeepFinal(later) => (
-                format!(
-                    "the `final` board is made once they are shown as they are, and would wait for another round that may be scored with the same data: {}",
-                    end(later)
-                ),
-                "Pin another `dataset` in each of the two rounds, and scores are rounded",
-            ),
-            Self::NeverCloses => (
-                "the round never closes".to_owned(),
-                "Say when it `closes`, and they are shown with all their digits then",
-            ),
-            Self::SharedData(later) => (
-                format!("another round may be scored with the same data: {}", end(later)),
-                "Pin another `dataset` in each of the two rounds, and all digits are shown at this round's close",
-            ),
-        };
-        let (code, what, said) = match self {
-            Self::Retires | Self::WouldKeepFinal(_) => (
+            Self::WouldKeepFinal(round) => (
                 "not_rounded",
                 "scores are shown with all their digits, which tell more of hidden labels than rounded ones",
-                "`ladder: none` says that this is meant",
+                format!(
+                    "the `final` board would wait until they are, and {}",
+                    later(round)
+                ),
+                own,
             ),
             Self::NeverCloses => (
                 "stays_rounded",
                 "scores are rounded for good",
-                "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning",
+                "the round never closes".to_owned(),
+                "Say when it `closes`",
             ),
-            Self::SharedData(_) => (
+            Self::SharedData(round) => (
                 "stays_rounded",
-                "scores are still rounded when this round has closed",
-                "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning",
+                "scores may stay rounded after this round's close",
+                later(round),
+                own,
             ),
+        };
+        let said = if self.is_rounded() {
+            "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning"
+        } else {
+            "`ladder: none` says that this is meant"
         };
         Reason::new(code, "", format!("{what}: {why}. {remedy}; {said}"))
     }

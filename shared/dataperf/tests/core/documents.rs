@@ -224,7 +224,9 @@ fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
     let curves = of("vision-debugging", json!("auto"));
     let at = "/benchmarks/vision-debugging/rounds/0/ladder".to_owned();
     assert_eq!(codes(&curves), [("ladder_without_error".to_owned(), at)]);
-    assert!(check(&of("vision-debugging", json!({ "step": 0.05 }))).is_ok());
+    for ladder in [json!({ "step": 0.05 }), json!("rounded")] {
+        assert!(check(&of("vision-debugging", ladder)).is_ok());
+    }
 }
 
 /// Rounds that show scores alone round them; a document that is written of a challenge gives the same challenge again.
@@ -349,26 +351,37 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_c
     let retire = json!({ "at": "2026-03-20T00:00:00Z", "dataset": dataset("fresh") });
     let cases = [
         (vision, one(json!({})), None),
-        (vision, one(json!({ "closes": null })), Some("never closes")),
+        (
+            vision,
+            one(json!({ "closes": null })),
+            Some(("stays_rounded", "never closes")),
+        ),
         (vision, one(json!({ "closes": null, "ladder": "none" })), None),
         (
             vision,
             one(json!({ "closes": null, "feedback": "metrics" })),
             None,
         ),
-        (vision, then(json!({})), Some("`two` closes at 2026-05-01")),
+        (
+            vision,
+            then(json!({})),
+            Some((
+                "stays_rounded",
+                "`two` may be scored with the same data and closes at 2026-05-01",
+            )),
+        ),
         (vision, then(json!({ "ladder": "none" })), None),
         (vision, then(json!({ "ladder": "rounded" })), None),
         (vision, then(json!({ "dataset": dataset("now") })), None),
         (
             vision,
             one(json!({ "dataset": dataset("now"), "retire": retire })),
-            Some("a retirement"),
+            Some(("not_rounded", "a retirement")),
         ),
         (
             vision,
             then(json!({ "final": dataset("last") })),
-            Some("`final` board is made once"),
+            Some(("not_rounded", "`final` board would wait")),
         ),
         (
             vision,
@@ -379,7 +392,10 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_c
                     json!({ "opens": "2026-04-01T00:00:00Z", "closes": null, "ladder": "rounded" }),
                 ),
             ],
-            Some("`two` never closes"),
+            Some((
+                "not_rounded",
+                "`two` may be scored with the same data and never closes",
+            )),
         ),
         // what programs meet unseen is in force for nobody
         (
@@ -407,7 +423,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_c
         (
             "vision-debugging",
             one(json!({ "closes": null })),
-            Some("never closes"),
+            Some(("stays_rounded", "never closes")),
         ),
         (
             "vision-debugging",
@@ -421,22 +437,16 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_c
         let challenges = check(&document).expect("a challenge");
         let at = "2026-03-15T00:00:00Z".parse().unwrap();
         let warnings = dataperf::challenge::warnings_of_rounding(&document, &challenges, &hosted, at);
-        let Some(expected) = expected else {
+        let Some((code, expected)) = expected else {
             assert_eq!(warnings, [], "{document}");
             continue;
         };
         let [warning] = warnings.as_slice() else {
             panic!("{document}: {warnings:?}");
         };
-        let code = if warning
-            .message
-            .starts_with("scores are shown with all their digits")
-        {
-            "not_rounded"
-        } else {
-            "stays_rounded"
-        };
         assert_eq!(warning.code, code);
+        let is_rounded = challenges[benchmark].rounds[0].ladder.is_some();
+        assert_eq!(is_rounded, code == "stays_rounded", "{document}");
         assert_eq!(warning.at, format!("/benchmarks/{benchmark}/rounds/0"));
         assert!(warning.message.contains(expected), "{}", warning.message);
     }
