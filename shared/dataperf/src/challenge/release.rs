@@ -32,10 +32,12 @@ enum More<'a> {
 enum Unexpected<'a> {
     /// Scores have all their digits: the report of a retirement has both scores of everything that stands.
     Retires,
+    /// Scores have all their digits, which would never be shown otherwise.
+    NeverCloses,
+    /// The same: this round never closes, and may be scored with the same data.
+    NeverShown(&'a Round),
     /// Scores have all their digits: the final board would wait until this round has closed, which may be scored with the same data.
     WouldKeepFinal(&'a Round),
-    /// Scores are rounded for good.
-    NeverCloses,
     /// Scores are rounded until this round has closed, which may be scored with the same data.
     SharedData(&'a Round),
 }
@@ -43,55 +45,55 @@ enum Unexpected<'a> {
 impl Unexpected<'_> {
     fn is_rounded(&self) -> bool {
         match self {
-            Self::Retires | Self::WouldKeepFinal(_) => false,
-            Self::NeverCloses | Self::SharedData(_) => true,
+            Self::Retires | Self::NeverCloses | Self::NeverShown(_) | Self::WouldKeepFinal(_) => false,
+            Self::SharedData(_) => true,
         }
     }
 
     fn warning(&self) -> Reason {
         let later = |later: &Round| {
+            let closes = later.closes.map_or_else(
+                || "never closes".to_owned(),
+                |closes| format!("closes at {closes}"),
+            );
             let id = quote(&later.id);
-            match later.closes {
-                Some(closes) => {
-                    format!("the round {id} may be scored with the same data and closes at {closes}")
-                }
-                None => format!("the round {id} may be scored with the same data and never closes"),
-            }
+            format!("the round {id} may be scored with the same data and {closes}")
         };
         let own = "Pin a `dataset` of its own in each of the rounds that may have the same";
-        let (code, what, why, remedy) = match self {
+        let (why, remedy) = match self {
             Self::Retires => (
-                "not_rounded",
-                "scores are shown with all their digits, which tell more of hidden labels than rounded ones",
                 "the report of a retirement has both scores of everything that stands".to_owned(),
                 "Let a `total_limit` bound what they tell",
             ),
+            Self::NeverCloses => (
+                "rounded ones would be so for good, since the round never closes".to_owned(),
+                "Say when it `closes`, or say `ladder: rounded`",
+            ),
+            Self::NeverShown(round) => (
+                format!("rounded ones would be so for good, since {}", later(round)),
+                own,
+            ),
             Self::WouldKeepFinal(round) => (
-                "not_rounded",
-                "scores are shown with all their digits, which tell more of hidden labels than rounded ones",
                 format!(
                     "the `final` board would wait until they are, and {}",
                     later(round)
                 ),
                 own,
             ),
-            Self::NeverCloses => (
-                "stays_rounded",
-                "scores are rounded for good",
-                "the round never closes".to_owned(),
-                "Say when it `closes`",
-            ),
-            Self::SharedData(round) => (
+            Self::SharedData(round) => (later(round), own),
+        };
+        let (code, what, said) = if self.is_rounded() {
+            (
                 "stays_rounded",
                 "scores may stay rounded after this round's close",
-                later(round),
-                own,
-            ),
-        };
-        let said = if self.is_rounded() {
-            "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning"
+                "`ladder: rounded` says that this is meant, `ladder: none` shows all digits from the beginning",
+            )
         } else {
-            "`ladder: none` says that this is meant"
+            (
+                "not_rounded",
+                "scores are shown with all their digits, which tell more of hidden labels than rounded ones",
+                "`ladder: none` says that this is meant",
+            )
         };
         Reason::new(code, "", format!("{what}: {why}. {remedy}; {said}"))
     }
@@ -105,8 +107,8 @@ fn another_feedback(by: &str) -> String {
 
 impl Challenge {
     /// How a round of this challenge releases scores if its document doesn't say it. They are rounded to what the eval set resolves until everything is
-    /// shown, unless the round shows more than scores, there are no hidden items, scores are rounded anyway, as programs' are, or the round
-    /// [retires](Unexpected::Retires) its data or [would keep](Unexpected::WouldKeepFinal) its final board waiting.
+    /// shown, unless the round shows more than scores, there are no hidden items, scores are rounded anyway, as programs' are, or
+    /// [`Unexpected`] says that they are not.
     pub(super) fn ladder_unless_said(&self, round: &Round, hosted: &Descriptor) -> Option<Ladder> {
         let unexpected = self.unexpected(round);
         let is_rounded = self.shows_scores_alone(round, hosted)
@@ -135,9 +137,10 @@ impl Challenge {
         if end(last) <= (0, Some(closes)) {
             return None;
         }
-        Some(match round.final_dataset {
-            Some(_) => Unexpected::WouldKeepFinal(last),
-            None => Unexpected::SharedData(last),
+        Some(match (last.closes, round.final_dataset) {
+            (None, _) => Unexpected::NeverShown(last),
+            (Some(_), Some(_)) => Unexpected::WouldKeepFinal(last),
+            (Some(_), None) => Unexpected::SharedData(last),
         })
     }
 
