@@ -8,13 +8,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lock::locked;
-
-/// For how long a flush waits at most for more commits while many come; it waits for half of what the last one took.
-const MOST_WAIT: Duration = Duration::from_micros(500);
 
 /// The `-wal` file of a database that commits without a flush.
 pub(crate) struct Flush {
@@ -24,10 +20,6 @@ pub(crate) struct Flush {
     /// How many of these commits are on the disk. Locked during a flush: whoever locks it next finds its own commit flushed, or flushes all.
     n_flushed: Mutex<u64>,
     n_flushes: AtomicU64,
-    /// Whether several commits shared the last flush, so that more are likely to come.
-    is_busy: AtomicBool,
-    /// Nanoseconds that the last flush took.
-    last_took: AtomicU64,
 }
 
 impl Flush {
@@ -43,8 +35,6 @@ impl Flush {
             n_commits: AtomicU64::new(0),
             n_flushed: Mutex::new(0),
             n_flushes: AtomicU64::new(0),
-            is_busy: AtomicBool::new(false),
-            last_took: AtomicU64::new(0),
         })
     }
 
@@ -58,21 +48,10 @@ impl Flush {
         if *n_flushed >= mine {
             return Ok(());
         }
-        // commits that are about to come share the flush
-        if self.is_busy.load(Ordering::Relaxed) {
-            std::thread::sleep(
-                MOST_WAIT.min(Duration::from_nanos(self.last_took.load(Ordering::Relaxed)) / 2),
-            );
-        } else {
-            std::thread::yield_now();
-        }
+        std::thread::yield_now(); // another commit that is about to come shares the flush
         let all = self.n_commits.load(Ordering::SeqCst); // all commits so far are in the file
-        let began = Instant::now();
         self.wal.sync_data()?;
-        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.last_took.store(took, Ordering::Relaxed);
         self.n_flushes.fetch_add(1, Ordering::Relaxed);
-        self.is_busy.store(all - *n_flushed > 1, Ordering::Relaxed);
         *n_flushed = all;
         Ok(())
     }
