@@ -147,10 +147,10 @@ fn print_level(receipt: &Receipt) {
     }
     match receipt.climb() {
         Some(Climb::Climbed) => {
-            println!("the score is rounded until everything of the round is shown");
+            println!("the score is rounded as long as results of the round are withheld");
         }
         Some(Climb::Held) => println!(
-            "the score is the last one that the round's Ladder has released; the submission's own is shown when everything of the round is"
+            "the score is the last one that the round's Ladder has released; the submission's own is shown once results of the round are no longer withheld"
         ),
         None => {}
     }
@@ -159,7 +159,7 @@ fn print_level(receipt: &Receipt) {
     let rest = if is_withheld {
         "the rest is the organizer's"
     } else {
-        "the rest is shown when everything of the round is"
+        "the rest is shown once results of the round are no longer withheld"
     };
     println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
 }

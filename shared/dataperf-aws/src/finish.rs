@@ -79,8 +79,7 @@ pub(crate) async fn finish<E: Evaluator>(
     let mut boards = table.boards(benchmark).await?;
     boards.sort_by_key(Board::is_post_round); // final boards come first, should the time not do for all
     for board in boards {
-        let of_board = |round: &&&Round| board.post_round_of().unwrap_or(&board.round) == round.id;
-        let Some(round) = due.iter().find(of_board) else {
+        let Some(round) = due.iter().find(|round| board.is_of_round(&round.id)) else {
             continue;
         };
         match Box::pin(finishing.one(&board, round, evaluator)).await {

@@ -26,12 +26,12 @@ pub struct Board {
 impl Board {
     /// Whether this is the board of a closed round, which stays open as a benchmark.
     pub fn is_post_round(&self) -> bool {
-        self.post_round_of().is_some()
+        self.round.ends_with(POST_ROUND)
     }
 
-    /// The id of the round that this board stays open after; `None` if this is no such board.
-    pub fn post_round_of(&self) -> Option<&str> {
-        self.round.strip_suffix(POST_ROUND)
+    /// Whether this is a board of the round with this id, while it is open or after its close; a final board is not.
+    pub fn is_of_round(&self, id: &str) -> bool {
+        self.round.strip_suffix(POST_ROUND).unwrap_or(&self.round) == id
     }
 }
 

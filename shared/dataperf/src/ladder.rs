@@ -7,26 +7,21 @@
 //! # Source
 //! Blum, A. and Hardt, M. (2015), "The Ladder: a reliable leaderboard for machine learning competitions", ICML.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 use crate::board::{Board, Ranking};
 use crate::descriptor::Descriptor;
 use crate::ports::PortError;
-use crate::ports::bucket::{Bucket, Got};
+use crate::ports::bucket::Bucket;
 use crate::rank::Direction;
 use crate::ranking::standing;
-use crate::replicates::{HEAD_BYTES, Replicates};
+use crate::replicates::Replicates;
 use crate::submission::Entry;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
 
 pub use crate::released::{Climb, Released, UnknownClimb};
-
-/// The largest object with replicates, in bytes; the evidence in it has a limit of its own.
-const MAX_REPLICATES_BYTES: u64 = 80 << 20;
 
 /// How a round releases scores.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -213,20 +208,19 @@ impl Ladder {
             return Ok(None);
         };
         let dataset = receipt.verdict.dataset;
-        let kept = async |range: Option<Range<u64>>| {
+        let kept = async || {
             let id = &receipt.submission;
             let missing = || PortError::Malformed {
                 what: format!("the replicates `{}`", Replicates::key(hosted.id, id)),
                 why: "they are not there, and the Ladder needs them: score it again with `dataperf redrive`"
                     .into(),
             };
-            replicates(id, range, hosted, results).await?.ok_or_else(missing)
+            replicates(id, hosted, results).await?.ok_or_else(missing)
         };
         let margin = match self {
             Self::Step { step } => Margin::of_step(step),
             Self::Rounded => {
-                let head = 0..HEAD_BYTES as u64;
-                let rounded = Margin::rounding(&kept(Some(head)).await?).rounded(score, hosted.score_range);
+                let rounded = Margin::rounding(&kept().await?).rounded(score, hosted.score_range);
                 return Ok(Some(Released {
                     score: rounded,
                     has_climbed: true,
@@ -235,10 +229,10 @@ impl Ladder {
                 }));
             }
             Self::Auto => {
-                let new = kept(None).await?;
+                let new = kept().await?;
                 let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
                 let best = match last {
-                    Some(last) => replicates(&last.submission, None, hosted, results).await?,
+                    Some(last) => replicates(&last.submission, hosted, results).await?,
                     None => None,
                 };
                 Margin::paired(&new, best.as_ref())
@@ -248,23 +242,12 @@ impl Ladder {
     }
 }
 
-/// The replicates of a submission, or what a range of their object has.
+/// The replicates of a submission, without what was right of each item.
 async fn replicates(
     id: &SubmissionId,
-    range: Option<Range<u64>>,
     hosted: &Descriptor,
     results: &dyn Bucket,
 ) -> Result<Option<Replicates>, PortError> {
-    let key = Replicates::key(hosted.id, id);
-    if let Some(range) = range {
-        let found = results.get_ranges(&key, &[range]).await?;
-        let bytes = found.and_then(|found| found.into_iter().next());
-        return bytes
-            .map(|bytes| Replicates::from_bytes(&key, &bytes))
-            .transpose();
-    }
-    match results.get(&key, None, MAX_REPLICATES_BYTES).await? {
-        Got::Object(object) => Replicates::from_bytes(&key, &object.bytes).map(Some),
-        Got::Missing | Got::TooLarge { .. } => Ok(None),
-    }
+    let head = Replicates::head(results, &Replicates::key(hosted.id, id)).await?;
+    Ok(head.map(|(_, replicates)| replicates))
 }

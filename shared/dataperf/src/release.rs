@@ -146,7 +146,7 @@ impl Release<'_> {
     pub async fn run(&self) -> Result<Done, PortError> {
         let round = self.challenge.round(&self.board.round);
         let closes = round
-            .filter(|round| self.board.post_round_of().unwrap_or(&self.board.round) == round.id)
+            .filter(|round| self.board.is_of_round(&round.id))
             .and_then(|round| round.closes);
         let Some(closes) = closes.filter(|closes| is_over(*closes, (self.now)())) else {
             return Ok(Done::default());

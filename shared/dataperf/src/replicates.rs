@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use dataperf_numerics::bootstrap::{ItemMetric, N_DRAWS};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use crate::board::Board;
 use crate::evaluated::Evaluated;
 use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, correctness};
 use crate::ports::PortError;
+use crate::ports::bucket::Bucket;
 use crate::submission::Entry;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction};
@@ -181,6 +183,20 @@ impl Replicates {
         bytes.extend(&self.correctness);
         bytes.extend(evidence);
         Ok(bytes)
+    }
+
+    /// The first [`HEAD_BYTES`] of the object at `key`, and what they say: everything but what was right of each item. `None` where there is no object.
+    ///
+    /// # Errors
+    /// [`PortError`], also for an object of another form.
+    pub(crate) async fn head(results: &dyn Bucket, key: &str) -> Result<Option<(Bytes, Self)>, PortError> {
+        let head = 0..HEAD_BYTES as u64;
+        let Some(found) = results.get_ranges(key, &[head]).await? else {
+            return Ok(None);
+        };
+        let bytes = found.into_iter().next().unwrap_or_default();
+        let replicates = Self::from_bytes(key, &bytes)?;
+        Ok(Some((bytes, replicates)))
     }
 
     /// Reads an object, or its first [`HEAD_BYTES`].

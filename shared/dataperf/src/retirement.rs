@@ -20,7 +20,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Entry, standing};
 use crate::ports::maintenance::{Ranking, Revision};
-use crate::replicates::{HEAD_BYTES, Replicates};
+use crate::replicates::Replicates;
 use crate::rescoring::{Rescored, Rescorer};
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::workflow::WorkflowError;
@@ -150,7 +150,9 @@ impl Retirement<'_> {
     /// Keeps the replicates of the retired data set beside those that scoring again puts in their place.
     async fn keep_replicates(&self, id: &SubmissionId, retire: &Retire) -> Result<(), PortError> {
         let results = self.with.results;
-        let Some((head, found)) = head_of(results, &Replicates::key(&self.board.benchmark, id)).await? else {
+        let Some((head, found)) =
+            Replicates::head(results, &Replicates::key(&self.board.benchmark, id)).await?
+        else {
             return Ok(());
         };
         if found.header.dataset == retire.dataset {
@@ -174,8 +176,9 @@ impl Retirement<'_> {
                 });
                 continue;
             }
-            let before = head_of(results, &kept_key(&self.board, &revision.id, retire)).await?;
-            let after = head_of(results, &Replicates::key(&self.board.benchmark, &revision.id)).await?;
+            let before = Replicates::head(results, &kept_key(&self.board, &revision.id, retire)).await?;
+            let after =
+                Replicates::head(results, &Replicates::key(&self.board.benchmark, &revision.id)).await?;
             // the replicates of a submission that was scored once more meanwhile are of another data set
             let of = |found: Option<(Bytes, Replicates)>, score: Option<f64>| {
                 let found = found.map(|(_, replicates)| Arc::new(replicates));
@@ -197,17 +200,6 @@ fn kept_key(board: &Board, id: &SubmissionId, retire: &Retire) -> String {
         "{benchmark}/{UNNAMED}/_replicates/before-{}/{id}",
         retire.dataset.hex()
     )
-}
-
-/// The beginning of an object with replicates, and what it says.
-async fn head_of(results: &dyn Bucket, key: &str) -> Result<Option<(Bytes, Replicates)>, PortError> {
-    let head = 0..HEAD_BYTES as u64;
-    let Some(found) = results.get_ranges(key, std::slice::from_ref(&head)).await? else {
-        return Ok(None);
-    };
-    let bytes = found.into_iter().next().unwrap_or_default();
-    let replicates = Replicates::from_bytes(key, &bytes)?;
-    Ok(Some((bytes, replicates)))
 }
 
 /// The order in which submissions are scored again: what a call has left undone comes after all that it has done.

@@ -53,9 +53,8 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     };
     let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let boards = table.boards(&args.benchmark).await?;
-    let of_round = |board: &&Board| board.post_round_of().unwrap_or(&board.round) == round.id;
     let (mut n_scored, mut n_written, mut n_lifted) = (0, 0, 0);
-    for board in boards.iter().filter(of_round) {
+    for board in boards.iter().filter(|board| board.is_of_round(&round.id)) {
         let release = Release {
             board: board.clone(),
             hosted: descriptor(&args.benchmark)?,

@@ -34,10 +34,10 @@ enum Unexpected<'a> {
     Retires,
     /// Scores have all their digits, which would never be shown otherwise.
     NeverCloses,
-    /// The same: this round never closes, and may be scored with the same data.
+    /// Scores have all their digits, which would never be shown otherwise: this round never closes, and may be scored with the same data.
     NeverShown(&'a Round),
     /// Scores have all their digits: the final board would wait until this round has closed, which may be scored with the same data.
-    WouldKeepFinal(&'a Round),
+    FinalWouldWait(&'a Round),
     /// Scores are rounded until this round has closed, which may be scored with the same data.
     SharedData(&'a Round),
 }
@@ -45,7 +45,7 @@ enum Unexpected<'a> {
 impl Unexpected<'_> {
     fn is_rounded(&self) -> bool {
         match self {
-            Self::Retires | Self::NeverCloses | Self::NeverShown(_) | Self::WouldKeepFinal(_) => false,
+            Self::Retires | Self::NeverCloses | Self::NeverShown(_) | Self::FinalWouldWait(_) => false,
             Self::SharedData(_) => true,
         }
     }
@@ -66,16 +66,16 @@ impl Unexpected<'_> {
                 "Let a `total_limit` bound what they tell",
             ),
             Self::NeverCloses => (
-                "rounded ones would be so for good, since the round never closes".to_owned(),
+                "rounded scores would stay so for good, since the round never closes".to_owned(),
                 "Say when it `closes`, or say `ladder: rounded`",
             ),
             Self::NeverShown(round) => (
-                format!("rounded ones would be so for good, since {}", later(round)),
-                own,
+                format!("rounded scores would stay so for good, since {}", later(round)),
+                "Say when that round `closes`, or pin a `dataset` of its own in each of the two",
             ),
-            Self::WouldKeepFinal(round) => (
+            Self::FinalWouldWait(round) => (
                 format!(
-                    "the `final` board would wait until they are, and {}",
+                    "the `final` board is made once all digits are shown, and would wait if scores were rounded: {}",
                     later(round)
                 ),
                 own,
@@ -120,6 +120,7 @@ impl Challenge {
         hosted.has_hidden_data && round.programs.is_none() && self.shows_more_than_scores(round).is_none()
     }
 
+    /// What the default does in a round that shows scores alone, where that is not to round them until its close.
     fn unexpected<'a>(&'a self, round: &Round) -> Option<Unexpected<'a>> {
         if round.retire.is_some() {
             return Some(Unexpected::Retires);
@@ -139,7 +140,7 @@ impl Challenge {
         }
         Some(match (last.closes, round.final_dataset) {
             (None, _) => Unexpected::NeverShown(last),
-            (Some(_), Some(_)) => Unexpected::WouldKeepFinal(last),
+            (Some(_), Some(_)) => Unexpected::FinalWouldWait(last),
             (Some(_), None) => Unexpected::SharedData(last),
         })
     }

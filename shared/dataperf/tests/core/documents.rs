@@ -377,7 +377,7 @@ fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_c
         (
             vision,
             then(json!({ "final": dataset("last") })),
-            Some(("not_rounded", "`final` board would wait")),
+            Some(("not_rounded", "would wait if scores were rounded")),
         ),
         (
             vision,

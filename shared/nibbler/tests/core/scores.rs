@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use dataperf_nibbler::{
-    CharacterNgrams, Embed as _, Embedding, Scoring, Standing, ValidatedPair, Vocabulary, vendi_score,
+    CharacterNgrams, DESCRIPTOR, Embed as _, Embedding, Scoring, Standing, ValidatedPair, Vocabulary,
+    vendi_score,
 };
 use proptest::prelude::*;
 
@@ -12,7 +13,10 @@ use crate::{submission, validated};
 fn bits(standing: &Standing<'_>) -> Option<(u64, u64, serde_json::Value)> {
     let creativity = standing.prompt_creativity(&Vocabulary::default())?;
     let fooling = standing.model_fooling()?;
-    let metrics = serde_json::to_value(creativity.metrics.clone().into_json()).unwrap();
+    for card in [&creativity, &fooling] {
+        assert_eq!(card.metrics.undescribed(DESCRIPTOR.metrics), [""; 0]);
+    }
+    let metrics = serde_json::to_value(creativity.metrics.into_json()).unwrap();
     Some((fooling.score.to_bits(), creativity.score.to_bits(), metrics))
 }
 
