@@ -2,7 +2,7 @@
 //!
 //! A program is one file, or an archive with `main.py` in it. It finds `/data` as a WebAssembly module does and writes its artifact to standard output. It runs in namespaces of its own, without a
 //! network, without capabilities, over a system of which it can change nothing, under limits of the kernel and a filter of system calls. It is one
-//! process, which may have threads. What it does not promise: seconds instead of fuel, so that a run need not end alike twice, and the
+//! process of one thread. What it does not promise: seconds instead of fuel, so that a run need not end alike twice, and the
 //! interpreter's own numbers, which differ between processors and versions.
 
 use std::ffi::{OsStr, OsString};

@@ -1,12 +1,13 @@
 //! What the kernel holds a program in Python to, beside its namespaces.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Resource;
-use seccompiler::SeccompCmpArgLen::{Dword, Qword};
-use seccompiler::SeccompCmpOp::{MaskedEq, Ne};
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch};
 
 use crate::sandbox;
@@ -17,117 +18,118 @@ const MAX_OPEN: u64 = 256;
 const MAX_FILE_BYTES: u64 = 4096;
 /// Bytes of the first thread's stack.
 const STACK_BYTES: u64 = 8 << 20;
-/// What is added to the number of a system call in the ABI of 32-bit pointers.
-const X32: i64 = 0x4000_0000;
 
-/// System calls that fail as if they did not exist: those that start processes, reach other processes, open sockets or change namespaces, and large
-/// parts of the kernel that no selector needs.
-const REFUSED: &[i64] = &[
-    libc::SYS_socket,
-    libc::SYS_socketpair,
-    libc::SYS_fork,
-    libc::SYS_vfork,
-    libc::SYS_clone3, // C libraries then use `clone`, whose flags can be looked at
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_kcmp,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_shmget,
-    libc::SYS_semget,
-    libc::SYS_msgget,
-    libc::SYS_memfd_create,
-    libc::SYS_memfd_secret,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_open_tree,
-    libc::SYS_move_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_syslog,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_personality,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_adjtimex,
-    libc::SYS_clock_adjtime,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    // with these a run could signal to another run on the same machine: both see the files of `/usr`
-    libc::SYS_flock,
-    libc::SYS_inotify_init,
-    libc::SYS_inotify_init1,
-    libc::SYS_fanotify_init,
-    libc::SYS_mincore,
-    libc::SYS_sysinfo,
-    libc::SYS_io_setup,
-    libc::SYS_fadvise64,
-    libc::SYS_readahead,
-    libc::SYS_preadv2,
-    libc::SYS_pwritev2,
-    libc::SYS_futex_waitv,
-    CACHESTAT,
-    FUTEX_WAKE,
-    FUTEX_WAIT,
-    FUTEX_REQUEUE,
+/// System calls that a program may make, beside those of [`conditional`]: what an interpreter and libraries of numbers need to read files, write to
+/// standard output and manage their own memory, signals and time. All others fail as if they did not exist: they would start or reach other processes
+/// or threads, or use something of which the kernel counts how much all runs have together, by which two runs could tell each other something.
+const ALLOWED: &[i64] = &[
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_preadv,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_open,
+    libc::SYS_openat,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_lseek,
+    libc::SYS_dup,
+    libc::SYS_dup2,
+    libc::SYS_dup3,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_fstatfs,
+    libc::SYS_access,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlink,
+    libc::SYS_readlinkat,
+    libc::SYS_getdents,
+    libc::SYS_getdents64,
+    libc::SYS_getcwd,
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
+    libc::SYS_umask,
+    // of which the read-only file system says why they fail
+    libc::SYS_creat,
+    libc::SYS_mkdir,
+    libc::SYS_rmdir,
+    libc::SYS_unlink,
+    libc::SYS_unlinkat,
+    libc::SYS_rename,
+    libc::SYS_brk,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_rt_sigpending,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_pause,
+    libc::SYS_alarm,
+    libc::SYS_getitimer,
+    libc::SYS_setitimer,
+    libc::SYS_kill, // there are no other processes
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_gettid,
+    libc::SYS_getpgrp,
+    libc::SYS_getpgid,
+    libc::SYS_getsid,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getresuid,
+    libc::SYS_getresgid,
+    libc::SYS_getgroups,
+    libc::SYS_arch_prctl,
+    libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list,
+    libc::SYS_get_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_getrlimit,
+    libc::SYS_setrlimit,
+    libc::SYS_getrusage,
+    libc::SYS_times,
+    libc::SYS_time,
+    libc::SYS_gettimeofday,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_getcpu,
+    libc::SYS_uname,
+    libc::SYS_getrandom,
+    libc::SYS_execve, // bubblewrap starts the interpreter under the filter
+    libc::SYS_wait4,  // and waits for it
+    libc::SYS_waitid,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
 ];
-
-/// The numbers of calls for which not every version of the C library has a name.
-const CACHESTAT: i64 = 451;
-const FUTEX_WAKE: i64 = 454;
-const FUTEX_WAIT: i64 = 455;
-const FUTEX_REQUEUE: i64 = 456;
-
-/// The operations of `futex` that are refused on a word which other processes may share through a file: all but waiting, which the end of a thread
-/// needs.
-const SHARED_FUTEX: &[libc::c_int] = &[
-    libc::FUTEX_WAKE,
-    libc::FUTEX_REQUEUE,
-    libc::FUTEX_CMP_REQUEUE,
-    libc::FUTEX_WAKE_OP,
-    libc::FUTEX_LOCK_PI,
-    libc::FUTEX_UNLOCK_PI,
-    libc::FUTEX_TRYLOCK_PI,
-    libc::FUTEX_WAKE_BITSET,
-    libc::FUTEX_WAIT_REQUEUE_PI,
-    libc::FUTEX_CMP_REQUEUE_PI,
-    libc::FUTEX_LOCK_PI2,
-];
-/// The bits of a call of `futex` that say what it does and whether the word is the process's own.
-const FUTEX_WHAT: u64 = 0xff;
 
 /// The operations of `fcntl` that are allowed. Locks, leases, notices and hints of how long data live are not: files of `/usr` would carry them to
 /// other runs.
-const ALLOWED_OF_FCNTL: &[libc::c_int] = &[
+const OF_FCNTL: &[libc::c_int] = &[
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
     libc::F_GETFD,
@@ -136,31 +138,51 @@ const ALLOWED_OF_FCNTL: &[libc::c_int] = &[
     libc::F_SETFL,
 ];
 
-/// The filter of system calls, as bubblewrap reads it: instructions of 8 bytes. What is refused is said not to exist.
+/// The operations of `ioctl` that are allowed: whether a file is a terminal, how wide one is, how much can be read, and closing at `execve`.
+const OF_IOCTL: &[libc::Ioctl] = &[
+    libc::TCGETS,
+    libc::TIOCGWINSZ,
+    libc::FIONREAD,
+    libc::FIOCLEX,
+    libc::FIONCLEX,
+];
+
+/// The operations of `prctl` that are allowed: the thread's name.
+const OF_PRCTL: &[libc::c_int] = &[libc::PR_SET_NAME, libc::PR_GET_NAME];
+
+/// System calls that are allowed on a condition: each rule is one that may hold.
+fn conditional() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendError> {
+    let one = |argument, length, operator, value| {
+        SeccompRule::new(vec![SeccompCondition::new(argument, length, operator, value)?])
+    };
+    let one_of = |argument, values: &mut dyn Iterator<Item = u64>| {
+        values
+            .map(|value| one(argument, Dword, Eq, value))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let of_fcntl = one_of(1, &mut OF_FCNTL.iter().map(|&what| what as u64))?;
+    let of_ioctl = one_of(1, &mut OF_IOCTL.iter().map(|&what| u64::from(what as u32)))?;
+    let of_prctl = one_of(0, &mut OF_PRCTL.iter().map(|&what| what as u64))?;
+    // on a word of the process's own: another one may be in a file that several runs have mapped
+    let own = libc::FUTEX_PRIVATE_FLAG as u64;
+    let of_futex = vec![one(1, Dword, MaskedEq(own), own)?];
+    let of_itself = vec![one(0, Dword, Eq, 0)?];
+    Ok(vec![
+        (libc::SYS_fcntl, of_fcntl),
+        (libc::SYS_ioctl, of_ioctl),
+        (libc::SYS_prctl, of_prctl),
+        (libc::SYS_futex, of_futex),
+        (libc::SYS_prlimit64, of_itself),
+    ])
+}
+
+/// The filter of system calls, as bubblewrap reads it: instructions of 8 bytes. What is not allowed is said not to exist.
 pub(crate) fn filter() -> Result<Vec<u8>, String> {
     let made = || -> Result<BpfProgram, seccompiler::BackendError> {
-        let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
-            REFUSED.iter().map(|&call| (call, Vec::new())).collect();
-        // refuses to make a new process that is no thread
-        let no_thread = SeccompCondition::new(0, Qword, MaskedEq(libc::CLONE_THREAD as u64), 0)?;
-        rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![no_thread])?]);
-        let is_none_of_these = ALLOWED_OF_FCNTL
-            .iter()
-            .map(|&command| SeccompCondition::new(1, Dword, Ne, command as u64));
-        let is_none_of_these = SeccompRule::new(is_none_of_these.collect::<Result<_, _>>()?)?;
-        rules.insert(libc::SYS_fcntl, vec![is_none_of_these]);
-        let shared = SHARED_FUTEX.iter().map(|&what| {
-            let is_shared = SeccompCondition::new(1, Dword, MaskedEq(FUTEX_WHAT), what as u64)?;
-            SeccompRule::new(vec![is_shared])
-        });
-        rules.insert(libc::SYS_futex, shared.collect::<Result<_, _>>()?);
-        let again: Vec<_> = rules
-            .iter()
-            .map(|(call, rules)| (call + X32, rules.clone()))
-            .collect();
-        rules.extend(again);
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> = conditional()?.into_iter().collect();
+        rules.extend(ALLOWED.iter().map(|&call| (call, Vec::new())));
         let refuse = SeccompAction::Errno(libc::ENOSYS as u32);
-        SeccompFilter::new(rules, SeccompAction::Allow, refuse, TargetArch::x86_64)?.try_into()
+        SeccompFilter::new(rules, refuse, SeccompAction::Allow, TargetArch::x86_64)?.try_into()
     };
     let program = made().map_err(|error| format!("there is no filter of system calls: {error}"))?;
     let bytes = program.iter().flat_map(|instruction| {
@@ -180,6 +202,10 @@ pub(crate) fn limit(seconds: u64, address_space: u64) -> Result<(), String> {
         ("open files", Resource::Nofile, MAX_OPEN),
         ("bytes of a file", Resource::Fsize, MAX_FILE_BYTES),
         ("bytes of a core file", Resource::Core, 0),
+        // of these the kernel counts what all processes of a user have together
+        ("bytes that can't be swapped out", Resource::Memlock, 0),
+        ("bytes of message queues", Resource::Msgqueue, 0),
+        ("signals that wait", Resource::Sigpending, 0),
     ])
 }
 

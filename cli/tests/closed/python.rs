@@ -73,7 +73,7 @@ print('and this', file=sys.stderr)
 
 /// Each attempt, and the exception that it ends with or what comes of it.
 const ATTEMPTS: &str = r#"
-import ctypes, json, mmap, os, socket, subprocess, sys, threading
+import ctypes, json, mmap, os, select, socket, subprocess, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
 
 def call(name, *arguments):
@@ -84,12 +84,10 @@ def call(name, *arguments):
 def word():
     return ctypes.byref(ctypes.c_uint32(0))
 
-def threads():
-    done = []
-    thread = threading.Thread(target=lambda: done.append(1))
+def thread():
+    thread = threading.Thread(target=print)
     thread.start()
     thread.join()
-    return done
 
 attempts = {
     'environment': lambda: sorted(os.environ),
@@ -118,7 +116,19 @@ attempts = {
     'wake itself': lambda: call('syscall', 202, word(), 1 | 128, 1, None, None, 0),
     'read what is in memory': lambda: call('syscall', 327, os.open('/usr/bin/env', os.O_RDONLY), None, 0, 0, 0, 0),
     'forget what is in memory': lambda: call('syscall', 221, os.open('/usr/bin/env', os.O_RDONLY), 0, 0, 4),
-    'threads': threads,
+    'flush the disk': lambda: call('syscall', 162),
+    'keep in memory': lambda: call('mlock', word(), 4),
+    'message queue': lambda: call('mq_open', b'/queue', os.O_RDWR | os.O_CREAT, 0o600, None),
+    'message queue by number': lambda: call('syscall', 240, b'queue', os.O_RDWR | os.O_CREAT, 0o600, None),
+    'timer': lambda: call('syscall', 222, 1, None, word()),
+    'wait for many files': lambda: select.epoll(),
+    'pipe': os.pipe,
+    'counter': lambda: call('eventfd', 0, 0),
+    'a queued signal': lambda: call('syscall', 129, os.getpid(), 40, word()),
+    'core scheduling': lambda: call('prctl', 62, 0, 0, 0, word()),
+    'its name': lambda: call('prctl', 15, b'selector', 0, 0, 0),
+    'limits of another': lambda: call('prlimit', 1, 0, None, None),
+    'thread': thread,
     'identity': lambda: [os.getuid(), os.getgid()],
 }
 
@@ -174,7 +184,19 @@ fn it_reaches_nothing_but_its_files_and_the_system_to_read() {
         ("wake itself", "0"),
         ("read what is in memory", "'Function not implemented'"),
         ("forget what is in memory", "'Function not implemented'"),
-        ("threads", "[1]"),
+        ("flush the disk", "'Function not implemented'"),
+        ("keep in memory", "'Function not implemented'"),
+        ("message queue", "'Function not implemented'"),
+        ("message queue by number", "'Function not implemented'"),
+        ("timer", "'Function not implemented'"),
+        ("wait for many files", no_call),
+        ("pipe", no_call),
+        ("counter", "'Function not implemented'"),
+        ("a queued signal", "'Function not implemented'"),
+        ("core scheduling", "'Function not implemented'"),
+        ("its name", "0"),
+        ("limits of another", "'Function not implemented'"),
+        ("thread", "RuntimeError: None"),
         ("identity", "[65534, 65534]"),
     ] {
         assert_eq!(found[what], is, "{what}: {found:#}");
