@@ -1,6 +1,7 @@
 //! Listening, and serving HTTP until told to stop.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +22,8 @@ use crate::error::StartError;
 
 /// How long open requests may take to end once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
+/// How often the system is asked for a port that is free at both loopback addresses.
+const MAX_TRIES: usize = 20;
 
 /// The limits of a port on its connections.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +49,64 @@ impl Bounds {
     };
 }
 
+/// The addresses of one port that are listened on.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    first: TcpListener,
+    /// Where the first one is `127.0.0.1`, `[::1]` on a machine that has it: `localhost` is both, and what another user would serve there would have
+    /// the name of this cloud.
+    second: Option<TcpListener>,
+}
+
+impl From<TcpListener> for Listener {
+    fn from(first: TcpListener) -> Self {
+        Self { first, second: None }
+    }
+}
+
+impl Listener {
+    /// Listens on a port. Of port 0 the system chooses one.
+    async fn bind(host: IpAddr, port: u16) -> io::Result<Self> {
+        let mut n_tries = 0;
+        loop {
+            let first = TcpListener::bind((host, port)).await?;
+            if host != IpAddr::from(Ipv4Addr::LOCALHOST) {
+                return Ok(first.into());
+            }
+            match TcpListener::bind((Ipv6Addr::LOCALHOST, first.local_addr()?.port())).await {
+                Ok(second) => {
+                    let second = Some(second);
+                    return Ok(Self { first, second });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    n_tries += 1;
+                    if port != 0 || n_tries == MAX_TRIES {
+                        return Err(error);
+                    }
+                }
+                Err(_) => return Ok(first.into()), // a machine without IPv6
+            }
+        }
+    }
+
+    async fn accept(&self) -> io::Result<TcpStream> {
+        let second = async {
+            match &self.second {
+                Some(second) => second.accept().await,
+                None => std::future::pending().await,
+            }
+        };
+        let accepted = tokio::select! {
+            accepted = self.first.accept() => accepted,
+            accepted = second => accepted,
+        };
+        accepted.map(|(stream, _)| stream)
+    }
+}
+
 /// A port that listens, its URL, and the names it is reached by.
 pub(crate) struct Port {
-    pub(crate) listener: TcpListener,
+    pub(crate) listener: Listener,
     pub(crate) endpoint: String,
     pub(crate) hosts: Hosts,
 }
@@ -62,7 +120,7 @@ impl Port {
         allowed_hosts: &[String],
     ) -> Result<Self, StartError> {
         let listener = listen(host, port, service, option).await?;
-        let address = listener.local_addr().map_err(|source| StartError::Listen {
+        let address = listener.first.local_addr().map_err(|source| StartError::Listen {
             host: host.to_string(),
             port,
             service,
@@ -130,8 +188,8 @@ async fn listen(
     port: u16,
     service: &'static str,
     option: &'static str,
-) -> Result<TcpListener, StartError> {
-    TcpListener::bind((host, port))
+) -> Result<Listener, StartError> {
+    Listener::bind(host, port)
         .await
         .map_err(|source| match source.kind() {
             std::io::ErrorKind::AddrInUse => StartError::PortInUse {
@@ -163,7 +221,7 @@ fn endpoint(address: SocketAddr) -> String {
 /// Serves the requests that `admission` lets in, on connections within `bounds`, until `stop`. Then lets open requests end, for `GRACE` at most,
 /// and closes the rest.
 pub(crate) async fn serve<S, B>(
-    listener: TcpListener,
+    listener: Listener,
     bounds: Bounds,
     admission: Admission,
     service: S,
@@ -180,7 +238,7 @@ pub(crate) async fn serve<S, B>(
         let stream = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept(), if connections.len() < bounds.n_connections => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(stream) => stream,
                 Err(error) => {
                     // such as too many open files: wait until some are closed
                     tracing::warn!(%error, "cannot accept a connection");
@@ -264,7 +322,6 @@ mod tests {
     use std::convert::Infallible;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpStream;
 
     use super::*;
 
@@ -280,13 +337,52 @@ mod tests {
             Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"served"))))
         });
         tokio::spawn(serve(
-            listener,
+            listener.into(),
             bounds,
             admission,
             service,
             CancellationToken::new(),
         ));
         address
+    }
+
+    #[tokio::test]
+    async fn localhost_is_this_cloud_at_both_addresses() {
+        let open = async |port| Port::open(Ipv4Addr::LOCALHOST.into(), port, "S3", "--s3-port", &[]).await;
+        let Ok(anothers) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await else {
+            assert!(open(0).await.unwrap().listener.second.is_none());
+            return; // a machine without IPv6
+        };
+        let taken = anothers.local_addr().unwrap().port();
+        let refused = open(taken).await.err().unwrap();
+        assert!(
+            matches!(refused, StartError::PortInUse { port, .. } if port == taken),
+            "{refused}"
+        );
+        let port = open(0).await.unwrap();
+        let number = port.listener.first.local_addr().unwrap().port();
+        let service = service_fn(|_: Request<Incoming>| async {
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"served"))))
+        });
+        let admission = Admission::programs(port.hosts);
+        tokio::spawn(serve(
+            port.listener,
+            Bounds::OPEN,
+            admission,
+            service,
+            CancellationToken::new(),
+        ));
+        for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+            let address = SocketAddr::new(ip, number);
+            let head = format!("GET / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+            let mut answer = String::new();
+            let mut stream = connect(address, &head).await;
+            tokio::time::timeout(PATIENCE, stream.read_to_string(&mut answer))
+                .await
+                .unwrap()
+                .unwrap();
+            assert!(answer.ends_with("served"), "{address}: {answer}");
+        }
     }
 
     /// A connection on which `head` was sent.

@@ -1,5 +1,6 @@
 //! One process through its life: start, invocations, idle end.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,24 @@ pub(crate) async fn run(
     let _ = mailbox.send(Message::Ended);
 }
 
+/// The numbers, the same on every Unix, of the errors that the machine or the process has too many files open.
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
+/// How long an invocation waits after the machine could not start a process for it.
+const PAUSE_IN_SHORTAGE: Duration = Duration::from_secs(1);
+
+/// Whether a process could not be started because the machine is short of something, and not because of the program: processes, memory, open files
+/// or room on the disk.
+fn is_shortage(error: &io::Error) -> bool {
+    use io::ErrorKind::{OutOfMemory, QuotaExceeded, StorageFull, WouldBlock};
+    let is_of_kind = matches!(
+        error.kind(),
+        OutOfMemory | QuotaExceeded | StorageFull | WouldBlock
+    );
+    is_of_kind || matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
+}
+
 struct Environment {
     context: HostContext,
     spec: Arc<FunctionSpec>,
@@ -51,6 +70,13 @@ impl Environment {
         let id = first.id;
         let mut process = match Process::start(&self.context, Arc::clone(&self.spec)).await {
             Ok(process) => process,
+            Err(error) if is_shortage(&error) => {
+                let binary = self.spec.binary.display();
+                tracing::warn!("cannot start `{binary}` now, which counts as no attempt: {error}");
+                tokio::time::sleep(PAUSE_IN_SHORTAGE).await;
+                let _ = mailbox.send(Message::Done { id });
+                return;
+            }
             Err(error) => {
                 let message = format!("cannot start `{}`: {error}", self.spec.binary.display());
                 let error = FunctionError::new("Runtime.InvalidEntrypoint", &message);
@@ -161,5 +187,32 @@ impl Environment {
             Outcome::Undelivered | Outcome::Abandoned => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_of_the_machine_is_told_from_a_program_that_cannot_be_started() {
+        let is = |number| is_shortage(&io::Error::from_raw_os_error(number));
+        for (shortage, number) in [
+            ("processes", 11),
+            ("memory", 12),
+            ("files of the machine", 23),
+            ("files of the process", 24),
+            ("the disk", 28),
+        ] {
+            assert!(is(number), "{shortage}");
+        }
+        for (fault, number) in [
+            ("no such file", 2),
+            ("no program", 8),
+            ("no right", 13),
+            ("a folder", 21),
+        ] {
+            assert!(!is(number), "{fault}");
+        }
     }
 }

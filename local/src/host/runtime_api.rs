@@ -82,7 +82,7 @@ impl RuntimeApi {
         let service = hyper_util::service::TowerToHyperService::new(api);
         let admission = Admission::programs(Hosts::new(address, &[]));
         let server = tokio::spawn(serve(
-            listener,
+            listener.into(),
             Bounds::OF_A_PROCESS,
             admission,
             service,
