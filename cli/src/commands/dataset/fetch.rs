@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
+use tempfile::NamedTempFile;
 use ureq::http::{Response, header};
 
 use crate::Done;
@@ -55,13 +56,7 @@ pub(super) fn run(args: &FetchArgs, format: Format) -> Result<Done> {
             &format!("{}/{name}", args.archives.trim_end_matches('/')),
             &archive,
         )?;
-        if let Err(error) = unpack(&archive, &args.out) {
-            // An archive that can't be read is not worth keeping: the next call fetches it again.
-            if !is_whole(&archive) {
-                let _ = fs::remove_file(&archive);
-            }
-            return Err(error);
-        }
+        unpack(&archive, &args.out)?;
     }
     match format {
         Format::Json => print_json(&json!({ "out": args.out, "languages": languages }))?,
@@ -74,11 +69,16 @@ pub(super) fn run(args: &FetchArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// Downloads `url` to `path` unless it is there. A part that an earlier call left is continued, provided the server
-/// still has the same archive.
+/// Downloads `url` to `path` unless a whole archive is there. A part that an earlier call left is continued, provided the server
+/// still has the same archive. What is at `path` already is never changed or removed.
 fn download(url: &str, path: &Path) -> Result<()> {
-    if path.exists() {
-        return Ok(());
+    if path.symlink_metadata().is_ok() {
+        return whole(path).with_context(|| {
+            format!(
+                "`{}` is there already and is not a whole zip archive: move it away, and call again to download it",
+                path.display()
+            )
+        });
     }
     let part = path.with_extension("zip.part");
     let tag_file = path.with_extension("zip.tag");
@@ -131,6 +131,10 @@ fn download(url: &str, path: &Path) -> Result<()> {
         bail!("`{url}` broke off after {n_read} bytes; call again to go on from there");
     }
     file.sync_all().with_context(about)?;
+    if let Err(error) = whole(&part) {
+        let _ = fs::remove_file(&part); // so that the next call downloads all of it again
+        return Err(error).with_context(|| format!("what `{url}` has is not a whole zip archive"));
+    }
     fs::rename(&part, path).with_context(|| format!("can't move `{}`", part.display()))?;
     let _ = fs::remove_file(&tag_file);
     Ok(())
@@ -145,12 +149,13 @@ fn header_text<T>(response: &Response<T>, name: &header::HeaderName) -> String {
         .to_owned()
 }
 
-/// Unpacks an archive. Each entry's checksum is compared while it is read, and no entry leaves `out`.
+/// Unpacks an archive. Each entry's checksum is compared while it is read, and no entry leaves `out`. Files that are there already stay as they
+/// are: the same ones are skipped, and where one is another, nothing is unpacked.
 fn unpack(archive: &Path, out: &Path) -> Result<()> {
     let about = || format!("`{}` is not a whole zip archive", archive.display());
     let file = File::open(archive).with_context(|| format!("can't read `{}`", archive.display()))?;
     let mut zip = zip::ZipArchive::new(file).with_context(about)?;
-    let bar = progress::counting(zip.len() as u64, "unpacking");
+    let (mut missing, mut others) = (Vec::new(), Vec::new());
     for idx in 0..zip.len() {
         let mut entry = zip.by_index(idx).with_context(about)?;
         let Some(name) = entry.enclosed_name() else {
@@ -162,31 +167,76 @@ fn unpack(archive: &Path, out: &Path) -> Result<()> {
         };
         let path = out.join(name);
         if entry.is_dir() {
-            fs::create_dir_all(&path).with_context(|| format!("can't make `{}`", path.display()))?;
-        } else {
-            let parent = path.parent().unwrap_or(out);
-            fs::create_dir_all(parent).with_context(|| format!("can't make `{}`", parent.display()))?;
-            let mut file =
-                File::create(&path).with_context(|| format!("can't write `{}`", path.display()))?;
-            std::io::copy(&mut entry, &mut file)
-                .with_context(|| format!("can't unpack `{}`", path.display()))?;
+            continue;
         }
+        if path.symlink_metadata().is_err() {
+            missing.push((idx, path));
+        } else if !is_same(&path, &mut entry)? {
+            others.push(format!("`{}`", path.display()));
+        }
+    }
+    if !others.is_empty() {
+        bail!(
+            "{} in the archive is other than {}, which is there already, and nothing is overwritten: move it away, or choose another `--out`",
+            archive.display(),
+            others.join(", ")
+        );
+    }
+    let bar = progress::counting(missing.len() as u64, "unpacking");
+    for (idx, path) in missing {
+        let mut entry = zip.by_index(idx).with_context(about)?;
+        let parent = path.parent().unwrap_or(out);
+        fs::create_dir_all(parent).with_context(|| format!("can't make `{}`", parent.display()))?;
+        // under its own name only when it is whole
+        let mut written = || -> Result<()> {
+            let mut file = new_file_in(parent)?;
+            std::io::copy(&mut entry, &mut file)?;
+            file.persist_noclobber(&path)?;
+            Ok(())
+        };
+        written().with_context(|| format!("can't unpack `{}`", path.display()))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(())
 }
 
-/// Whether every file of an archive can be read and has its checksum.
-fn is_whole(archive: &Path) -> bool {
-    let read = || {
-        let mut zip = zip::ZipArchive::new(File::open(archive)?)?;
-        for idx in 0..zip.len() {
-            std::io::copy(&mut zip.by_index(idx)?, &mut std::io::sink())?;
+/// A file without its name yet, which whoever may read other new files may read.
+fn new_file_in(folder: &Path) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new();
+    #[cfg(unix)]
+    file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    file.prefix(".fetch-").tempfile_in(folder)
+}
+
+/// Whether a file, and not a link or a folder, has the bytes of an entry.
+fn is_same(path: &Path, entry: &mut impl Read) -> Result<bool> {
+    if !path.symlink_metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut file = File::open(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    loop {
+        a.clear();
+        b.clear();
+        (&mut file).take(BLOCK_BYTES as u64).read_to_end(&mut a)?;
+        entry.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut b)?;
+        if a != b {
+            return Ok(false);
         }
-        zip::result::ZipResult::Ok(())
-    };
-    read().is_ok()
+        if a.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+/// An error unless every file of an archive can be read and has its checksum.
+fn whole(archive: &Path) -> Result<()> {
+    let mut zip = zip::ZipArchive::new(File::open(archive)?)?;
+    for idx in 0..zip.len() {
+        std::io::copy(&mut zip.by_index(idx)?, &mut std::io::sink())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -271,12 +321,63 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_damaged_archive() {
+    fn a_damaged_archive_that_was_there_is_refused_and_kept() {
         let out = tempfile::tempdir().expect("a directory");
         let path = out.path().join("x.zip");
         let mut bytes = archive();
         bytes[1_000] ^= 1;
-        fs::write(&path, bytes).expect("written");
+        fs::write(&path, &bytes).expect("written");
         assert!(unpack(&path, out.path()).is_err());
+        let refused = download("http://127.0.0.1:1/x.zip", &path).expect_err("not whole");
+        assert!(format!("{refused:#}").contains("move it away"), "{refused:#}");
+        assert_eq!(fs::read(&path).expect("it is still there"), bytes);
+        assert_eq!(fs::read_dir(out.path()).expect("a directory").count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_archive_that_was_downloaded_is_downloaded_anew() {
+        let out = tempfile::tempdir().expect("a directory");
+        let path = out.path().join("x.zip");
+        let mut bytes = archive();
+        bytes[1_000] ^= 1;
+        let (url, _ranges) = serve(bytes);
+        download(&url, &path).expect_err("it breaks off");
+        let damaged = download(&url, &path).expect_err("a byte is another");
+        assert!(
+            format!("{damaged:#}").contains("not a whole zip archive"),
+            "{damaged:#}"
+        );
+        let left: Vec<_> = fs::read_dir(out.path())
+            .expect("a directory")
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        assert_eq!(left, ["x.zip.tag"], "what is not whole is gone");
+    }
+
+    #[test]
+    fn what_was_unpacked_and_edited_stays_as_it_is() {
+        let out = tempfile::tempdir().expect("a directory");
+        let path = out.path().join("x.zip");
+        fs::write(&path, archive()).expect("written");
+        let file = out.path().join("dataperf_en_data/eval.yaml");
+        for _ in 0..2 {
+            unpack(&path, out.path()).expect("the same again");
+        }
+        fs::write(&file, "mine").expect("edited");
+        let refused = unpack(&path, out.path()).expect_err("another file is there");
+        assert!(
+            format!("{refused:#}").contains("nothing is overwritten"),
+            "{refused:#}"
+        );
+        assert_eq!(fs::read(&file).expect("the file"), b"mine");
+        #[cfg(unix)]
+        {
+            let elsewhere = out.path().join("elsewhere");
+            fs::remove_file(&file).expect("removed");
+            std::os::unix::fs::symlink(&elsewhere, &file).expect("a link");
+            unpack(&path, out.path()).expect_err("a link is there");
+            assert!(!elsewhere.exists(), "no file is made behind a link");
+        }
     }
 }
