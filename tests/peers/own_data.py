@@ -27,7 +27,7 @@ import yaml
 
 from checks import Checks
 
-REFERENCE = Path(__file__).resolve().parents[2] / "demo" / "recipe" / "reference_own_data.py"
+REFERENCE = Path(__file__).resolve().parents[2] / "shared/benchmarks/own_data/recipe/reference.py"
 TOLERANCE = 1e-9
 OTHER_KERNELS = [{"OPENBLAS_CORETYPE": kernel} for kernel in ("Haswell", "Prescott") if platform.machine() == "x86_64"]
 # how the reference is asked again, by the model's kind

@@ -16,7 +16,7 @@ from statistics import median
 
 import numpy as np
 
-REFERENCE = Path(__file__).resolve().parents[2] / "demo" / "recipe" / "reference_own_data.py"
+REFERENCE = Path(__file__).resolve().parents[2] / "shared/benchmarks/own_data/recipe/reference.py"
 N_FEATURES = 256
 
 

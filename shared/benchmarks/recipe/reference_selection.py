@@ -87,7 +87,7 @@ def main() -> None:
         else:
             scored[key] = score(arguments.demo, path)
     made_by = {
-        "call": f"python demo/recipe/reference_selection.py {arguments.benchmark} DEMO",
+        "call": f"python shared/benchmarks/recipe/reference_selection.py {arguments.benchmark} DEMO",
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,

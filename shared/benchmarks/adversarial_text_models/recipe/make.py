@@ -1,6 +1,6 @@
 """Makes the rounds of `adversarial-text-models`, in the form in which `dataperf dynamic export` writes them, from a few templates.
 
-Usage: make_text_models.py DIRECTORY [--seed N]
+Usage: make.py DIRECTORY [--seed N]
 
 The texts are this recipe's own and nobody wrote them to fool a model: they say how the benchmark behaves, not how good a program is. Each
 round has more texts that deny something than the one before.

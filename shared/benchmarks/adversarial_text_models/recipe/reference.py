@@ -1,6 +1,6 @@
 """Scores the demo's submissions to `adversarial-text-models` without a line of the project's Rust.
 
-Usage: reference_text_models.py FROZEN SUBMISSIONS > expected_scores.json
+Usage: reference.py FROZEN SUBMISSIONS > expected_scores.json
 
 FROZEN is what `dataperf dataset import` makes of demo/adversarial-text-models. Which words stand for other people is read from the source of
 the changes; that these are in the inputs is not computed again, since programs are asked what stands there.
@@ -21,7 +21,7 @@ LABELS = {
     "hate-speech": ["hateful", "not-hateful"],
 }
 NONE = 2**32 - 1
-PERTURB = Path(__file__).resolve().parents[2] / "shared/text/src/compare/perturb.rs"
+PERTURB = Path(__file__).resolve().parents[3] / "text/src/compare/perturb.rs"
 PAIRS = re.findall(r'\("(\w+)", "(\w+)"\),', PERTURB.read_text(encoding="utf-8"))
 OTHERS = dict(PAIRS) | {other: one for one, other in PAIRS}
 
@@ -104,7 +104,7 @@ def main():
         if not path.name.startswith("bad_")
     }
     refused = [path.relative_to(submissions).as_posix() for path in files if path.name.startswith("bad_")]
-    call = "python demo/recipe/reference_text_models.py frozen demo/adversarial-text-models/submissions"
+    call = "python shared/benchmarks/adversarial_text_models/recipe/reference.py frozen demo/adversarial-text-models/submissions"
     json.dump({"made_by": {"call": call}, "scored": scored, "refused": refused}, sys.stdout, indent=1)
     print()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the demo data of Data Acquisition: is a handwritten digit 5 or more?
 
-    make_acquisition.py OUT [--seed N]
+    make.py OUT [--seed N]
 
 Five markets of eight sellers. A seller has images of some digits more than of others, written more or less
 clearly, and some of its labels are wrong; the buyer has all digits alike. Writes the public challenge's layout
@@ -11,12 +11,14 @@ clearly, and some of its labels are wrong; the buyer has all digits alike. Write
 import argparse
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
-import digits as source
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "recipe"))
+import digits as source  # noqa: E402, what three recipes share
 
 N_MARKETS, N_SELLERS, N_BUYER = 5, 8, 120
 BUDGET = 150

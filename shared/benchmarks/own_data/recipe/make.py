@@ -1,6 +1,6 @@
 """Makes the demo's contests of own data from data sets that come with scikit-learn.
 
-    python demo/recipe/own_data.py demo
+    python shared/benchmarks/own_data/recipe/make.py demo
 
 - `selection`: handwritten digits (E. Alpaydin and C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning
   Repository, 1998, CC BY 4.0), 8 x 8 pixels: which 50 of 700 train the best model?

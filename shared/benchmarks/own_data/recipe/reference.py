@@ -1,7 +1,7 @@
 """Scores artifacts of own data with scikit-learn 1.2.2 and XGBoost 1.7.6, from the folder that an organizer writes.
 
-    python demo/recipe/reference_own_data.py score FOLDER ARTIFACT [--leaderboard NAME]
-    python demo/recipe/reference_own_data.py expected DEMO      writes expected_scores.json beside the submissions
+    python shared/benchmarks/own_data/recipe/reference.py score FOLDER ARTIFACT [--leaderboard NAME]
+    python shared/benchmarks/own_data/recipe/reference.py expected DEMO      writes expected_scores.json beside the submissions
 
 It is written from docs/own-data.md and shares no code with the project."""
 
@@ -195,7 +195,7 @@ def expected(demo):
             if not file.name.startswith("bad_"):
                 key = "/".join(file.parts[-3:])
                 scored[key] = {"score": contest.score(read(file))}
-        made_by = {"call": "python demo/recipe/reference_own_data.py expected demo", "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+        made_by = {"call": "python shared/benchmarks/own_data/recipe/reference.py expected demo", "scikit-learn": sklearn.__version__, "numpy": np.__version__}
         (folder / "expected_scores.json").write_text(json.dumps({"made_by": made_by, "scored": scored}, indent=1) + "\n")
 
 

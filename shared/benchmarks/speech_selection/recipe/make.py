@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the demo data of Selection for Speech: spoken words, not random numbers.
 
-    make_speech.py OUT [--seed N]
+    make.py OUT [--seed N]
 
 Writes OUT/dataperf_{en,pt,id}_data in the public challenge's layout, OUT/clips.csv (how every
 clip was made) and OUT/submissions/LEADERBOARD/SUBMITTER/FILE.json. The same seed and the same

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Score the demo's legal submissions with scikit-learn, for tests to compare with.
 
-    reference_scores.py DEMO > DEMO/expected_scores.json
+    reference.py DEMO > DEMO/expected_scores.json
 
 DEMO holds dataperf_{en,pt,id}_data and submissions/. Files called bad_* are left out: this
 script knows the model and the metric, not the rules.
@@ -83,7 +83,7 @@ def main() -> None:
             per_seed = [macro_f1(seed, x, y, eval_x, eval_y) for seed in SEEDS]
             scored[key] = {"score": float(np.mean(per_seed)), "per_seed": per_seed}
     made_by = {
-        "call": "python demo/recipe/reference_scores.py demo/speech-selection",
+        "call": "python shared/benchmarks/speech_selection/recipe/reference.py demo/speech-selection",
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the demo data of Debugging for Vision: tell two handwritten digits apart, with wrong labels in the training set.
 
-    make_debugging.py OUT [--seed N]
+    make.py OUT [--seed N]
 
 Writes the public challenge's layout (OUT/embeddings, OUT/data) and OUT/submissions/open/SUBMITTER/FILE. The same seed
 and versions give the same bytes.
@@ -13,6 +13,7 @@ to multiples of 1/4, which keeps the files small and gives the trees ties to bre
 import argparse
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -20,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import digits as source
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "recipe"))
+import digits as source  # noqa: E402, what three recipes share
 
 # a task's digits; flipped tasks have 30 % of the labels flipped, the others labelled by a poor machine
 TASKS = {"1-7-flipped": (1, 7), "2-3-flipped": (2, 3), "3-8": (3, 8), "4-9": (4, 9)}

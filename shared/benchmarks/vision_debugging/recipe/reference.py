@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Score the legal submissions of the debugging demo with XGBoost, for tests to compare with.
 
-    reference_debugging.py DEMO > DEMO/expected_scores.json
+    reference.py DEMO > DEMO/expected_scores.json
 
 Files called bad_* are left out: this script knows the model and the metric, not the rules.
 """
@@ -71,7 +71,7 @@ def main() -> None:
         tasks = {task: curve(demo, task, order) for task, order in orders(path).items()}
         scored[key] = {"score": float(np.mean([of["fraction_of_fixes"] for of in tasks.values()])), "tasks": tasks}
     made_by = {
-        "call": "python demo/recipe/reference_debugging.py DEMO",
+        "call": "python shared/benchmarks/vision_debugging/recipe/reference.py DEMO",
         "xgboost": xgboost.__version__,
         "numpy": np.__version__,
     }

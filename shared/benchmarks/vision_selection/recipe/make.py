@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the demo data of Selection for Vision: find the digits 3, 5 and 8 among all handwritten digits.
 
-    make_vision.py OUT [--seed N]
+    make.py OUT [--seed N]
 
 Writes the public challenge's layout (OUT/embeddings, OUT/test_sets, OUT/examples) and
 OUT/submissions/open/SUBMITTER/FILE. The same seed and versions give the same bytes.
@@ -11,6 +11,7 @@ import argparse
 import csv
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -18,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import digits as source
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "recipe"))
+import digits as source  # noqa: E402, what three recipes share
 
 CONCEPTS = {"3": (70, 40), "5": (70, 40), "8": (70, 40)}  # test images, of which show the digit
 N_EXAMPLES = 5
