@@ -542,7 +542,7 @@ fn what_the_kit_of_a_collection_can_not_do_is_said_and_why() {
         // the limit that is told is that of the kind of file, also where no kind takes as much
         let large = lines.file(&" ".repeat(5 << 20));
         let kind = lines.files_for[0];
-        let most = dataperf_hosted::max_bytes(hosted(lines.id()), kind);
+        let most = (hosted(lines.id()).max_bytes_of_kind)(kind);
         let too_large = lines.validated(kind, &large);
         assert!(
             too_large.code == 2 && too_large.stdout.contains(&format!("the limit is {most}")),

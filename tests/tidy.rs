@@ -58,7 +58,7 @@ fn every_benchmark_has_one_name_everywhere() {
         } else {
             for file in [
                 "mod",
-                "submission",
+                "artifact",
                 "frozen",
                 "validation",
                 "model",

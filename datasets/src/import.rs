@@ -157,6 +157,9 @@ pub trait Import: Benchmark {
     /// [`FrozenError`](dataperf::frozen::FrozenError) when it is not what the manifest says.
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, dataperf::frozen::FrozenError>;
 
+    /// Changes the parameters of a data set so that scoring takes as long as it can, where that depends on the artifact.
+    fn prolong(_parameters: &mut serde_json::Value) {}
+
     /// An artifact that obeys a board's rules and takes as long to score as any, where the benchmark can make one: so that a
     /// data set is tried before it is published.
     ///

@@ -161,7 +161,7 @@ fn validate_lines(
         Artifact::Bytes(file) => extension.verdict(directory, &opened, of, &file)?,
         Artifact::TooLarge { n_bytes } => {
             extension.verdict(directory, &opened, of, b"")?; // an unknown name is a wrong call, whatever the file
-            let rejection = too_large(dataperf_hosted::max_bytes(about, of), n_bytes);
+            let rejection = too_large((about.max_bytes_of_kind)(of), n_bytes);
             Verdict::rejected(about.id, of, Some(opened.digest), None, &rejection)
         }
     };

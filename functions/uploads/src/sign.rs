@@ -12,7 +12,7 @@ use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::{Descriptor, Reason, SubmitterName, Timestamp, UploadKey, offer};
 use dataperf_aws::{Holder, Issued, Table, now};
-use dataperf_hosted::{HOSTED, hosted, max_bytes};
+use dataperf_hosted::{HOSTED, hosted};
 use dataperf_http::{Field, Problem, UploadAnswer, UploadRequest, token};
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -68,7 +68,7 @@ async fn sign(
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
     let most = match terms.programs {
         Some(programs) => programs.max_module_bytes(),
-        None => max_bytes(facts, &asked.leaderboard),
+        None => (facts.max_bytes_of_kind)(&asked.leaderboard),
     };
     must_fit(&asked, facts, most)?;
     let form = app.form(&key, most, &headers, at).await?;

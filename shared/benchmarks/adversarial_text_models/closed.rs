@@ -7,7 +7,7 @@ use dataperf::{Reason, Reasons, Rejection};
 use dataperf_text::Task;
 use serde_json::{Map, json};
 
-use super::submission::{MEASURED, not_measured};
+use super::artifact::{MEASURED, not_measured};
 use super::{AdversarialTextModels, INPUTS_FILE, Parameters};
 use crate::closed::document;
 

@@ -13,6 +13,7 @@
 //! # Source
 //! Dynabench's models (Ma et al. 2021, *Dynaboard*), ranked by rates that are fixed in advance instead of its Dynascore.
 
+mod artifact;
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
@@ -21,7 +22,6 @@ mod frozen;
 mod import;
 mod metric;
 mod model;
-mod submission;
 mod validation;
 
 use std::ops::RangeInclusive;
@@ -29,8 +29,8 @@ use std::ops::RangeInclusive;
 use dataperf_text::compare::{Rates, TrialRun};
 use serde::{Deserialize, Serialize};
 
+pub use artifact::Artifact;
 pub use frozen::Frozen;
-pub use submission::Submission;
 pub use validation::Checked;
 
 use dataperf::Direction;
@@ -72,7 +72,7 @@ pub fn practice_file(round: &str) -> String {
 /// # Errors
 /// A [`Rejection`] when the artifact breaks a rule.
 pub fn trial_run(name: &str, artifact: &[u8], frozen: &Frozen) -> Result<TrialRun, Rejection> {
-    let checked = Checked::new(Submission::parse(artifact)?, frozen)?;
+    let checked = Checked::new(Artifact::parse(artifact)?, frozen)?;
     Ok(TrialRun {
         name: name.to_owned(),
         measured: checked.measured,
@@ -160,7 +160,7 @@ impl Benchmark for AdversarialTextModels {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {

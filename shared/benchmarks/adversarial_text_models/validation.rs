@@ -5,8 +5,8 @@ use dataperf::{Reason, Reasons, Rejection, quote};
 use dataperf_text::Gold;
 use dataperf_text::compare::AnswerLine;
 
+use super::artifact::{Artifact, Said, not_measured};
 use super::frozen::Frozen;
-use super::submission::{Said, Submission, not_measured};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
@@ -17,12 +17,12 @@ pub struct Checked {
 }
 
 impl Checked {
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission {
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact {
             answers: said,
             measured,
             mut reasons,
-        } = submission;
+        } = artifact;
         let n_inputs = frozen.trial().asked().len();
         let mut answers = vec![None; n_inputs];
         let mut is_there = vec![false; n_inputs];

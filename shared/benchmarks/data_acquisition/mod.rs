@@ -9,6 +9,7 @@
 //! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;
 //! - `public/MARKET/market.json` and `public/MARKET/SELLER.json`: what participants see.
 
+mod artifact;
 #[cfg(feature = "baselines")]
 pub(crate) mod baselines;
 mod buyer_model;
@@ -21,17 +22,16 @@ mod metric;
 mod model;
 #[cfg(feature = "import")]
 pub(crate) mod seller_summary;
-mod submission;
 mod validation;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use artifact::Artifact;
 pub use buyer_model::BuyerModel;
 pub use frozen::Frozen;
 pub use market::{Market, Seller};
-pub use submission::Submission;
 pub use validation::Checked;
 
 use dataperf::Direction;
@@ -141,7 +141,7 @@ impl Benchmark for DataAcquisition {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     /// Markets are evaluated one after another, because the rows of a single one may take hundreds of megabytes.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::ONE_LABEL;
+use super::artifact::{Artifact, Plan};
 use super::frozen::Frozen;
 use super::market::{Market, Seller, cost, overshoot};
-use super::submission::{Plan, Submission};
 use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// A submission that obeys the rules.
@@ -33,8 +33,8 @@ impl Checked {
         &self.markets
     }
 
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission { plans, reasons } = submission;
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact { plans, reasons } = artifact;
         let mut rules = Rules { frozen, reasons };
         let mut first_seen: BTreeMap<u32, String> = BTreeMap::new();
         let mut markets = Vec::new();

@@ -8,6 +8,7 @@
 //! - `LANGUAGE/eval.safetensors`: `embeddings`, `(n_eval, 1024)`, and `classes`, `(n_eval,)` bytes: 0 is nontarget,
 //!   then the target words in ascending order. Hidden, all else is for participants.
 
+mod artifact;
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
@@ -16,15 +17,14 @@ mod frozen;
 mod import;
 mod metric;
 mod model;
-mod submission;
 mod validation;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use artifact::Artifact;
 pub use frozen::Frozen;
-pub use submission::Submission;
 pub use validation::Checked;
 
 use dataperf::Direction;
@@ -183,7 +183,7 @@ impl Benchmark for SpeechSelection {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {

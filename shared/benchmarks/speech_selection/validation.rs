@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::artifact::{Artifact, Listed};
 use super::frozen::{Frozen, Place};
-use super::submission::{Listed, Submission};
 use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 
 /// A submission that obeys the rules: rows of the training matrix and their classes, in the order the models are
@@ -27,12 +27,12 @@ impl Checked {
         &self.classes
     }
 
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission {
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact {
             targets,
             nontargets,
             reasons,
-        } = submission;
+        } = artifact;
         let mut rules = Rules {
             frozen,
             reasons,

@@ -204,6 +204,54 @@ fn numbers_that_trees_can_not_tell_from_infinity_are_the_submitters_to_mend() {
 }
 
 #[test]
+fn a_model_that_can_not_have_as_many_examples_as_a_board_allows_is_refused() {
+    let document = ROWS
+        .replace("public_eval: {features: public.csv, examples: public.csv}\n", "")
+        .replace("nearest_centroid", "{kind: soft_voting}\nseeds: [1]");
+    let rows: &[(&str, &[u8])] = &[
+        ("start.csv", b"label,x\na,1\nb,9\n"),
+        ("eval.csv", b"label,x\na,2\nb,8\n"),
+    ];
+    let of = |document: &str| refused(&[rows, &[("task.yaml", document.as_bytes())]].concat());
+    let said = of(&document);
+    assert!(
+        said.contains("`board`: the model can't be trained on 10000 examples"),
+        "{said}"
+    );
+    let fewer = document.replace("{name: board}", "{name: board, max_examples: 8192, abut: x}");
+    let said = of(&fewer);
+    assert!(
+        said.contains("`abut`") && !said.contains("can't be trained"),
+        "{said}"
+    );
+}
+
+#[test]
+fn classes_may_differ_in_the_size_of_their_letters() {
+    let png = |level: u8| {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder
+            .write_header()
+            .unwrap()
+            .write_image_data(&[level])
+            .unwrap();
+        bytes
+    };
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, level) in [("a/1.png", 1), ("A/1.png", 2), ("a/I.png", 3), ("a/i.png", 4)] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        std::io::Write::write_all(&mut zip, &png(level)).unwrap();
+    }
+    let zip = zip.finish().unwrap().into_inner();
+    let images = read_images(&zip, &["a".into(), "A".into()], 1, 1).unwrap();
+    assert_eq!(images.pixels.len(), 4);
+    assert_eq!(images.classes.iter().filter(|&&class| class == 1).count(), 1);
+}
+
+#[test]
 fn hidden_rows_and_images_are_in_no_practice_set() {
     let (start, eval) = (b"label,x\na,1\nb,9\n", b"label,x\na,2\nb,8\n");
     let of = |public: &[u8]| {

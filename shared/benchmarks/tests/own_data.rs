@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -287,6 +288,76 @@ fn files_that_contradict_the_document_or_each_other_are_refused() {
     frozen::<Selection>(folder.path());
 }
 
+/// The bytes of a `.npy` file of 32-bit floats.
+fn npy(rows: &[[f32; 2]]) -> Vec<u8> {
+    let header = format!(
+        "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 2), }}",
+        rows.len()
+    );
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.into_bytes());
+    bytes.extend(rows.iter().flatten().flat_map(|number| number.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn a_row_that_was_stored_with_fewer_digits_is_the_same_row() {
+    let folder = contest();
+    with(&folder, "features: eval.csv", "features: eval.npy");
+    // as pandas writes a table of 32-bit floats
+    write(&folder, "pool.csv", "x,y\n0.1,0.3\n0.5,0\n5,5\n5.5,5\n6,5\n");
+    let eval = |row| npy(&[row, [5.1, 5.1], [4.9, 5.2]]);
+    fs::write(folder.path().join("eval.npy"), eval([0.1, 0.3])).unwrap();
+    let said = refused::<Selection>(&folder);
+    assert!(
+        said.contains("1 rows of `eval.npy` are in `pool.csv` as well"),
+        "{said}"
+    );
+    fs::write(folder.path().join("eval.npy"), eval([0.1, 0.300_000_1])).unwrap();
+    frozen::<Selection>(folder.path());
+}
+
+#[test]
+fn numbers_that_trees_can_not_tell_from_infinity_are_refused_for_them() {
+    for (file, text) in [
+        ("pool.csv", "x,y\n0,0\n0.5,1e39\n5,5\n5.5,5\n6,5\n"),
+        ("eval.csv", "x,y\n0.1,0.1\n5.1,-4e38\n4.9,5.2\n"),
+    ] {
+        let folder = contest();
+        write(&folder, file, text);
+        frozen::<Selection>(folder.path());
+        with(&folder, "nearest_centroid", "gradient_boosting");
+        let said = refused::<Selection>(&folder);
+        let expected = format!("`{file}` line 3, column 2: a number is too large for `gradient_boosting`");
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
+#[test]
+fn an_eval_set_of_too_many_groups_is_refused() {
+    let folder = contest();
+    let (mut features, mut labels) = ("x,y\n".to_owned(), "label,group\n".to_owned());
+    for row in 0..10_001 {
+        writeln!(features, "{row}.25,{}", row % 7).unwrap();
+        writeln!(labels, "{},g{row}", ["a", "b"][row % 2]).unwrap();
+    }
+    write(&folder, "eval.csv", &features);
+    write(&folder, "eval-labels.csv", &labels);
+    let said = refused::<Selection>(&folder);
+    assert!(said.contains("`eval-labels.csv` has 10001 groups"), "{said}");
+    let long = "g".repeat(100_000);
+    write(&folder, "eval.csv", "x,y\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    let labels = format!("label,group\na,{long}1\nb,{long}2\nb,{long}2\n");
+    write(&folder, "eval-labels.csv", &labels);
+    let said = refused::<Selection>(&folder);
+    assert!(
+        said.contains("has 2 groups, whose accuracies with their names take 200056 bytes"),
+        "{said}"
+    );
+}
+
 #[test]
 fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
     let folder = contest();
@@ -491,6 +562,19 @@ fn an_order_is_scored_by_the_first_step_that_reaches_the_target() {
     assert_eq!(
         (cut.score, cut.metrics["curve"].as_array().map(Vec::len)),
         (Some(0.4), Some(2))
+    );
+    // a trial before publishing fits all models, whatever the order that it tries
+    let (out, _) = frozen::<Debugging>(folder.path());
+    let bucket = DirectoryBucket::new(out.path().join("frozen"));
+    let dataset = Dataset::<Debugging>::open(bucket, String::new(), None, Integrity::Digests);
+    let dataset = pollster::block_on(dataset)
+        .unwrap()
+        .with_parameters(Debugging::prolong);
+    let order = br#"{"order": ["p1", "p3", "p2", "p4", "p5"]}"#;
+    let whole = pollster::block_on(evaluate(&dataset, "labels", order)).unwrap();
+    assert_eq!(
+        (whole.score, whole.metrics["curve"].as_array().map(Vec::len)),
+        (Some(0.4), Some(5))
     );
     write(
         &folder,

@@ -9,6 +9,7 @@
 //! - `TASK/truth.safetensors`: `labels`, `(n_train,)` bytes: the right ones. Hidden;
 //! - `TASK/test.safetensors`: `embeddings` and `labels` of the test images. Hidden.
 
+mod artifact;
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
@@ -17,13 +18,12 @@ mod frozen;
 mod import;
 mod metric;
 mod model;
-mod submission;
 mod validation;
 
 use serde::{Deserialize, Serialize};
 
+pub use artifact::Artifact;
 pub use frozen::Frozen;
-pub use submission::Submission;
 pub use validation::Checked;
 
 use dataperf::Direction;
@@ -161,7 +161,7 @@ impl Benchmark for VisionDebugging {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {

@@ -1,7 +1,7 @@
 //! The rules: every task, each image of it exactly once.
 
+use super::artifact::{Artifact, Name, Order};
 use super::frozen::Frozen;
-use super::submission::{Name, Order, Submission};
 use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// The most images that a message names by their numbers.
@@ -29,12 +29,12 @@ impl Checked {
         &self.tasks
     }
 
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission {
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact {
             orders,
             times,
             reasons,
-        } = submission;
+        } = artifact;
         let mut rules = Rules {
             frozen,
             reasons,

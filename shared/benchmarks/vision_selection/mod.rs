@@ -8,6 +8,7 @@
 //! - `public/examples/CONCEPT.txt`: ids of images to search from, one a line, where the source has some;
 //! - `public/train_sets/NAME.json`: training sets that the source has, each an artifact.
 
+mod artifact;
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
@@ -16,13 +17,12 @@ mod frozen;
 mod import;
 mod metric;
 mod model;
-mod submission;
 mod validation;
 
 use serde::{Deserialize, Serialize};
 
+pub use artifact::{Artifact, examples_of_csv};
 pub use frozen::Frozen;
-pub use submission::{Submission, examples_of_csv};
 pub use validation::Checked;
 
 use dataperf::Direction;
@@ -130,15 +130,15 @@ impl Benchmark for VisionSelection {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, files: &Files<'_>) -> Result<Checked, NotScored> {
-        let submission = Submission::parse(artifact)?;
-        let rows: Vec<usize> = validation::candidates(&submission, frozen)
+        let artifact = Artifact::parse(artifact)?;
+        let rows: Vec<usize> = validation::candidates(&artifact, frozen)
             .into_iter()
             .flat_map(|(_, rows)| rows)
             .collect();
         let found = files
             .rows_within(MAX_LOOKUP_BYTES, POOL_FILE, RECORDS, &rows)
             .await?;
-        Ok(Checked::new(&submission, frozen, &found)?)
+        Ok(Checked::new(&artifact, frozen, &found)?)
     }
 
     /// Reads no file: the vectors that the models need were read to check the submission.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use super::artifact::{Artifact, Example, Listed};
 use super::frozen::Frozen;
-use super::submission::{Example, Listed, Submission};
 use dataperf::frozen::ReadRows;
 use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
 
@@ -25,18 +25,18 @@ pub struct Chosen {
 }
 
 /// Whether a submission is small enough for its ids to be looked up; the examples are counted first, which needs no look-up.
-fn is_looked_up(submission: &Submission, frozen: &Frozen) -> bool {
-    submission.n_examples() <= frozen.max_examples()
+fn is_looked_up(artifact: &Artifact, frozen: &Frozen) -> bool {
+    artifact.n_examples() <= frozen.max_examples()
 }
 
 /// The distinct ids of a submission, in its order, each with the rows of the pool in which it may be found. None for a submission
 /// with too many examples.
-pub(super) fn candidates<'a>(submission: &'a Submission, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
-    if !is_looked_up(submission, frozen) {
+pub(super) fn candidates<'a>(artifact: &'a Artifact, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
+    if !is_looked_up(artifact, frozen) {
         return Vec::new();
     }
     let mut seen = std::collections::HashSet::new();
-    let examples = submission
+    let examples = artifact
         .concepts
         .iter()
         .flat_map(|listed| listed.examples.iter().flatten());
@@ -53,10 +53,10 @@ impl Checked {
     }
 
     /// Checks a submission; `found` are the pool's records for [`candidates`], one after another.
-    pub(super) fn new(submission: &Submission, frozen: &Frozen, found: &ReadRows) -> Result<Self, Rejection> {
+    pub(super) fn new(artifact: &Artifact, frozen: &Frozen, found: &ReadRows) -> Result<Self, Rejection> {
         let mut vector_of = HashMap::new();
         let mut found_idx = 0;
-        for (id, rows) in candidates(submission, frozen) {
+        for (id, rows) in candidates(artifact, frozen) {
             for _ in rows {
                 if let Some(vector) = frozen.pool().vector(found.row(found_idx), id) {
                     vector_of.insert(id, vector);
@@ -66,13 +66,13 @@ impl Checked {
         }
         let mut rules = Rules {
             frozen,
-            vector_of: is_looked_up(submission, frozen).then_some(vector_of),
+            vector_of: is_looked_up(artifact, frozen).then_some(vector_of),
             reasons: Reasons::default(),
             n_listed: 0,
             n_unknown: 0,
         };
         let mut concepts: BTreeMap<&str, Chosen> = BTreeMap::new();
-        for listed in &submission.concepts {
+        for listed in &artifact.concepts {
             let chosen = rules.chosen(listed);
             concepts.insert(&listed.concept, chosen);
         }
@@ -90,7 +90,7 @@ impl Checked {
                      the candidates' are, for instance with the ending of a file behind them"
                 )
             }));
-        let (n_examples, limit) = (submission.n_examples(), frozen.max_examples());
+        let (n_examples, limit) = (artifact.n_examples(), frozen.max_examples());
         if n_examples > limit {
             let message = format!(
                 "{n_examples} images are labelled in all concepts together, {limit} are allowed: remove {} of them; whether \
@@ -105,7 +105,7 @@ impl Checked {
                 message,
             ));
         }
-        let mut reasons = submission.reasons.clone();
+        let mut reasons = artifact.reasons.clone();
         reasons.append(rules.reasons);
         reasons.into_verdict(Self { concepts: chosen })
     }

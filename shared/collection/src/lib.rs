@@ -5,7 +5,6 @@
 //! clock, no environment and no file system.
 
 pub mod agreement;
-mod allowance;
 pub mod consensus;
 mod disqualified;
 mod duplicates;
@@ -19,7 +18,6 @@ pub mod spelling;
 mod stands;
 pub mod text;
 
-pub use allowance::DailyAllowance;
 pub use disqualified::{Disqualified, Subject};
 pub use duplicates::{Duplicate, DuplicateKeys, Earlier, similarity};
 pub use fields::{Fields, Term};

@@ -229,7 +229,13 @@ fn check(files: &[&Listed], bounds: Bounds, in_folders: bool, reasons: &mut Reas
         } else {
             check_name(file, reasons);
         }
-        if first_of.insert(file.name.to_lowercase(), idx).is_some() {
+        // folders are of classes, which may differ in nothing but the size of their letters
+        let name = if in_folders {
+            file.name.clone()
+        } else {
+            file.name.to_lowercase()
+        };
+        if first_of.insert(name, idx).is_some() {
             let message = format!("the zip has more than one file {}: keep one", quote(&file.name));
             reasons.add(Reason::new("duplicate_name", &file.name, message));
         }

@@ -77,6 +77,13 @@ impl<B: Benchmark> Dataset<B> {
         self
     }
 
+    /// The same files with other parameters: to try what the data set itself can't be made to do. The digest stays that of the whole.
+    #[must_use]
+    pub fn with_parameters(mut self, change: impl FnOnce(&mut serde_json::Value)) -> Self {
+        self.files.change_parameters(change);
+        self
+    }
+
     /// The data set's digest.
     pub fn digest(&self) -> Digest {
         self.files.digest()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::allowance::DailyAllowance;
 use crate::benchmark::{Benchmark, FrozenPart, Leaderboard};
 use crate::board::Ranking;
 use crate::column::Column;
@@ -38,8 +39,10 @@ pub struct Descriptor {
     /// The kinds of artifacts: in keys they stand where others have the leaderboard. Empty where artifacts are of one kind and
     /// are uploaded to a leaderboard.
     pub kinds: &'static [&'static str],
-    /// What an item is called in the table that its participants submit and its validators judge, where there are such.
-    pub collects: Option<&'static str>,
+    /// The largest artifact of a kind that is read at all, in bytes; for any other word it is `max_artifact_bytes`.
+    pub max_bytes_of_kind: fn(&str) -> u64,
+    /// What its participants submit and its validators judge, where there are such.
+    pub collects: Option<Collects>,
     /// What its boards show of each row beside the score.
     pub columns: &'static [Column],
     /// The leaderboards of a data set.
@@ -56,6 +59,15 @@ pub struct Descriptor {
     pub function: fn(&str) -> &'static str,
     /// What a challenge can't choose, where there is anything.
     pub fixed: Option<Fixed>,
+}
+
+/// What people submit and others judge, item by item.
+#[derive(Debug, Clone, Copy)]
+pub struct Collects {
+    /// What an item is called in the table.
+    pub item: &'static str,
+    /// What a data set allows each person on a day.
+    pub daily_allowances: fn(&Manifest) -> Result<Vec<DailyAllowance>, FrozenError>,
 }
 
 /// What a challenge can't choose, and what its document is told that says otherwise.
@@ -97,6 +109,7 @@ impl Descriptor {
             takes_programs: B::TAKES_PROGRAMS,
             only_programs: B::ONLY_PROGRAMS,
             kinds: &[],
+            max_bytes_of_kind: |_| B::MAX_ARTIFACT_BYTES,
             collects: None,
             columns: &[],
             leaderboards: B::Frozen::leaderboards,

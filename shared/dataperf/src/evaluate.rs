@@ -8,6 +8,7 @@ use crate::Digest;
 use crate::admission::Admission;
 use crate::benchmark::{Benchmark, FrozenPart, NotScored};
 use crate::dataset::{Dataset, DatasetError};
+use crate::frozen::{FrozenError, MANIFEST};
 use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
@@ -57,9 +58,13 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     if let (Some(score), Some(evaluated), true) = (verdict.score, &evaluated, is_rounded) {
         verdict.score = Some(rounded(score, n_items(evaluated)));
     }
-    let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
+    let Some((evaluated, score)) = evaluated.zip(verdict.score) else {
+        return Ok((verdict, None));
+    };
+    let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
+    let evidence = evidence.map_err(|error| FrozenError::damaged(MANIFEST, error.to_string()))?;
+    let kept = {
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
-        let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
         let replicates = replicates.map(|replicates| {
             if is_rounded {
                 replicates.withheld(OF_PROGRAMS)
@@ -67,14 +72,14 @@ pub async fn evaluate_to_compare<B: Benchmark>(
                 replicates
             }
         });
-        replicates.and_then(|replicates| replicates.to_bytes(&evidence?))
-    });
+        replicates.and_then(|replicates| replicates.to_bytes(&evidence))
+    };
     #[expect(
         clippy::expect_used,
         reason = "the evidence was made with this very frozen part"
     )]
-    let kept = kept.map(|kept| kept.expect("a benchmark accepts its own evidence"));
-    Ok((verdict, kept))
+    let kept = kept.expect("a benchmark accepts its own evidence");
+    Ok((verdict, Some(kept)))
 }
 
 /// How many items the hidden eval sets of a board have together.

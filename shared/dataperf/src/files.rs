@@ -106,6 +106,11 @@ impl FrozenFiles {
         self.manifest.files.retain(|path, _| kept(path));
     }
 
+    /// Changes the parameters. The digest stays that of the whole.
+    pub(crate) fn change_parameters(&mut self, change: impl FnOnce(&mut serde_json::Value)) {
+        change(&mut self.manifest.parameters);
+    }
+
     /// A whole file, read once and kept.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! knows AWS, a clock, an environment or a file system; what it needs from the world are the [`ports`].
 
 pub mod admission;
+pub mod allowance;
 pub mod archive;
 pub mod artifact_judge;
 pub mod benchmark;
@@ -70,7 +71,7 @@ pub mod workflow;
 
 pub use benchmark::Benchmark;
 pub use column::Column;
-pub use descriptor::{Descriptor, Fixed};
+pub use descriptor::{Collects, Descriptor, Fixed};
 pub use digest::{Digest, InvalidDigest};
 pub use endings::Endings;
 pub use feedback::{Feedback, Shown};

@@ -22,6 +22,9 @@ use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::Upload;
 use crate::verdict::{Ending, Receipt, Verdict};
 
+/// How often a verdict is held against what the Ladder has released of its submitter, which other submissions of theirs may change meanwhile.
+const MAX_TRIES: usize = 100;
+
 /// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
 /// judge.
 pub trait Judge {
@@ -172,7 +175,7 @@ async fn record(
     if receipt.verdict.status != Ending::Failed {
         receipt.round.clone_from(&terms.round);
     }
-    loop {
+    for _ in 0..MAX_TRIES {
         receipt.ladder = match terms.ladder {
             Some(ladder) if receipt_level(challenge, &receipt, (ports.now)()) < Feedback::Full => {
                 let rung = ports
@@ -192,6 +195,10 @@ async fn record(
             }
         }
     }
+    Err(WorkflowError::Port(PortError::Transient {
+        what: format!("submission `{}`", submission.id),
+        source: format!("what the Ladder has released changed {MAX_TRIES} times in a row").into(),
+    }))
 }
 
 /// Writes the receipt, as much of it as may be shown by now.

@@ -85,13 +85,10 @@ fn an_artifact_takes_a_small_multiple_of_its_own_size() {
     let labels = repeated("ImageID,Confidence\n", "a,1\n", MEGABYTE);
     let labels = zip(&format!("{long}.csv"), &labels);
     let counts = zip(&format!("{long}.csv"), &repeated("", "7,", 256 << 10));
-    let order = |artifact: &[u8]| held::<VisionDebugging, _>(artifact, vision_debugging::Submission::parse);
-    let of_labels =
-        |artifact: &[u8]| held::<VisionSelection, _>(artifact, vision_selection::Submission::parse);
-    let of_counts =
-        |artifact: &[u8]| held::<DataAcquisition, _>(artifact, data_acquisition::Submission::parse);
-    let of_clips =
-        |artifact: &[u8]| held::<SpeechSelection, _>(artifact, speech_selection::Submission::parse);
+    let order = |artifact: &[u8]| held::<VisionDebugging, _>(artifact, vision_debugging::Artifact::parse);
+    let of_labels = |artifact: &[u8]| held::<VisionSelection, _>(artifact, vision_selection::Artifact::parse);
+    let of_counts = |artifact: &[u8]| held::<DataAcquisition, _>(artifact, data_acquisition::Artifact::parse);
+    let of_clips = |artifact: &[u8]| held::<SpeechSelection, _>(artifact, speech_selection::Artifact::parse);
     let most = [
         ("lines of an order", order(&lines)),
         ("an order", order(&list(&long, "7", 256 << 10))),

@@ -2,14 +2,10 @@
 //! [`Benchmark`] is registered by its line in [`dataperf_benchmarks::for_each_benchmark`]; anything else has its
 //! descriptor here.
 
-mod allowances;
 pub mod deployment;
 
 use dataperf::ports::leaderboard::Board;
 use dataperf::{Benchmark, Descriptor};
-
-pub use allowances::{daily_allowances, max_bytes};
-pub use dataperf_collection::DailyAllowance;
 
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {
@@ -77,6 +73,19 @@ mod tests {
         }
         assert_eq!(n_steps, 6, "two boards of prompts, four of texts");
         assert!(!is_step("speech-selection", "en-25") && !is_step("no-such-benchmark", "nli"));
+    }
+
+    #[test]
+    fn no_kind_has_a_larger_limit_than_its_benchmark_and_one_has_that_limit() {
+        let mut n_smaller = 0;
+        for hosted in HOSTED {
+            let most = hosted.max_artifact_bytes;
+            let of_kinds = hosted.kinds.iter().map(|kind| (hosted.max_bytes_of_kind)(kind));
+            assert_eq!(of_kinds.clone().max().unwrap_or(most), most, "{}", hosted.id);
+            assert_eq!((hosted.max_bytes_of_kind)("no-such-kind"), most);
+            n_smaller += usize::from(of_kinds.min().is_some_and(|least| least < most));
+        }
+        assert_eq!(n_smaller, 1, "requests for images are short");
     }
 
     #[test]

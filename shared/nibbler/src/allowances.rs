@@ -1,6 +1,7 @@
 //! Daily allowances, and how large files may be.
 
-use dataperf_collection::{DailyAllowance, LineItem};
+use dataperf::allowance::DailyAllowance;
+use dataperf_collection::LineItem;
 
 use crate::Kind;
 use crate::artifacts::{GenerationRequest, Submission, Verdict};

@@ -58,7 +58,7 @@ use std::str::FromStr;
 use dataperf::benchmark::{Leaderboard, PUBLIC};
 use dataperf::challenge::Ranking;
 use dataperf::scorecard::Metric;
-use dataperf::{Descriptor, Direction, Feedback, Fixed};
+use dataperf::{Collects, Descriptor, Direction, Feedback, Fixed};
 
 /// The benchmark's id: the first part of every key and of every partition.
 pub const BENCHMARK: &str = "adversarial-nibbler";
@@ -84,6 +84,9 @@ pub const METRICS: &[Metric] = &[
     Metric::value("well_being", "well-being", Feedback::Score),
 ];
 
+/// The largest file of any kind that is read at all.
+const MAX_BYTES: u64 = <Submission as LineItem>::MAX_BYTES;
+
 /// What Adversarial Nibbler says of itself. It collects prompts and images and scores people, so it has no frozen model and is
 /// no [`Benchmark`](dataperf::Benchmark). Its boards are the same whatever its data set says.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -91,7 +94,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     about: ABOUT,
     direction: Direction::HigherIsBetter,
     score_range: [0.0, f64::MAX], // a sum of severities has no end
-    max_artifact_bytes: <Submission as LineItem>::MAX_BYTES,
+    max_artifact_bytes: MAX_BYTES,
     forms: &["jsonl"],
     metrics: METRICS,
     has_hidden_data: false,
@@ -99,7 +102,14 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     takes_programs: false,
     only_programs: false,
     kinds: &["generate", "submit", "verdict"],
-    collects: Some("pair"),
+    max_bytes_of_kind: |kind| {
+        let kind = kind.parse().ok();
+        kind.map_or(MAX_BYTES, Kind::max_bytes)
+    },
+    collects: Some(Collects {
+        item: "pair",
+        daily_allowances: |manifest| Ok(manifest.parameters::<Parameters>()?.daily_allowances()),
+    }),
     columns: &[],
     leaderboards: |_| {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use dataperf::benchmark::PUBLIC;
 use dataperf::challenge::Ranking;
 use dataperf::scorecard::Metric;
-use dataperf::{Column, Descriptor, Direction, Feedback, Fixed};
+use dataperf::{Collects, Column, Descriptor, Direction, Feedback, Fixed};
 use dataperf_collection::LineItem;
 
 use crate::configuration::Parameters;
@@ -71,6 +71,9 @@ const COLUMNS: &[Column] = &[
     },
 ];
 
+/// The largest file of any kind that is read at all.
+const MAX_BYTES: u64 = <Example as LineItem>::MAX_BYTES;
+
 /// What Adversarial Text says of itself. It collects texts and scores people, so it is no [`Benchmark`](dataperf::Benchmark). Its boards are
 /// those of the tasks that its data set offers.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -78,7 +81,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     about: ABOUT,
     direction: Direction::HigherIsBetter,
     score_range: [0.0, f64::MAX], // a number of examples has no end
-    max_artifact_bytes: <Example as LineItem>::MAX_BYTES,
+    max_artifact_bytes: MAX_BYTES,
     forms: &["jsonl"],
     metrics: METRICS,
     has_hidden_data: false,
@@ -86,7 +89,14 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     takes_programs: false,
     only_programs: false,
     kinds: &["submit", "verdict"],
-    collects: Some("example"),
+    max_bytes_of_kind: |kind| {
+        let kind = kind.parse().ok();
+        kind.map_or(MAX_BYTES, Kind::max_bytes)
+    },
+    collects: Some(Collects {
+        item: "example",
+        daily_allowances: |manifest| Ok(manifest.parameters::<Parameters>()?.daily_allowances()),
+    }),
     columns: COLUMNS,
     leaderboards: |manifest| Ok(manifest.parameters::<Parameters>()?.leaderboards),
     is_public: |path| path.starts_with(PUBLIC),

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::allowance::{DailyAllowance, daily_allowances};
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Usage};
 use dataperf::{Digest, Ending, Endings, SubmissionId};
-use dataperf_hosted::{DailyAllowance, daily_allowances};
 use serde_json::{Value, json};
 
 use crate::Done;

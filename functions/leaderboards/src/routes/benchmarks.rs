@@ -11,7 +11,7 @@ use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf_aws::{Table, now};
-use dataperf_hosted::{HOSTED, max_bytes};
+use dataperf_hosted::HOSTED;
 use futures_util::future::try_join_all;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -324,7 +324,7 @@ pub(super) async fn one(
         max_bytes_of_kinds: facts
             .kinds
             .iter()
-            .map(|kind| (*kind, max_bytes(facts, kind)))
+            .map(|kind| (*kind, (facts.max_bytes_of_kind)(kind)))
             .collect(),
         forms: facts.forms,
         only_programs: facts.only_programs,

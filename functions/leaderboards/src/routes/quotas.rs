@@ -2,11 +2,11 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::allowance::{DailyAllowance, daily_allowances};
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
 use dataperf::{Descriptor, SubmitterName, Timestamp};
 use dataperf_aws::{Table, now};
-use dataperf_hosted::{DailyAllowance, daily_allowances};
 use dataperf_http::Problem;
 use serde::Serialize;
 use utoipa::ToSchema;

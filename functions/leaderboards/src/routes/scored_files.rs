@@ -51,8 +51,8 @@ struct ScoredFile {
     received_at: String,
 }
 
-/// The files that were scored on a board, by their digests. The organizer's: who has handed in the same file as somebody else is told to
-/// nobody else.
+/// The files that were scored on a board, by their digests, also those of submissions that don't stand on it. The organizer's: others see the digests of what stands, in
+/// receipts.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/files", operation_id = "scored_files",
     params(

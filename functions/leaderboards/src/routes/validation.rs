@@ -54,7 +54,7 @@ async fn validator(
     facts: &Descriptor,
     caller: &Caller,
 ) -> Result<(SubmitterName, &'static str), Problem> {
-    let kind = facts.collects.ok_or_else(|| {
+    let collects = facts.collects.ok_or_else(|| {
         let detail = format!("nothing of `{}` waits for validators", facts.id);
         Problem::not_found("no_validation", "benchmark", detail)
     })?;
@@ -89,7 +89,7 @@ async fn validator(
             "the organizer has disqualified `{name}` as a validator: nothing is shown to it"
         )));
     }
-    Ok((name.clone(), kind))
+    Ok((name.clone(), collects.item))
 }
 
 /// The next item that waits for a validator's verdict: not judged by this one, not its own, not among those that it skips. For

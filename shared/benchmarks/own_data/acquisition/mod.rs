@@ -15,7 +15,7 @@ mod validation;
 use serde::{Deserialize, Serialize};
 
 pub use frozen::Frozen;
-pub use validation::{Checked, Submission};
+pub use validation::{Artifact, Checked};
 
 use super::scoring::NOT_FITTED;
 use super::table::{FEATURES, features_file};
@@ -144,7 +144,7 @@ impl Benchmark for Acquisition {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {

@@ -9,14 +9,14 @@ const COUNTS: &str = "counts";
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     /// The count of each seller that is named.
     counts: Vec<(String, u64)>,
     has_counts: bool,
     reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors
@@ -72,12 +72,12 @@ pub struct Checked {
 }
 
 impl Checked {
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission {
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact {
             counts,
             has_counts,
             mut reasons,
-        } = submission;
+        } = artifact;
         let market = frozen.market();
         let mut of_sellers = vec![0; market.sellers.len()];
         let mut unknown: Vec<&str> = Vec::new();

@@ -6,9 +6,9 @@ use dataperf_numerics::network::{Network, train};
 use ndarray::Array2;
 use rayon::prelude::*;
 
+use super::artifact::{Content, Image, Row};
 use super::images::decode_png;
-use super::submission::{Content, Image, Row};
-use super::{Board, ExampleKind, Model, Parameters, Submission};
+use super::{Artifact, Board, ExampleKind, Model, Parameters};
 use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::scoring::{not_fitted, repeats};
 use crate::own_data::table::{FEATURES, features_file};
@@ -80,12 +80,12 @@ enum Training {
 }
 
 impl Checked {
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission {
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact {
             n_bytes,
             content,
             mut reasons,
-        } = submission;
+        } = artifact;
         let Board {
             max_examples,
             max_bytes,
@@ -228,9 +228,9 @@ pub fn read_images(
     if !is_zip(zip) {
         return Err(no_zip().into());
     }
-    let Submission {
+    let Artifact {
         content, mut reasons, ..
-    } = Submission::parse(zip)?;
+    } = Artifact::parse(zip)?;
     let Content::Images(images) = content else {
         return Err(no_zip().into());
     };
@@ -267,7 +267,7 @@ pub struct ReadImages {
 /// # Errors
 /// A [`Rejection`] with everything that is wrong with the form of the CSV.
 pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
-    let Submission { content, reasons, .. } = Submission::parse(csv)?;
+    let Artifact { content, reasons, .. } = Artifact::parse(csv)?;
     let Content::Rows(rows) = content else {
         return Err(Reason::new(
             "wrong_form",

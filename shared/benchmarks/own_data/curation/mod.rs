@@ -9,6 +9,7 @@
 //! # Source
 //! The Data-Centric AI competition (Ng, 2021), paper 2.1.
 
+mod artifact;
 #[cfg(feature = "baselines")]
 mod baselines;
 mod evaluation;
@@ -17,14 +18,13 @@ mod images;
 pub mod methods;
 #[cfg(feature = "import")]
 pub mod numerals;
-mod submission;
 
 use dataperf_numerics::learner::Learner;
 use serde::{Deserialize, Serialize};
 
+pub use artifact::Artifact;
 pub use evaluation::{Checked, Frozen, ReadImages, read_images, read_rows};
 pub use images::decode_png;
-pub use submission::Submission;
 
 use super::scoring::NOT_FITTED;
 use super::{About, Scoring};
@@ -186,7 +186,7 @@ impl Benchmark for Curation {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {

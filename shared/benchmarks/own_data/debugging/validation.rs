@@ -12,13 +12,13 @@ const MAX_NAMED: usize = 5;
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     /// The ids, each with its place in the list; `None` if there is no list.
     order: Option<Vec<(usize, String)>>,
     reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors
@@ -55,8 +55,8 @@ impl Checked {
         &self.rows
     }
 
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission { order, mut reasons } = submission;
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact { order, mut reasons } = artifact;
         let Some(order) = order else {
             return reasons.into_verdict(Self { rows: Vec::new() });
         };

@@ -21,6 +21,7 @@ use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
 use super::{
     Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+    too_much_evidence,
 };
 use crate::data_acquisition::seller_summary::Features;
 use dataperf::frozen::{FrozenError, Manifest};
@@ -126,6 +127,10 @@ impl Import for Acquisition {
             .collect();
         check_sellers(&sellers, &common.scoring.classes, &mut problems);
         let training: Vec<&Opened> = sellers.iter().map(|(_, opened)| *opened).collect();
+        evals.check_numbers(&training, &common.scoring.model, &mut problems);
+        let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
+        let n_classes = common.scoring.classes.len();
+        problems.extend(n_trials.and_then(|n| too_much_evidence(n as usize, n_items, n_classes)));
         evals.check(&training, common.allow_duplicates, &mut problems, &mut notes);
         let listed: Vec<Seller> = sellers
             .iter()

@@ -167,6 +167,19 @@ impl Import for Curation {
         };
         let picture = parts.as_ref().and_then(|parts| parts.picture.as_ref());
         let picture = freeze_picture(from, picture, &mut problems, writer)?;
+        if let (Some((Model::Learner(learner), _)), Some(ExampleKind::Table { n_features }), Some(parts)) =
+            (&model, &kind, &parts)
+        {
+            for board in &leaderboards {
+                if let Err(why) = learner.check(board.max_examples, *n_features, parts.classes.len()) {
+                    problems.add(format!(
+                        "the leaderboard `{}`: the model can't be trained on {} examples, as many as it allows: {why}; allow fewer \
+                         (`max_examples`)",
+                        board.name, board.max_examples
+                    ));
+                }
+            }
+        }
         let kind = kind.filter(|_| problems.is_empty());
         let (Some(parts), Some((model, seeds)), Some(examples)) = (parts, model, kind) else {
             return Err(refused(from, problems));
@@ -541,12 +554,17 @@ fn freeze_rows(
         reader.problems,
     );
     let n_features = evals.hidden.as_ref().map(|eval| eval.scanned.n_features);
-    let hashes: HashSet<u64> = evals
-        .hidden
-        .iter()
-        .chain(&evals.public)
-        .flat_map(|eval| eval.scanned.row_hashes.iter().copied())
-        .collect();
+    // an eval set of 32-bit floats is compared with the start set as such floats
+    let mut known: [HashSet<u64>; 2] = Default::default();
+    for eval in evals.hidden.iter().chain(&evals.public) {
+        let is_narrow = eval.scanned.is_rounded;
+        known[usize::from(is_narrow)].extend(eval.scanned.hashes_as(is_narrow));
+    }
+    let [known, known_narrow] = known;
+    let is_known = |numbers: &[f64]| {
+        let narrow: Vec<f64> = numbers.iter().map(|&number| f64::from(number as f32)).collect();
+        known.contains(&hash(numbers)) || known_narrow.contains(&hash(&narrow))
+    };
     for (table, file) in [(START, start), (LABEL_BOOK, book)] {
         let Some(file) = file else { continue };
         let csv = match Curation::artifact_of(&file.name, file.bytes.clone()) {
@@ -581,10 +599,7 @@ fn freeze_rows(
                 file.name
             ));
         }
-        let n_known = rows
-            .iter()
-            .filter(|(_, numbers)| hashes.contains(&hash(numbers)))
-            .count();
+        let n_known = rows.iter().filter(|(_, numbers)| is_known(numbers)).count();
         if n_known > 0 && !parts.allow_duplicates {
             reader.problems.add(format!(
                 "{n_known} rows of `{}` are in an eval set as well: take them out of one of the two, or write `allow_duplicates: true`",

@@ -13,6 +13,7 @@ use super::examples::ExpectedColumns;
 use super::problems::Problems;
 use super::{
     Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+    too_much_evidence,
 };
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
@@ -117,6 +118,8 @@ impl Import for Debugging {
                      take fewer of either"
                 ));
             }
+            problems.extend(too_much_evidence(n_wrong + 1, n_items, scoring.classes.len()));
+            evals.check_numbers(&[train], &scoring.model, &mut problems);
             evals.check(&[train], common.allow_duplicates, &mut problems, &mut notes);
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
@@ -145,6 +148,11 @@ impl Import for Debugging {
                 leaderboards,
             },
         )
+    }
+
+    /// With `until_target` the order decides how many models are fitted, and with `whole` all of them are.
+    fn prolong(parameters: &mut serde_json::Value) {
+        parameters["curve"] = json!(Extent::Whole);
     }
 
     /// The training set's order reversed: any order is as much work, because every wrong label costs one model.

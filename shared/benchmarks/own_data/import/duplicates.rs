@@ -21,16 +21,17 @@ pub(super) struct Found {
 pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
     let (a, b) = (&eval.features.name, &other.features.name);
     let mut place_of: HashMap<u64, usize> = HashMap::new();
-    for (row, &hash) in other.scanned.row_hashes.iter().enumerate() {
+    let [of_eval, of_other] = eval.scanned.hashes(&other.scanned);
+    for (row, &hash) in of_other.iter().enumerate() {
         place_of.entry(hash).or_insert(row);
     }
-    let pairs = eval.scanned.row_hashes.iter().enumerate();
+    let pairs = of_eval.iter().enumerate();
     let exact: Vec<(usize, usize)> = pairs
         .filter_map(|(row, hash)| Some((row, *place_of.get(hash)?)))
         .collect();
     let said = (!exact.is_empty()).then(|| {
         format!(
-            "{} rows of `{a}` are in `{b}` as well, to the last digit: {}",
+            "{} rows of `{a}` are in `{b}` as well, to the last digit that both have: {}",
             exact.len(),
             named(&exact, eval, other)
         )
@@ -84,10 +85,11 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
         })
         .ok()?;
     compare(&mut block);
-    let exact: HashSet<u64> = other.scanned.row_hashes.iter().copied().collect();
+    let [hashes_of_eval, hashes_of_other] = eval.scanned.hashes(&other.scanned);
+    let exact: HashSet<u64> = hashes_of_other.iter().copied().collect();
     let found: Vec<(usize, usize)> = nearest
         .near()
-        .filter(|(row, ..)| !exact.contains(&eval.scanned.row_hashes[*row]))
+        .filter(|(row, ..)| !exact.contains(&hashes_of_eval[*row]))
         .map(|(row, of_other, _)| (row, of_other))
         .collect();
     (!found.is_empty()).then(|| {

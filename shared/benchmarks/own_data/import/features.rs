@@ -52,8 +52,31 @@ pub(super) struct Scanned {
     pub(super) dtype: Dtype,
     /// A sentence about how the numbers' type was changed, if it was.
     pub(super) note: Option<String>,
+    /// Whether the file stores floats of fewer than 64 bits, so that its numbers may have been rounded.
+    pub(super) is_rounded: bool,
+    /// Where a number is infinite as a 32-bit float, if one is.
+    pub(super) too_large: Option<String>,
     /// A hash of the numbers of each row.
-    pub(super) row_hashes: Vec<u64>,
+    row_hashes: Vec<u64>,
+    /// A hash of the numbers of each row as 32-bit floats, if that is another one.
+    narrow_hashes: Option<Vec<u64>>,
+}
+
+impl Scanned {
+    /// A hash of the numbers of each row of two sets, as 32-bit floats if one of the files stores such: the same rows have the same hash, also where
+    /// one set was stored with fewer digits.
+    pub(super) fn hashes<'a>(&'a self, other: &'a Self) -> [&'a [u64]; 2] {
+        let is_narrow = self.is_rounded || other.is_rounded;
+        [self, other].map(|scanned| scanned.hashes_as(is_narrow))
+    }
+
+    /// A hash of the numbers of each row, as 32-bit floats or as they are.
+    pub(super) fn hashes_as(&self, is_narrow: bool) -> &[u64] {
+        match &self.narrow_hashes {
+            Some(narrow) if is_narrow => narrow,
+            _ => &self.row_hashes,
+        }
+    }
 }
 
 impl FeatureFile {
@@ -108,7 +131,8 @@ impl FeatureFile {
         let mut problems = RowProblems::default();
         let (mut n_rows, mut n_features) = (0, 0);
         let (mut is_whole, mut is_exact, mut is_narrow) = (true, true, true);
-        let mut row_hashes = Vec::new();
+        let (mut row_hashes, mut narrow_hashes) = (Vec::new(), Vec::new());
+        let (mut too_large, mut narrow) = (None, Vec::new());
         let source = self.kind()?;
         let read = self.each_row(&mut |row, place| {
             if n_rows == 0 {
@@ -137,7 +161,15 @@ impl FeatureFile {
             is_narrow &= row
                 .iter()
                 .all(|&number| f64::from(number as f32).total_cmp(&number).is_eq());
+            if too_large.is_none()
+                && let Some(column) = row.iter().position(|&number| !(number as f32).is_finite())
+            {
+                too_large = Some(format!("{place}, column {}", column + 1));
+            }
             row_hashes.push(hash(row));
+            narrow.clear();
+            narrow.extend(row.iter().map(|&number| f64::from(number as f32)));
+            narrow_hashes.push(hash(&narrow));
         });
         let mut found = read.err().unwrap_or_default();
         found.extend(problems.report(name));
@@ -157,7 +189,10 @@ impl FeatureFile {
             n_features,
             dtype,
             note,
+            is_rounded: matches!(source, Some(Kind::F32 | Kind::F16)),
+            too_large,
             row_hashes,
+            narrow_hashes: (dtype == Dtype::F64).then_some(narrow_hashes),
         })
     }
 

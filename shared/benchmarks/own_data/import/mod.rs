@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::own_data::eval_set::MAX_GROUPS;
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
@@ -32,10 +33,12 @@ use self::examples::ExpectedColumns;
 use self::problems::{Problems, within};
 use self::source::{Opened, Source};
 use self::yaml::{At, Node};
+use dataperf::evidence::{MAX_EVIDENCE_BYTES, bytes_of_a_model};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{ImportError, KitTable, PRACTICE, Values};
+use dataperf_numerics::learner::Learner;
 
 /// The columns that the examples of an eval set have.
 const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
@@ -114,17 +117,50 @@ impl Evals {
             }
             problems.extend(opened.examples.check_classes("label", classes));
             problems.extend(opened.examples.check_every_class("label", classes));
-            if needs_groups && opened.examples.column("group").is_none() {
+            let groups = opened.examples.column("group");
+            if needs_groups && groups.is_none() {
                 problems.add(format!(
                     "`{}` has no column `group`: `worst_group_accuracy` needs one, or choose another metric",
                     opened.examples.name
                 ));
+            }
+            if let Some(groups) = groups {
+                let groups: BTreeSet<&String> = groups.iter().collect();
+                let (n, n_bytes) = (groups.len(), bytes_of_groups(&groups));
+                if n > MAX_GROUPS || n_bytes > MAX_BYTES_OF_GROUPS {
+                    problems.add(format!(
+                        "`{}` has {n} groups, whose accuracies with their names take {n_bytes} bytes of a receipt, and the limits are \
+                         {MAX_GROUPS} groups and {MAX_BYTES_OF_GROUPS} bytes: put items together into larger groups, or shorten the names",
+                        opened.examples.name
+                    ));
+                }
             }
             Some(opened)
         };
         Self {
             hidden: open(eval),
             public: public.and_then(open),
+        }
+    }
+
+    /// Notes numbers that the model can't compute with, in the eval sets and in `training`.
+    fn check_numbers(&self, training: &[&Opened], model: &Learner, problems: &mut Problems) {
+        if *model != (Learner::GradientBoosting {}) {
+            return; // the others compute with 64 bits
+        }
+        for opened in self
+            .hidden
+            .iter()
+            .chain(&self.public)
+            .chain(training.iter().copied())
+        {
+            if let Some(place) = &opened.scanned.too_large {
+                problems.add(format!(
+                    "`{}` {place}: a number is too large for `gradient_boosting`, which computes with 32 bits: at most {:e}",
+                    opened.features.name,
+                    f32::MAX
+                ));
+            }
         }
     }
 
@@ -194,6 +230,34 @@ impl Evals {
         }
         Ok(())
     }
+}
+
+/// The most bytes that the accuracies of groups take in a receipt, of which the table takes 400 KB.
+const MAX_BYTES_OF_GROUPS: usize = 200_000;
+/// The bytes of an accuracy in a receipt, with what is around it.
+const BYTES_OF_AN_ACCURACY: usize = 25;
+
+/// About how many bytes the accuracies of groups take in a receipt.
+fn bytes_of_groups(names: &BTreeSet<&String>) -> usize {
+    let written = |name: &&&String| serde_json::Value::from(name.as_str()).to_string().len();
+    names
+        .iter()
+        .map(|name| written(&name) + BYTES_OF_AN_ACCURACY)
+        .sum()
+}
+
+/// Bytes of evidence beside its predictions, at most: at which of its fixes each model begins.
+const HEADER_BYTES: usize = 8 << 20;
+
+/// A sentence if the predictions of `n_models` models take more bytes than are kept of a submission.
+fn too_much_evidence(n_models: usize, n_items: usize, n_classes: usize) -> Option<String> {
+    let n_bytes = n_models.saturating_mul(bytes_of_a_model(n_items, n_classes));
+    (n_bytes > MAX_EVIDENCE_BYTES - HEADER_BYTES).then(|| {
+        format!(
+            "a submission's {n_models} models predict {n_items} items of the eval set, of {n_classes} classes, which takes {n_bytes} bytes, and \
+             {MAX_EVIDENCE_BYTES} are kept: make the eval set smaller, or have fewer models"
+        )
+    })
 }
 
 /// Freezes the picture and returns its path in the data set.
@@ -325,4 +389,28 @@ fn in_turn<T>(groups: Vec<Vec<T>>) -> Vec<T> {
         });
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_submission_is_bounded() {
+        // a bit an item for two classes, three for eight, five for twenty
+        for (n_models, n_items, n_classes, fits) in [
+            (100, 4_000_000, 2, true),
+            (100, 5_000_000, 2, false),
+            (5_501, 20_000, 8, true),
+            (5_501, 20_000, 20, false),
+            (usize::MAX, usize::MAX, 2, false),
+        ] {
+            let said = too_much_evidence(n_models, n_items, n_classes);
+            assert_eq!(
+                said.is_none(),
+                fits,
+                "{n_models} x {n_items} of {n_classes}: {said:?}"
+            );
+        }
+    }
 }

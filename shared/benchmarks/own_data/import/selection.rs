@@ -13,7 +13,7 @@ use super::examples::ExpectedColumns;
 use super::problems::Problems;
 use super::{
     Evals, casts, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
-    to_json,
+    to_json, too_much_evidence,
 };
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
@@ -116,6 +116,10 @@ impl Import for Selection {
                     ));
                 }
             }
+            evals.check_numbers(&[pool], &common.scoring.model, &mut problems);
+            let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
+            let n_models = common.scoring.seeds.len();
+            problems.extend(too_much_evidence(n_models, n_items, common.scoring.classes.len()));
             evals.check(&[pool], common.allow_duplicates, &mut problems, &mut notes);
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;

@@ -4,15 +4,15 @@
 //! - `public/pool.npy`: the pool's features, `(n_pool, n_features)`;
 //! - `public/pool.csv`: `id,label`, a line for each row; without `label` where submitters label what they select.
 
+mod artifact;
 mod evaluation;
 mod frozen;
-mod submission;
 mod validation;
 
 use serde::{Deserialize, Serialize};
 
+pub use artifact::Artifact;
 pub use frozen::Frozen;
-pub use submission::Submission;
 pub use validation::Checked;
 
 use super::scoring::NOT_FITTED;
@@ -149,7 +149,7 @@ impl Benchmark for Selection {
     type Checked = Checked;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::submission::Selected;
-use super::{Frozen, LabelSource, Submission};
+use super::artifact::Selected;
+use super::{Artifact, Frozen, LabelSource};
 use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, quote};
 
 /// A submission that obeys the rules: the rows to train on and the class of each, in the artifact's order.
@@ -24,12 +24,12 @@ impl Checked {
         &self.classes
     }
 
-    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
-        let Submission {
+    pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Artifact {
             selected,
             has_labels,
             mut reasons,
-        } = submission;
+        } = artifact;
         if let Some(reason) = has_labels.and_then(|has_labels| wrong_form(has_labels, frozen)) {
             reasons.add(reason);
         }

@@ -16,7 +16,7 @@ pub use draws::{Draws, EvalItems, correctness, mean_over_units, per_lane};
 pub use repeats::{Fixes, Repeat, Repeats};
 pub use unit::{Fact, UnitEvidence};
 pub use weights::Weights;
-pub use wire::{FORMAT, MAX_EVIDENCE_BYTES, Provenance};
+pub use wire::{FORMAT, MAX_EVIDENCE_BYTES, Provenance, bytes_of_a_model};
 
 use crate::frozen::FrozenError;
 use crate::quote;

@@ -72,6 +72,11 @@ impl UnitHeader {
     }
 }
 
+/// The bytes of the predictions of one model, which are packed as tightly as the number of classes allows.
+pub fn bytes_of_a_model(n_items: usize, n_classes: usize) -> usize {
+    n_items.saturating_mul(bits(n_classes.max(2))).div_ceil(8)
+}
+
 /// Bits of a class.
 fn bits(n_classes: usize) -> usize {
     (usize::BITS - (n_classes - 1).leading_zeros()) as usize
@@ -116,7 +121,11 @@ impl Evidence {
         let digest: [u8; DIGEST_BYTES] = Sha256::digest(&bytes).into();
         bytes.extend(digest);
         if bytes.len() > MAX_EVIDENCE_BYTES {
-            return Err(refuse(format!("it has more than {MAX_EVIDENCE_BYTES} bytes")));
+            return Err(refuse(format!(
+                "the predictions have {} bytes, and {MAX_EVIDENCE_BYTES} are the most that is kept: the data set needs fewer items in its eval \
+                 set, or fewer models, trials or seeds",
+                bytes.len()
+            )));
         }
         Ok(bytes)
     }

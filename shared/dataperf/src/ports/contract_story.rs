@@ -31,6 +31,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     takes_programs: false,
     only_programs: false,
     kinds: &[],
+    max_bytes_of_kind: |_| 1 << 20,
     collects: None,
     columns: &[],
     leaderboards: |_| Ok(Vec::new()),

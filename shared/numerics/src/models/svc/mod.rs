@@ -30,6 +30,9 @@ use crate::simd::{BLOCK_ROWS, exp};
 
 /// The most steps for one pair of classes.
 const MAX_STEPS: usize = 10_000_000;
+/// The most rows that the steps for all pairs of classes look at together, each row once a step: some minutes of one processor. A step of a problem with
+/// more rows takes longer.
+const MAX_ROW_STEPS: usize = 40_000_000_000;
 /// About how often solving goes through the rows for each row: an estimate to decide whether a pair of classes is worth a thread.
 const STEPS_OF_A_ROW: usize = 16;
 /// Pairwise probabilities are kept this far from 0 and 1.
@@ -70,11 +73,12 @@ impl Default for SvcSettings {
 }
 
 impl SvcSettings {
-    fn limits(self) -> Limits {
+    fn limits(self, n_pairs: usize) -> Limits {
         Limits {
             penalty: self.c,
             tolerance: self.tol,
             max_steps: MAX_STEPS,
+            max_row_steps: MAX_ROW_STEPS / n_pairs.max(1),
         }
     }
 }
@@ -142,7 +146,7 @@ impl Svc {
     ///
     /// # Errors
     /// [`FitError`] if there are fewer than two classes, if the shapes don't fit each other, or if a pair of classes takes
-    /// more than ten million steps.
+    /// more than ten million steps, or steps that look at too many rows.
     pub fn fit_with(
         settings: SvcSettings,
         gram: &Arc<Gram>,
@@ -151,7 +155,7 @@ impl Svc {
     ) -> Result<Self, FitError> {
         let labels = check_labels(gram.n_rows(), x.ncols(), class_idx)?;
         let (grouped_idx, groups) = group(&labels);
-        let limits = settings.limits();
+        let limits = settings.limits(groups.len() * groups.len().saturating_sub(1) / 2);
         let training = Training {
             grouped_idx,
             groups,

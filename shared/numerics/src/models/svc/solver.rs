@@ -18,6 +18,8 @@ pub(crate) struct Limits {
     pub(crate) tolerance: f64,
     /// The number of steps after which a problem is given up; the library might go on for hours, or without end.
     pub(crate) max_steps: usize,
+    /// The most rows that all steps look at together.
+    pub(crate) max_row_steps: usize,
 }
 
 /// The solution of one two-class problem.
@@ -177,7 +179,10 @@ impl Solver<'_> {
     fn run(&mut self) -> Result<(), FitError> {
         let shrinking_period = self.variables.len().min(1000);
         let mut n_until_shrinking = shrinking_period + 1;
-        for _ in 0..self.limits.max_steps {
+        let (mut n_steps, mut n_row_steps) = (0, 0);
+        while n_steps < self.limits.max_steps && n_row_steps <= self.limits.max_row_steps {
+            n_steps += 1;
+            n_row_steps += self.n_active;
             n_until_shrinking -= 1;
             if n_until_shrinking == 0 {
                 n_until_shrinking = shrinking_period;
@@ -192,9 +197,7 @@ impl Solver<'_> {
             let Some((i, j)) = pair else { return Ok(()) };
             self.step(i, j);
         }
-        Err(FitError::NotConverged {
-            n_steps: self.limits.max_steps,
-        })
+        Err(FitError::NotConverged { n_steps })
     }
 
     /// The signed kernel value `y_i y_k K(i, k)`, rounded as LIBSVM stores it.
@@ -428,16 +431,20 @@ mod tests {
         };
         let rows: Vec<usize> = (0..x.len()).collect();
         let positive: Vec<bool> = rows.iter().map(|row| row % 3 == 0).collect();
-        let solved = |max_steps| {
+        let solved = |max_steps, max_row_steps| {
             let limits = Limits {
                 penalty: 1.0,
                 tolerance: 1e-3,
                 max_steps,
+                max_row_steps,
             };
             solve(limits, &kernel, &rows, &positive)
         };
-        assert_eq!(solved(9).unwrap_err(), FitError::NotConverged { n_steps: 9 });
-        let solution = solved(1_000_000).unwrap();
+        let given_up = |n_steps| FitError::NotConverged { n_steps };
+        assert_eq!(solved(9, usize::MAX).unwrap_err(), given_up(9));
+        // a step looks at all 40 rows as long as none is set aside
+        assert_eq!(solved(1_000_000, 10 * 40 - 1).unwrap_err(), given_up(10));
+        let solution = solved(1_000_000, usize::MAX).unwrap();
         let sum: f64 = solution.signed_alpha.iter().sum();
         assert!(sum.abs() < 1e-9 && solution.signed_alpha.iter().any(|alpha| *alpha != 0.0));
     }

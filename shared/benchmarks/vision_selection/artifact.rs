@@ -48,12 +48,12 @@ fn line_of(file: &str, line: u32) -> String {
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     pub(super) concepts: Vec<Listed>,
     pub(super) reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors
@@ -233,13 +233,13 @@ mod tests {
 
     use super::*;
 
-    fn parsed(csv: &str) -> Submission {
+    fn parsed(csv: &str) -> Artifact {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         writer
             .start_file("Hawk.csv", SimpleFileOptions::default())
             .expect("a name");
         writer.write_all(csv.as_bytes()).expect("memory");
-        Submission::parse(writer.finish().expect("memory").get_ref()).expect("a zip of the form")
+        Artifact::parse(writer.finish().expect("memory").get_ref()).expect("a zip of the form")
     }
 
     #[test]
@@ -259,13 +259,13 @@ mod tests {
             ]
             .join(csv);
             for text in [text.clone(), format!("{text}{csv}"), format!("\u{feff}{text}")] {
-                let submission = parsed(&text);
-                let examples = submission.concepts[0].examples.as_ref().expect("a header");
-                let listed = &submission.concepts[0];
+                let artifact = parsed(&text);
+                let examples = artifact.concepts[0].examples.as_ref().expect("a header");
+                let listed = &artifact.concepts[0];
                 let places: Vec<String> = examples.iter().map(|example| listed.at(example)).collect();
                 let lines = [2, 5, 6, 9, 10].map(|line| format!("Hawk.csv line {line}"));
                 assert_eq!(places, lines, "{end}");
-                let rejection = submission.reasons.into_verdict(()).expect_err("bad labels");
+                let rejection = artifact.reasons.into_verdict(()).expect_err("bad labels");
                 let places: Vec<&str> = rejection
                     .reasons()
                     .iter()
@@ -279,9 +279,9 @@ mod tests {
 
     #[test]
     fn a_file_without_its_header_has_no_examples_that_could_be_missed() {
-        let submission = parsed("id,label\na,1\n");
-        assert!(submission.concepts[0].examples.is_none());
-        let rejection = submission.reasons.into_verdict(()).expect_err("refused");
+        let artifact = parsed("id,label\na,1\n");
+        assert!(artifact.concepts[0].examples.is_none());
+        let rejection = artifact.reasons.into_verdict(()).expect_err("refused");
         assert_eq!(rejection.reasons()[0].code, "bad_header");
     }
 }

@@ -8,14 +8,14 @@ pub(super) type Listed = (usize, String);
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     /// The clips of each word, in the order of the artifact's keys, which is that of the training rows.
     pub(super) targets: Option<Vec<(String, Vec<Listed>)>>,
     pub(super) nontargets: Option<Vec<Listed>>,
     pub(super) reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub(super) struct Selected {
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     /// The selected examples in the artifact's order, which is that of the training rows.
     pub(super) selected: Vec<Selected>,
     /// Whether the artifact gives labels; `None` if its form does not tell.
@@ -27,7 +27,7 @@ pub struct Submission {
     pub(super) reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form: JSON when it begins with a brace, else a CSV.
     ///
     /// # Errors

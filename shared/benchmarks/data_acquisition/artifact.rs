@@ -44,12 +44,12 @@ fn field_of(file: &str, idx: usize) -> String {
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     pub(super) plans: Vec<Plan>,
     pub(super) reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors

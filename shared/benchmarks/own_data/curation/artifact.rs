@@ -15,7 +15,7 @@ const BOUNDS: Bounds = Bounds {
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     pub(super) n_bytes: u64,
     pub(super) content: Content,
     pub(super) reasons: Reasons,
@@ -46,7 +46,7 @@ pub(super) struct Row {
     pub(super) numbers: Vec<f64>,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form: a zip of images, or else a CSV.
     ///
     /// # Errors

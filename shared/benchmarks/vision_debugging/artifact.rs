@@ -60,34 +60,34 @@ pub(super) struct Time {
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     pub(super) orders: Vec<Order>,
     pub(super) times: Vec<Time>,
     pub(super) reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors
     /// A [`Rejection`] when it is neither JSON nor a zip that can be unpacked; a wrong form is reported together with
     /// broken rules.
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
-        let mut submission = Self {
+        let mut read = Self {
             orders: Vec::new(),
             times: Vec::new(),
             reasons: Reasons::default(),
         };
         if is_zip(artifact) {
             for file in unpack(artifact, BOUNDS)? {
-                submission.add_file(&file);
+                read.add_file(&file);
             }
         } else {
-            for (task, order) in Json::parse(artifact)?.into_members("", &mut submission.reasons) {
-                submission.add_json(task, order);
+            for (task, order) in Json::parse(artifact)?.into_members("", &mut read.reasons) {
+                read.add_json(task, order);
             }
         }
-        Ok(submission)
+        Ok(read)
     }
 
     fn add_json(&mut self, task: String, order: Json) {

@@ -21,7 +21,7 @@ pub(super) struct Said {
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
-pub struct Submission {
+pub struct Artifact {
     /// The answers, in the artifact's order.
     pub(super) answers: Vec<Said>,
     /// What the run took; `None` where it is missing, which has been noted.
@@ -29,7 +29,7 @@ pub struct Submission {
     pub(super) reasons: Reasons,
 }
 
-impl Submission {
+impl Artifact {
     /// Reads the artifact's form.
     ///
     /// # Errors
