@@ -12,6 +12,7 @@ use dataperf_local::LocalCloud;
 
 pub(crate) use dataperf_aws::now;
 
+use crate::given::is_given;
 use crate::profile::{Profile, profile};
 use crate::registry::descriptor;
 
@@ -54,7 +55,8 @@ pub(crate) const LAMBDA_PORT: u16 = 9001;
 #[command(next_help_heading = "Which cloud")]
 pub(crate) struct CloudArgs {
     /// Which cloud: `local`, `aws`, the address of a local cloud's page (`http://HOST:PORT`), or a profile of
-    /// `~/.config/dataperf/clouds.yaml` (another file by `DATAPERF_CLOUDS`). What other options say goes before it.
+    /// `~/.config/dataperf/clouds.yaml` (another file by `DATAPERF_CLOUDS`). What other options say goes before it, and it goes before the
+    /// other variables.
     #[arg(long, env = "DATAPERF_CLOUD", value_name = "CLOUD", value_parser = boxed_profile)]
     cloud: Option<Box<Profile>>,
     /// Use the cloud that `dataperf local` runs on this machine, with its key and its default ports. Without it:
@@ -121,31 +123,64 @@ impl CloudArgs {
         self.local || endpoints.iter().any(|endpoint| endpoint.is_some())
     }
 
-    /// With what `--cloud` says, where no other option says it.
+    /// With what `--cloud` or `--local` says. Options go before it, and it goes before the variables, which may be about another installation: names of
+    /// two are never mixed.
     fn resolved(mut self) -> Self {
-        let Some(said) = self.cloud.take().map(|said| *said) else {
-            return self;
+        let [has_cloud, has_local] = ["cloud", "local"].map(is_given);
+        let said = self.cloud.take().filter(|_| has_cloud || !has_local);
+        if has_cloud && !has_local {
+            self.local = false; // what the variable says
+        }
+        let said = match said {
+            Some(said) => *said,
+            None if self.local => Profile::of_local(),
+            None => return self,
         };
+        if said.is_of_environment() {
+            return self;
+        }
         self.local |= said.local;
         let endpoints = [
             (&mut self.s3_endpoint, said.s3_endpoint),
             (&mut self.dynamodb_endpoint, said.dynamodb_endpoint),
             (&mut self.lambda_endpoint, said.lambda_endpoint),
-            (&mut self.functions_prefix, said.functions_prefix),
         ];
         for (own, said) in endpoints {
             *own = own.take().or(said);
         }
+        if !is_given("functions_prefix") {
+            self.functions_prefix = said.functions_prefix;
+        }
         let names = [
-            (&mut self.submissions_bucket, said.submissions_bucket, SUBMISSIONS),
-            (&mut self.datasets_bucket, said.datasets_bucket, DATASETS),
-            (&mut self.results_bucket, said.results_bucket, RESULTS),
-            (&mut self.table, said.table, TABLE),
-            (&mut self.signing_key, said.signing_key, SIGNING_KEY),
+            (
+                "submissions_bucket",
+                &mut self.submissions_bucket,
+                said.submissions_bucket,
+                SUBMISSIONS,
+            ),
+            (
+                "datasets_bucket",
+                &mut self.datasets_bucket,
+                said.datasets_bucket,
+                DATASETS,
+            ),
+            (
+                "results_bucket",
+                &mut self.results_bucket,
+                said.results_bucket,
+                RESULTS,
+            ),
+            ("table", &mut self.table, said.table, TABLE),
+            (
+                "signing_key",
+                &mut self.signing_key,
+                said.signing_key,
+                SIGNING_KEY,
+            ),
         ];
-        for (own, said, unless_told) in names {
-            if let Some(said) = said.filter(|_| own == unless_told) {
-                *own = said;
+        for (option, own, said, unless_told) in names {
+            if !is_given(option) {
+                *own = said.unwrap_or_else(|| unless_told.to_owned());
             }
         }
         self

@@ -6,6 +6,7 @@ mod eval_files;
 mod explain;
 mod extension;
 mod figure;
+mod given;
 mod groups;
 mod in_force;
 mod known;
@@ -172,6 +173,7 @@ fn can_not_start(error: &std::io::Error) -> ExitCode {
 async fn command() -> ExitCode {
     let parsed = groups::grouped(Cli::command())
         .try_get_matches()
+        .inspect(given::note)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

@@ -47,6 +47,21 @@ pub(crate) struct Profile {
     pub(crate) signing_key: Option<String>,
 }
 
+impl Profile {
+    /// The cloud on this machine, at its default ports.
+    pub(crate) fn of_local() -> Self {
+        Self {
+            local: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether it says nothing, so that options and variables say all: `--cloud aws`.
+    pub(crate) fn is_of_environment(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The ports of a local cloud, as its page says them.
 #[derive(Debug, Deserialize)]
 struct Ports {
@@ -71,10 +86,7 @@ pub(crate) fn addresses(cloud: &LocalCloud) -> serde_json::Value {
 /// Reads what `--cloud` says: `local`, `aws`, the address of a local cloud's page, or the name of a profile.
 pub(crate) fn profile(said: &str) -> Result<Profile, String> {
     match said {
-        LOCAL => Ok(Profile {
-            local: true,
-            ..Profile::default()
-        }),
+        LOCAL => Ok(Profile::of_local()),
         AWS => Ok(Profile::default()),
         _ if said.starts_with("http://") || said.starts_with("https://") => learnt(said),
         name => named(name),
@@ -178,7 +190,8 @@ fn named(name: &str) -> Result<Profile, String> {
 fn lines_for(name: &str) -> String {
     format!(
         "To name a cloud so, write for a local one\n\n{name}:\n  url: http://127.0.0.1:8080\n\nor for one in AWS what `sam deploy` printed\n\n\
-         {name}:\n  submissions_bucket: NAME\n  datasets_bucket: NAME\n  results_bucket: NAME\n  table: NAME"
+         {name}:\n  submissions_bucket: NAME\n  datasets_bucket: NAME\n  results_bucket: NAME\n  table: NAME\n  \
+         functions_prefix: NAME-\n  signing_key: alias/NAME-receipts"
     )
 }
 

@@ -49,6 +49,7 @@ fn cloud() -> (String, Receiver<String>) {
             }
             let mut body = vec![0; length];
             let _ = reader.read_exact(&mut body);
+            request.push_str(&String::from_utf8_lossy(&body));
             let (status, body) = if request.starts_with("GET /cloud.json ") {
                 let ports = format!("{{\"s3\":{port},\"dynamodb\":{port},\"lambda\":{port}}}");
                 ("200 OK", ports)
@@ -106,6 +107,52 @@ fn a_local_cloud_is_learnt_from_its_page_by_address_and_by_profile() {
         asked
             .try_iter()
             .all(|request| request.starts_with("GET /cloud.json "))
+    );
+}
+
+/// The names of two installations are never mixed: an option goes before what `--cloud` says, and that before variables.
+#[test]
+fn names_are_those_of_options_then_of_the_cloud_and_then_of_variables() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("clouds.yaml");
+    let (url, asked) = cloud();
+    let profiles = format!("laboratory: {{url: \"{url}\", table: of-profile}}\nplain: {{url: \"{url}\"}}\n");
+    std::fs::write(&file, profiles).unwrap();
+    let variables = [
+        ("DATAPERF_CLOUDS", file.to_str().unwrap()),
+        ("DATAPERF_CLOUD", "plain"),
+        ("DATAPERF_TABLE", "of-variable"),
+    ];
+    let endpoint = ["--dynamodb-endpoint", url.as_str()];
+    for (options, expected) in [
+        (&["--cloud", "laboratory"][..], "of-profile"),
+        (&["--cloud", "laboratory", "--table", "of-option"], "of-option"),
+        (
+            &["--cloud", "laboratory", "--table", "of-variable"],
+            "of-variable",
+        ),
+        (&[], "dataperf"),
+        (&["--local", endpoint[0], endpoint[1]], "dataperf"),
+    ] {
+        let ran = run(&[&["status", "speech-selection"], options].concat(), &variables);
+        assert_eq!(ran.status.code(), Some(1), "it refuses: {ran:?}");
+        let requests: Vec<String> = asked.try_iter().collect();
+        let named = format!("\"TableName\":\"{expected}\"");
+        let of_table = requests.iter().filter(|request| request.contains("TableName"));
+        assert!(
+            of_table.clone().count() > 0 && of_table.into_iter().all(|request| request.contains(&named)),
+            "{options:?}: {requests:?}"
+        );
+    }
+    // what the command is called with goes before the variable for another cloud
+    let ran = run(
+        &["status", "speech-selection", "--cloud", "plain"],
+        &[variables[0], ("DATAPERF_LOCAL", "true")],
+    );
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    assert!(
+        asked.try_iter().any(|request| request.contains("TableName")),
+        "{ran:?}"
     );
 }
 
