@@ -105,9 +105,9 @@ pub(crate) struct FunctionArgs {
     /// The directory of the function binaries; by default the one this program is in
     #[arg(long, value_name = "DIR")]
     functions_dir: Option<PathBuf>,
-    /// How many processes of one function may run at once; by default three for each core, because each waits half
-    /// of its time, and one of a busy board until the board may be compared again; of submitted programs no more than
-    /// fit into half of the memory
+    /// How many processes of one function may run at once; by default three for each core, because a process is idle for about
+    /// half of its time, and on a busy board one also waits for the next comparison; of submitted programs no more than fit
+    /// into half of the memory
     #[arg(long)]
     concurrency: Option<usize>,
     /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy

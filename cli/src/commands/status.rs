@@ -82,7 +82,7 @@ pub(crate) struct StatusArgs {
     /// How many of a submitter's submissions to show
     #[arg(long, short = 'n', default_value_t = 20)]
     newest: usize,
-    /// Show also the steps of this submitter's scores, which follow from what people decide, and are no uploads
+    /// Also list the steps of this submitter's scores, which follow from people's decisions and not from uploads
     #[arg(long, requires = "submitter")]
     steps: bool,
     #[command(flatten)]

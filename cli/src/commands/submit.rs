@@ -1,10 +1,12 @@
 //! `dataperf submit`: upload an artifact and wait for the verdict.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use aws_sdk_s3::primitives::ByteStream;
+use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::ladder::Climb;
@@ -20,6 +22,7 @@ use super::score::{Artifact, Convert, done, read};
 use super::status::print_whole;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::output::check_new_files;
 use crate::progress;
 use crate::registry::{takes_artifacts, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
@@ -31,7 +34,10 @@ const MAX_READ_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf submit speech-selection --leaderboard en-25 --submitter ada my-selection.json --local"
+    after_help = "Example: dataperf submit speech-selection --leaderboard en-25 --submitter ada my-selection.json --local\n         \
+    dataperf submit speech-selection -l en-25 -s ada my-selection.json --cloud spring --receipt receipt.json\n\n\
+    --receipt writes the receipt byte for byte as it was signed, so that `dataperf verify` can check it. What --format json prints has the rank \
+    beside it, which is not signed."
 )]
 pub(crate) struct SubmitArgs {
     /// The benchmark
@@ -48,6 +54,9 @@ pub(crate) struct SubmitArgs {
     /// Don't wait for the verdict
     #[arg(long)]
     no_wait: bool,
+    /// Write the signed receipt into this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "no_wait")]
+    receipt: Option<PathBuf>,
     /// How long to wait for the verdict
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     timeout: u64,
@@ -65,6 +74,7 @@ pub(crate) struct Submitted {
 
 pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     takes_artifacts(&args.benchmark)?;
+    check_new_files(&[args.receipt.as_deref()])?;
     let cloud = args.cloud.connect().await;
     let submitted = upload(
         &cloud,
@@ -93,7 +103,11 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
         return Ok(Done::Fine);
     }
     let spinner = progress::waiting(&format!("waiting for the verdict on {}", submitted.id));
-    let receipt = tokio::time::timeout(Duration::from_secs(args.timeout), receipt(&cloud, &submitted)).await;
+    let receipt = tokio::time::timeout(
+        Duration::from_secs(args.timeout),
+        signed_receipt(&cloud, &submitted),
+    )
+    .await;
     spinner.finish_and_clear();
     let Ok(receipt) = receipt else {
         bail!(
@@ -104,7 +118,7 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
             submitted.id
         );
     };
-    let receipt = receipt?;
+    let (receipt, signed) = receipt?;
     // a submitter's own access may write and read files, and not the table: then the rank is the page's to show
     let board = Board {
         benchmark: receipt.verdict.benchmark.clone(),
@@ -130,9 +144,16 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
         print_level(&receipt);
         Ok(())
     })?;
+    if let Some(path) = &args.receipt {
+        let mut options = std::fs::OpenOptions::new();
+        let written = options.write(true).create_new(true).open(path);
+        written
+            .and_then(|mut file| file.write_all(&signed))
+            .with_context(|| format!("can't write `{}`", path.display()))?;
+    }
     if receipt.verdict.status == dataperf::Ending::Failed {
         bail!(
-            "the platform failed to evaluate submission {}: it does not count against you",
+            "the platform failed to evaluate submission {}, which is not your fault: it counts against no limit (a program does until it is tried again)",
             submitted.id
         );
     }
@@ -233,6 +254,11 @@ async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStr
 
 /// Waits until the receipt is there.
 pub(crate) async fn receipt(cloud: &Cloud, submitted: &Submitted) -> Result<Receipt> {
+    Ok(signed_receipt(cloud, submitted).await?.0)
+}
+
+/// Waits until the receipt is there, which comes with its bytes as they were signed.
+async fn signed_receipt(cloud: &Cloud, submitted: &Submitted) -> Result<(Receipt, Bytes)> {
     let results = cloud.results();
     loop {
         match results
@@ -241,7 +267,8 @@ pub(crate) async fn receipt(cloud: &Cloud, submitted: &Submitted) -> Result<Rece
         {
             Got::Object(object) => {
                 let about = || format!("the receipt `{}` is malformed", submitted.receipt_key);
-                return serde_json::from_slice(&object.bytes).with_context(about);
+                let receipt = serde_json::from_slice(&object.bytes).with_context(about)?;
+                return Ok((receipt, object.bytes));
             }
             Got::Missing => tokio::time::sleep(POLL).await,
             Got::TooLarge { n_bytes } => bail!("the receipt `{}` has {n_bytes} bytes", submitted.receipt_key),

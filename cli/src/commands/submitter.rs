@@ -287,6 +287,9 @@ fn print_forms(forms: &[(String, UploadForm)], format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(&documents(forms));
     }
+    println!(
+        "# The file's name on the platform is the last part of `key`. Another may stand there: of a program in Python it has to end in `.py` or `.zip`.\n"
+    );
     for (leaderboard, form) in forms {
         println!(
             "# {leaderboard}: files of at most {} bytes, until {}",

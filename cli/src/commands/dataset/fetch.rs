@@ -82,6 +82,20 @@ fn download(url: &str, path: &Path) -> Result<()> {
     }
     let part = path.with_extension("zip.part");
     let tag_file = path.with_extension("zip.tag");
+    // both are made by an earlier call, or neither
+    let [has_part, has_tag] = [&part, &tag_file].map(|file| file.symlink_metadata().is_ok());
+    let is_own = |file: &Path| file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    if (has_part && !(has_tag && is_own(&part))) || (has_tag && !is_own(&tag_file)) {
+        bail!(
+            "`{}` is there and no earlier call has made it: move it away",
+            if has_part { &part } else { &tag_file }.display()
+        );
+    }
+    if has_part && whole(&part).is_ok() {
+        fs::rename(&part, path).with_context(|| format!("can't move `{}`", part.display()))?;
+        let _ = fs::remove_file(&tag_file);
+        return Ok(()); // an earlier call broke off after all of it had come
+    }
     let n_there = part.metadata().map_or(0, |metadata| metadata.len());
     let tag = fs::read_to_string(&tag_file).unwrap_or_default();
     let mut request = ureq::get(url);
@@ -90,9 +104,13 @@ fn download(url: &str, path: &Path) -> Result<()> {
             .header("range", format!("bytes={n_there}-"))
             .header("if-range", &tag);
     }
-    let response = request
-        .call()
-        .with_context(|| format!("can't download `{url}`"))?;
+    let response = match request.call() {
+        Err(ureq::Error::StatusCode(416)) => bail!(
+            "`{}` is as long as what is at `{url}` and is not a whole zip archive: remove it, and call again to download all of it anew",
+            part.display()
+        ),
+        answer => answer.with_context(|| format!("can't download `{url}`"))?,
+    };
     let resumes = response.status() == 206;
     let n_before = if resumes { n_there } else { 0 };
     fs::write(&tag_file, header_text(&response, &header::ETAG))
@@ -131,10 +149,10 @@ fn download(url: &str, path: &Path) -> Result<()> {
         bail!("`{url}` broke off after {n_read} bytes; call again to go on from there");
     }
     file.sync_all().with_context(about)?;
-    if let Err(error) = whole(&part) {
-        let _ = fs::remove_file(&part); // so that the next call downloads all of it again
-        return Err(error).with_context(|| format!("what `{url}` has is not a whole zip archive"));
-    }
+    whole(&part).with_context(|| {
+        let part = part.display();
+        format!("what came from `{url}` is not a whole zip archive: remove `{part}`, and call again to download all of it anew")
+    })?;
     fs::rename(&part, path).with_context(|| format!("can't move `{}`", part.display()))?;
     let _ = fs::remove_file(&tag_file);
     Ok(())
@@ -327,15 +345,16 @@ mod tests {
         let mut bytes = archive();
         bytes[1_000] ^= 1;
         fs::write(&path, &bytes).expect("written");
-        assert!(unpack(&path, out.path()).is_err());
         let refused = download("http://127.0.0.1:1/x.zip", &path).expect_err("not whole");
         assert!(format!("{refused:#}").contains("move it away"), "{refused:#}");
-        assert_eq!(fs::read(&path).expect("it is still there"), bytes);
         assert_eq!(fs::read_dir(out.path()).expect("a directory").count(), 1);
+        assert!(unpack(&path, out.path()).is_err());
+        assert!(!out.path().join("dataperf_en_data/eval.yaml").exists());
+        assert_eq!(fs::read(&path).expect("it is still there"), bytes);
     }
 
     #[test]
-    fn a_damaged_archive_that_was_downloaded_is_downloaded_anew() {
+    fn a_damaged_archive_that_was_downloaded_has_no_name_of_a_whole_one() {
         let out = tempfile::tempdir().expect("a directory");
         let path = out.path().join("x.zip");
         let mut bytes = archive();
@@ -347,12 +366,19 @@ mod tests {
             format!("{damaged:#}").contains("not a whole zip archive"),
             "{damaged:#}"
         );
-        let left: Vec<_> = fs::read_dir(out.path())
-            .expect("a directory")
-            .flatten()
-            .map(|entry| entry.file_name())
-            .collect();
-        assert_eq!(left, ["x.zip.tag"], "what is not whole is gone");
+        assert!(!path.exists(), "it has no name of a whole archive");
+        fs::remove_file(out.path().join("x.zip.part")).expect("it is there");
+    }
+
+    #[test]
+    fn a_part_that_no_call_has_made_is_kept() {
+        let out = tempfile::tempdir().expect("a directory");
+        let part = out.path().join("x.zip.part");
+        fs::write(&part, "mine").expect("written");
+        let refused =
+            download("http://127.0.0.1:1/x.zip", &out.path().join("x.zip")).expect_err("it is there");
+        assert!(format!("{refused:#}").contains("move it away"), "{refused:#}");
+        assert_eq!(fs::read(&part).expect("it is still there"), b"mine");
     }
 
     #[test]
