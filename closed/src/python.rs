@@ -39,10 +39,11 @@ const BOUNDS: Bounds = Bounds {
 const FILTER: &str = "filter.bpf";
 const STATUS: &str = "status.json";
 /// All environment variables of a program: libraries use one thread, and sets have the same order every time.
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 6] = [
     ("LANG", "C.UTF-8"),
     ("PYTHONHASHSEED", "0"),
     ("OMP_NUM_THREADS", "1"),
+    ("OMP_THREAD_LIMIT", "1"), // also where a program asks for more
     ("OPENBLAS_NUM_THREADS", "1"),
     ("MKL_NUM_THREADS", "1"),
 ];

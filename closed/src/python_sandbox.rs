@@ -46,8 +46,6 @@ const ALLOWED: &[i64] = &[
     libc::SYS_fstat,
     libc::SYS_newfstatat,
     libc::SYS_statx,
-    libc::SYS_statfs,
-    libc::SYS_fstatfs,
     libc::SYS_access,
     libc::SYS_faccessat,
     libc::SYS_faccessat2,
@@ -67,11 +65,9 @@ const ALLOWED: &[i64] = &[
     libc::SYS_unlinkat,
     libc::SYS_rename,
     libc::SYS_brk,
-    libc::SYS_mmap,
     libc::SYS_mprotect,
     libc::SYS_munmap,
     libc::SYS_mremap,
-    libc::SYS_madvise,
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
@@ -84,7 +80,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_alarm,
     libc::SYS_getitimer,
     libc::SYS_setitimer,
-    libc::SYS_kill, // there are no other processes
+    libc::SYS_kill, // there is no other process to reach but bubblewrap's own, which waits for this one
     libc::SYS_tkill,
     libc::SYS_tgkill,
     libc::SYS_getpid,
@@ -150,6 +146,17 @@ const OF_IOCTL: &[libc::Ioctl] = &[
 /// The operations of `prctl` that are allowed: the thread's name.
 const OF_PRCTL: &[libc::c_int] = &[libc::PR_SET_NAME, libc::PR_GET_NAME];
 
+/// The advice about memory that may be given: of files none, since it would say or change which of them are in memory for all.
+const OF_MADVISE: &[libc::c_int] = &[
+    libc::MADV_NORMAL,
+    libc::MADV_DONTNEED,
+    libc::MADV_FREE,
+    libc::MADV_HUGEPAGE,
+    libc::MADV_NOHUGEPAGE,
+    libc::MADV_DONTDUMP,
+    libc::MADV_DODUMP,
+];
+
 /// System calls that are allowed on a condition: each rule is one that may hold.
 fn conditional() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendError> {
     let one = |argument, length, operator, value| {
@@ -163,6 +170,9 @@ fn conditional() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendErr
     let of_fcntl = one_of(1, &mut OF_FCNTL.iter().map(|&what| what as u64))?;
     let of_ioctl = one_of(1, &mut OF_IOCTL.iter().map(|&what| u64::from(what as u32)))?;
     let of_prctl = one_of(0, &mut OF_PRCTL.iter().map(|&what| what as u64))?;
+    let of_madvise = one_of(2, &mut OF_MADVISE.iter().map(|&what| what as u64))?;
+    // not of the pages that the machine has set aside for all
+    let of_mmap = vec![one(3, Dword, MaskedEq(libc::MAP_HUGETLB as u64), 0)?];
     // on a word of the process's own: another one may be in a file that several runs have mapped
     let own = libc::FUTEX_PRIVATE_FLAG as u64;
     let of_futex = vec![one(1, Dword, MaskedEq(own), own)?];
@@ -172,6 +182,8 @@ fn conditional() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendErr
         (libc::SYS_ioctl, of_ioctl),
         (libc::SYS_prctl, of_prctl),
         (libc::SYS_futex, of_futex),
+        (libc::SYS_madvise, of_madvise),
+        (libc::SYS_mmap, of_mmap),
         (libc::SYS_prlimit64, of_itself),
     ])
 }

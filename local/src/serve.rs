@@ -22,6 +22,8 @@ use crate::error::StartError;
 
 /// How long open requests may take to end once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
+/// The numbers of the error that the system knows no such kind of address, on Linux and on macOS.
+const UNKNOWN_FAMILY: [i32; 2] = [97, 47];
 /// How often the system is asked for a port that is free at both loopback addresses.
 const MAX_TRIES: usize = 20;
 
@@ -53,9 +55,23 @@ impl Bounds {
 #[derive(Debug)]
 pub(crate) struct Listener {
     first: TcpListener,
-    /// Where the first one is `127.0.0.1`, `[::1]` on a machine that has it: `localhost` is both, and what another user would serve there would have
-    /// the name of this cloud.
+    /// The other loopback address, where `localhost` is this cloud's name and the machine has IPv6: what another user would serve there would have the
+    /// same name.
     second: Option<TcpListener>,
+}
+
+/// Whether the machine has a loopback address: some have no IPv6.
+async fn is_address_here(address: IpAddr) -> bool {
+    let unavailable = |error: &io::Error| {
+        error.kind() == io::ErrorKind::AddrNotAvailable
+            || error.kind() == io::ErrorKind::Unsupported
+            || UNKNOWN_FAMILY
+                .iter()
+                .any(|&number| error.raw_os_error() == Some(number))
+    };
+    !TcpListener::bind((address, 0))
+        .await
+        .is_err_and(|error| unavailable(&error))
 }
 
 impl From<TcpListener> for Listener {
@@ -70,10 +86,15 @@ impl Listener {
         let mut n_tries = 0;
         loop {
             let first = TcpListener::bind((host, port)).await?;
-            if host != IpAddr::from(Ipv4Addr::LOCALHOST) {
+            let other = match host {
+                IpAddr::V4(Ipv4Addr::LOCALHOST | Ipv4Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+                IpAddr::V6(Ipv6Addr::LOCALHOST) => Ipv4Addr::LOCALHOST.into(),
+                _ => return Ok(first.into()), // `localhost` is not this cloud's name, or `::` is both
+            };
+            if !is_address_here(other).await {
                 return Ok(first.into());
             }
-            match TcpListener::bind((Ipv6Addr::LOCALHOST, first.local_addr()?.port())).await {
+            match TcpListener::bind((other, first.local_addr()?.port())).await {
                 Ok(second) => {
                     let second = Some(second);
                     return Ok(Self { first, second });
@@ -84,7 +105,7 @@ impl Listener {
                         return Err(error);
                     }
                 }
-                Err(_) => return Ok(first.into()), // a machine without IPv6
+                Err(error) => return Err(error),
             }
         }
     }

@@ -6,7 +6,7 @@
 //! owner lets point to this machine (DNS rebinding).
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -38,7 +38,12 @@ impl Hosts {
     /// The machine's own names for itself, the address that is listened on, and the names in `named`, each with or without a port.
     pub(crate) fn new(listens: SocketAddr, named: &[String]) -> Self {
         let port = listens.port();
-        let mut hosts: Vec<String> = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).into();
+        let mut hosts = Vec::new();
+        // where only another address is listened on, another user may serve `localhost`
+        let is_localhost = listens.ip() == Ipv4Addr::LOCALHOST || listens.ip() == Ipv6Addr::LOCALHOST;
+        if is_localhost || listens.ip().is_unspecified() {
+            hosts.extend(["127.0.0.1", "localhost", "[::1]"].map(str::to_owned));
+        }
         if !listens.ip().is_unspecified() {
             hosts.push(written(listens.ip()));
         }
@@ -351,6 +356,17 @@ mod tests {
             for foreign in ["10.1.2.3:9001", "10.1.2.3", "rebound.example:9000"] {
                 assert!(!hosts.contains(foreign), "{foreign}");
             }
+        }
+    }
+
+    #[test]
+    fn where_an_address_of_the_network_is_listened_on_localhost_is_somebody_else() {
+        let hosts = Hosts::new("10.0.0.5:9000".parse().unwrap(), &["box".into()]);
+        for own in ["10.0.0.5:9000", "box:9000"] {
+            assert!(hosts.contains(own), "{own}");
+        }
+        for foreign in ["localhost:9000", "127.0.0.1:9000", "[::1]:9000"] {
+            assert!(!hosts.contains(foreign), "{foreign}");
         }
     }
 

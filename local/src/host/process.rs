@@ -66,15 +66,12 @@ impl Process {
         let api = RuntimeApi::start(spec.environment.contains_key(XRAY_DAEMON)).await?;
         let dir = context.data_dir.join("functions").join(&spec.name).join(&id);
         std::fs::create_dir_all(&dir)?;
-        let log = Log::create(
-            &context
-                .data_dir
-                .join("logs")
-                .join(&spec.name)
-                .join(format!("{id}.log")),
-            &spec.name,
-            &context.status,
-        )?;
+        let log_file = context
+            .data_dir
+            .join("logs")
+            .join(&spec.name)
+            .join(format!("{id}.log"));
+        let log = Log::create(&log_file, &spec.name, &context.status).inspect_err(|_| remove_dir(&dir))?;
         let secret = ids::fresh();
         let policy = spec.policy.clone().map(Arc::new);
         let rights = policy.map_or(Rights::All, Rights::These);
@@ -98,6 +95,7 @@ impl Process {
             Ok(child) => child,
             Err(error) => {
                 remove_dir(&dir);
+                let _ = std::fs::remove_file(&log_file); // it is empty, and there may be many such tries
                 context.callers.remove(&access_key(&spec.name, &id));
                 return Err(error);
             }
