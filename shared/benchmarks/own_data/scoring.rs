@@ -18,11 +18,10 @@ pub const NOT_FITTED: &str = "not_fitted";
 /// separates its classes too badly, else damage to the data set's file at `path`.
 pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
     match error {
-        FitError::NotConverged { n_steps } => {
-            let message = format!(
-                "the contest's model can't be fitted to this submission's training set: two classes are not parted after {n_steps} steps. \
-                 Change the submission. This counts against the limits as a score does"
-            );
+        FitError::NotConverged => {
+            let message = "the contest's model can't be fitted to this submission's training set: two classes are not parted after ten million steps, \
+                           or the steps for all classes look at more than 40 billion rows. Change the submission. This counts against the limits as \
+                           a score does";
             Reason::new(NOT_FITTED, "", message).into()
         }
         error => FrozenError::damaged(path, error.to_string()).into(),

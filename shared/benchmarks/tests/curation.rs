@@ -213,17 +213,25 @@ fn a_model_that_can_not_have_as_many_examples_as_a_board_allows_is_refused() {
         ("eval.csv", b"label,x\na,2\nb,8\n"),
     ];
     let of = |document: &str| refused(&[rows, &[("task.yaml", document.as_bytes())]].concat());
-    let said = of(&document);
+    let more = document.replace("{name: board}", "{name: board, max_examples: 8193}");
+    let said = of(&more);
     assert!(
-        said.contains("`board`: the model can't be trained on 10000 examples"),
+        said.contains("`board` allows 8193 examples, and the model can't be trained on as many"),
         "{said}"
     );
-    let fewer = document.replace("{name: board}", "{name: board, max_examples: 8192, abut: x}");
-    let said = of(&fewer);
-    assert!(
-        said.contains("`abut`") && !said.contains("can't be trained"),
-        "{said}"
-    );
+    // as many as it can be trained on by default, and where as many don't fit into the bytes
+    for said in [
+        "",
+        ", max_examples: 8192",
+        ", max_examples: 9000, max_bytes: 1000",
+    ] {
+        let board = format!("{{name: board{said}, abut: x}}");
+        let said = of(&document.replace("{name: board}", &board));
+        assert!(
+            said.contains("`abut`") && !said.contains("can't be trained"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -346,16 +346,27 @@ fn an_eval_set_of_too_many_groups_is_refused() {
     write(&folder, "eval.csv", &features);
     write(&folder, "eval-labels.csv", &labels);
     let said = refused::<Selection>(&folder);
-    assert!(said.contains("`eval-labels.csv` has 10001 groups"), "{said}");
-    let long = "g".repeat(100_000);
-    write(&folder, "eval.csv", "x,y\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
-    let labels = format!("label,group\na,{long}1\nb,{long}2\nb,{long}2\n");
-    write(&folder, "eval-labels.csv", &labels);
-    let said = refused::<Selection>(&folder);
+    // `"g0"` to `"g10000"`, each with 25 bytes for its accuracy
     assert!(
-        said.contains("has 2 groups, whose accuracies with their names take 200056 bytes"),
+        said.contains(
+            "`eval-labels.csv` has 10001 groups, whose accuracies with their names take 318923 bytes"
+        ),
         "{said}"
     );
+    with(&folder, "metric: accuracy", "metric: worst_group_accuracy");
+    let said = refused::<Selection>(&folder);
+    assert!(
+        said.contains("the limit of `worst_group_accuracy` is 10000"),
+        "{said}"
+    );
+    // a receipt of `debugging` has no accuracies of groups
+    write(&folder, "task.yaml", DEBUGGING);
+    write(
+        &folder,
+        "train.csv",
+        "id,given,truth\np1,a,a\np2,b,a\np3,a,b\np4,b,b\np5,b,b\n",
+    );
+    frozen::<Debugging>(folder.path());
 }
 
 #[test]

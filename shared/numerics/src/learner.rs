@@ -142,7 +142,7 @@ impl Learner {
     }
 
     /// The most rows of a training set.
-    fn max_rows(&self) -> usize {
+    pub fn max_rows(&self) -> usize {
         match self {
             Self::Svc { .. } => 16_384,       // a kernel matrix of 1 GiB
             Self::SoftVoting { .. } => 8_192, // kernel matrices of 0.75 GiB

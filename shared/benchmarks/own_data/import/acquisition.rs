@@ -127,6 +127,7 @@ impl Import for Acquisition {
             .collect();
         check_sellers(&sellers, &common.scoring.classes, &mut problems);
         let training: Vec<&Opened> = sellers.iter().map(|(_, opened)| *opened).collect();
+        evals.check_groups(&mut problems);
         evals.check_numbers(&training, &common.scoring.model, &mut problems);
         let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
         let n_classes = common.scoring.classes.len();

@@ -19,11 +19,12 @@ use dataperf_numerics::network::SIDES;
 use super::document::{FILE, Members, Parts, Reader};
 use super::examples::csv_of;
 use super::features::hash;
+use super::parquet_set::is_parquet;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
 use super::{
     Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read, refused,
-    to_json,
+    to_json, too_much_evidence,
 };
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::labelled::LabelledAt;
@@ -123,7 +124,6 @@ impl Import for Curation {
         let Some(members) = members(&mut reader, &document, KEYS) else {
             return Err(refused(from, problems));
         };
-        let leaderboards = boards(&mut reader, members);
         let size = members.get("images").and_then(|node| size(&mut reader, node));
         let is_images = members.get("images").is_some();
         let parts = reader.parts(members, "curation", true);
@@ -132,6 +132,11 @@ impl Import for Curation {
         } else {
             learner(&mut reader, members, parts.as_ref())
         };
+        let most = match &model {
+            Some((Model::Learner(learner), _)) => learner.max_rows().min(MAX_EXAMPLES),
+            _ => MAX_EXAMPLES,
+        };
+        let leaderboards = boards(&mut reader, members, most);
         let start = file(&mut reader, from, members, "start", true);
         let book = file(&mut reader, from, members, "label_book", false);
         progress.begin("reading own data", 0);
@@ -157,7 +162,7 @@ impl Import for Curation {
                 &mut reader,
                 from,
                 members,
-                parts,
+                (parts, model.as_ref()),
                 start.as_ref(),
                 book.as_ref(),
                 writer,
@@ -171,11 +176,14 @@ impl Import for Curation {
             (&model, &kind, &parts)
         {
             for board in &leaderboards {
-                if let Err(why) = learner.check(board.max_examples, *n_features, parts.classes.len()) {
+                // a line of the artifact has a label, a comma and a digit for each number, and its end
+                let shortest = parts.classes.iter().map(String::len).min().unwrap_or_default();
+                let least_bytes = (shortest + 1 + 2 * n_features) as u64;
+                let n = (board.max_bytes / least_bytes).min(board.max_examples as u64) as usize;
+                if let Err(why) = learner.check(n, *n_features, parts.classes.len()) {
                     problems.add(format!(
-                        "the leaderboard `{}`: the model can't be trained on {} examples, as many as it allows: {why}; allow fewer \
-                         (`max_examples`)",
-                        board.name, board.max_examples
+                        "the leaderboard `{}` allows {n} examples, and the model can't be trained on as many: {why}",
+                        board.name
                     ));
                 }
             }
@@ -235,7 +243,7 @@ impl Import for Curation {
 
     /// Converts a Parquet file to a CSV, and returns any other file as it is.
     fn artifact_of(name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
-        if parquet_set::is_parquet(&file) {
+        if is_parquet(&file) {
             parquet_set::to_csv(name, file)
         } else {
             Ok(file)
@@ -307,15 +315,14 @@ fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
     artifact
 }
 
-fn boards(reader: &mut Reader<'_>, members: Members<'_>) -> Vec<Board> {
+/// Reads the boards. One that says no number of examples allows as many as the model can be trained on.
+fn boards(reader: &mut Reader<'_>, members: Members<'_>, max_rows: usize) -> Vec<Board> {
     let mut boards = Vec::new();
     for (name, about, board) in reader.boards(members, BOARD_KEYS) {
         let most = Curation::MAX_ARTIFACT_BYTES;
-        let max_examples = board
-            .get("max_examples")
-            .map_or(Some(MAX_EXAMPLES as f64), |node| {
-                reader.whole(node, "max_examples", 1.0, MAX_EXAMPLES as f64)
-            });
+        let max_examples = board.get("max_examples").map_or(Some(max_rows as f64), |node| {
+            reader.whole(node, "max_examples", 1.0, MAX_EXAMPLES as f64)
+        });
         let max_bytes = board.get("max_bytes").map_or(Some(most as f64), |node| {
             reader.whole(node, "max_bytes", 1.0, most as f64)
         });
@@ -534,7 +541,7 @@ fn freeze_rows(
     reader: &mut Reader<'_>,
     from: &Path,
     members: Members<'_>,
-    parts: &Parts,
+    (parts, model): (&Parts, Option<&(Model, Vec<u32>)>),
     start: Option<&NamedFile>,
     book: Option<&NamedFile>,
     writer: &mut DatasetWriter,
@@ -554,16 +561,19 @@ fn freeze_rows(
         reader.problems,
     );
     let n_features = evals.hidden.as_ref().map(|eval| eval.scanned.n_features);
-    // an eval set of 32-bit floats is compared with the start set as such floats
-    let mut known: [HashSet<u64>; 2] = Default::default();
-    for eval in evals.hidden.iter().chain(&evals.public) {
-        let is_narrow = eval.scanned.is_rounded;
-        known[usize::from(is_narrow)].extend(eval.scanned.hashes_as(is_narrow));
-    }
-    let [known, known_narrow] = known;
-    let is_known = |numbers: &[f64]| {
+    let known = [false, true].map(|is_narrow| {
+        let sets = evals.hidden.iter().chain(&evals.public);
+        sets.map(|eval| eval.scanned.hashes_as(is_narrow).iter().copied().collect())
+            .collect::<Vec<HashSet<u64>>>()
+    });
+    let is_known = |numbers: &[f64], is_rounded: bool| {
         let narrow: Vec<f64> = numbers.iter().map(|&number| f64::from(number as f32)).collect();
-        known.contains(&hash(numbers)) || known_narrow.contains(&hash(&narrow))
+        let hashes = [hash(numbers), hash(&narrow)];
+        let mut sets = evals.hidden.iter().chain(&evals.public).enumerate();
+        sets.any(|(n, eval)| {
+            let is_narrow = usize::from(is_rounded || eval.scanned.is_rounded);
+            known[is_narrow][n].contains(&hashes[is_narrow])
+        })
     };
     for (table, file) in [(START, start), (LABEL_BOOK, book)] {
         let Some(file) = file else { continue };
@@ -599,7 +609,12 @@ fn freeze_rows(
                 file.name
             ));
         }
-        let n_known = rows.iter().filter(|(_, numbers)| is_known(numbers)).count();
+        // a Parquet file may store 32-bit floats, of which its CSV has all digits
+        let is_exact = |number: &f64| f64::from(*number as f32).total_cmp(number).is_eq();
+        let is_rounded =
+            is_parquet(&file.bytes) && rows.iter().all(|(_, numbers)| numbers.iter().all(is_exact));
+        let in_both = rows.iter().filter(|(_, numbers)| is_known(numbers, is_rounded));
+        let n_known = in_both.count();
         if n_known > 0 && !parts.allow_duplicates {
             reader.problems.add(format!(
                 "{n_known} rows of `{}` are in an eval set as well: take them out of one of the two, or write `allow_duplicates: true`",
@@ -607,6 +622,13 @@ fn freeze_rows(
             ));
         }
         writer.bytes(&format!("{table}.csv"), &csv)?;
+    }
+    evals.check_groups(reader.problems);
+    if let Some((Model::Learner(learner), seeds)) = model {
+        evals.check_numbers(&[], learner, reader.problems);
+        let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
+        let too_much = too_much_evidence(seeds.len(), n_items, parts.classes.len());
+        reader.problems.extend(too_much);
     }
     evals.check(&[], parts.allow_duplicates, reader.problems, notes);
     if reader.problems.is_empty() {

@@ -31,7 +31,7 @@ pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
         .collect();
     let said = (!exact.is_empty()).then(|| {
         format!(
-            "{} rows of `{a}` are in `{b}` as well, to the last digit that both have: {}",
+            "{} rows of `{a}` are in `{b}` as well, to the last digit (of 32-bit floats, where one of the two stores such): {}",
             exact.len(),
             named(&exact, eval, other)
         )

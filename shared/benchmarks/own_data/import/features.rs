@@ -52,7 +52,7 @@ pub(super) struct Scanned {
     pub(super) dtype: Dtype,
     /// A sentence about how the numbers' type was changed, if it was.
     pub(super) note: Option<String>,
-    /// Whether the file stores floats of fewer than 64 bits, so that its numbers may have been rounded.
+    /// Whether the file stores 32-bit floats, perhaps as 64-bit ones, so that its numbers may have been rounded.
     pub(super) is_rounded: bool,
     /// Where a number is infinite as a 32-bit float, if one is.
     pub(super) too_large: Option<String>,
@@ -189,7 +189,8 @@ impl FeatureFile {
             n_features,
             dtype,
             note,
-            is_rounded: matches!(source, Some(Kind::F32 | Kind::F16)),
+            // 64-bit floats may have been made of 32-bit ones
+            is_rounded: source == Some(Kind::F32) || source == Some(Kind::F64) && is_narrow && !is_whole,
             too_large,
             row_hashes,
             narrow_hashes: (dtype == Dtype::F64).then_some(narrow_hashes),

@@ -124,22 +124,37 @@ impl Evals {
                     opened.examples.name
                 ));
             }
-            if let Some(groups) = groups {
-                let groups: BTreeSet<&String> = groups.iter().collect();
-                let (n, n_bytes) = (groups.len(), bytes_of_groups(&groups));
-                if n > MAX_GROUPS || n_bytes > MAX_BYTES_OF_GROUPS {
-                    problems.add(format!(
-                        "`{}` has {n} groups, whose accuracies with their names take {n_bytes} bytes of a receipt, and the limits are \
-                         {MAX_GROUPS} groups and {MAX_BYTES_OF_GROUPS} bytes: put items together into larger groups, or shorten the names",
-                        opened.examples.name
-                    ));
-                }
+            let n_groups = groups.map_or(0, |groups| groups.iter().collect::<BTreeSet<_>>().len());
+            if needs_groups && n_groups > MAX_GROUPS {
+                problems.add(format!(
+                    "`{}` has {n_groups} groups, and the limit of `worst_group_accuracy` is {MAX_GROUPS}: put items together into larger groups",
+                    opened.examples.name
+                ));
             }
             Some(opened)
         };
         Self {
             hidden: open(eval),
             public: public.and_then(open),
+        }
+    }
+
+    /// Notes a hidden eval set with too many groups for a receipt that has the accuracy of each.
+    fn check_groups(&self, problems: &mut Problems) {
+        let examples = self.hidden.as_ref().map(|opened| &opened.examples);
+        let Some((examples, groups)) =
+            examples.and_then(|examples| Some((examples, examples.column("group")?)))
+        else {
+            return;
+        };
+        let groups: BTreeSet<&String> = groups.iter().collect();
+        let (n, n_bytes) = (groups.len(), bytes_of_groups(&groups));
+        if n_bytes > MAX_BYTES_OF_GROUPS {
+            problems.add(format!(
+                "`{}` has {n} groups, whose accuracies with their names take {n_bytes} bytes of a receipt, and the limit is \
+                 {MAX_BYTES_OF_GROUPS}: put items together into larger groups, or shorten the names",
+                examples.name
+            ));
         }
     }
 
@@ -252,10 +267,11 @@ const HEADER_BYTES: usize = 8 << 20;
 /// A sentence if the predictions of `n_models` models take more bytes than are kept of a submission.
 fn too_much_evidence(n_models: usize, n_items: usize, n_classes: usize) -> Option<String> {
     let n_bytes = n_models.saturating_mul(bytes_of_a_model(n_items, n_classes));
-    (n_bytes > MAX_EVIDENCE_BYTES - HEADER_BYTES).then(|| {
+    let most = MAX_EVIDENCE_BYTES - HEADER_BYTES;
+    (n_bytes > most).then(|| {
         format!(
             "a submission's {n_models} models predict {n_items} items of the eval set, of {n_classes} classes, which takes {n_bytes} bytes, and \
-             {MAX_EVIDENCE_BYTES} are kept: make the eval set smaller, or have fewer models"
+             {most} are the most that is kept: make the eval set smaller, or have fewer models"
         )
     })
 }

@@ -116,6 +116,7 @@ impl Import for Selection {
                     ));
                 }
             }
+            evals.check_groups(&mut problems);
             evals.check_numbers(&[pool], &common.scoring.model, &mut problems);
             let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
             let n_models = common.scoring.seeds.len();

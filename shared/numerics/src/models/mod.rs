@@ -88,13 +88,10 @@ pub enum FitError {
     },
     /// The support vector classifier did not reach its optimum.
     #[error(
-        "two classes are not parted within `tol` after {n_steps} steps; scale the features to about 1, or use a lower `C` \
-         or a higher `tol`"
+        "two classes are not parted within `tol` after ten million steps, or the steps for all classes look at more than 40 billion rows; scale \
+         the features to about 1, or use a lower `C` or a higher `tol`"
     )]
-    NotConverged {
-        /// The number of steps for one pair of classes.
-        n_steps: usize,
-    },
+    NotConverged,
     /// A model for two classes was asked to tell apart more than two.
     #[error("{n_classes} classes; gradient boosting tells apart only 2")]
     NotBinary {

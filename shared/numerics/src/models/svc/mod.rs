@@ -21,7 +21,7 @@ use self::coupling::Coupling;
 pub use self::gram::Gram;
 pub use self::platt::Sigmoid;
 use self::platt::{Pair, Shuffler, calibrate};
-use self::solver::{Limits, Solution, solve};
+use self::solver::{Limits, RowSteps, Solution, solve};
 use super::mt19937::libsvm_seed;
 use super::{FitError, Labels, check_labels};
 use crate::sharing::items_of_a_thread;
@@ -32,7 +32,7 @@ use crate::simd::{BLOCK_ROWS, exp};
 const MAX_STEPS: usize = 10_000_000;
 /// The most rows that the steps for all pairs of classes look at together, each row once a step: some minutes of one processor. A step of a problem with
 /// more rows takes longer.
-const MAX_ROW_STEPS: usize = 40_000_000_000;
+const MAX_ROW_STEPS: u64 = 40_000_000_000;
 /// About how often solving goes through the rows for each row: an estimate to decide whether a pair of classes is worth a thread.
 const STEPS_OF_A_ROW: usize = 16;
 /// Pairwise probabilities are kept this far from 0 and 1.
@@ -73,12 +73,12 @@ impl Default for SvcSettings {
 }
 
 impl SvcSettings {
-    fn limits(self, n_pairs: usize) -> Limits {
+    fn limits(self) -> Limits {
         Limits {
             penalty: self.c,
             tolerance: self.tol,
             max_steps: MAX_STEPS,
-            max_row_steps: MAX_ROW_STEPS / n_pairs.max(1),
+            max_row_steps: MAX_ROW_STEPS,
         }
     }
 }
@@ -155,7 +155,7 @@ impl Svc {
     ) -> Result<Self, FitError> {
         let labels = check_labels(gram.n_rows(), x.ncols(), class_idx)?;
         let (grouped_idx, groups) = group(&labels);
-        let limits = settings.limits(groups.len() * groups.len().saturating_sub(1) / 2);
+        let limits = settings.limits();
         let training = Training {
             grouped_idx,
             groups,
@@ -173,9 +173,10 @@ impl Svc {
         } else {
             1
         };
+        let row_steps = RowSteps::default();
         let solutions = pairs.par_iter().with_min_len(of_a_thread).map(|(pair, _)| {
             let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
-            solve(limits, gram.rounded(), &pair.rows, &first)
+            solve(limits, &row_steps, gram.rounded(), &pair.rows, &first)
         });
         let solutions: Vec<Solution> = solutions.collect::<Result<_, _>>()?;
         let mut is_support = vec![false; x.nrows()];
@@ -265,10 +266,13 @@ impl Svc {
     /// [`FitError::NotConverged`].
     pub fn calibrate(&self, seed: u32) -> Result<Calibration, FitError> {
         let mut shuffler = Shuffler::new(libsvm_seed(seed));
-        let t = &self.training;
+        let (t, row_steps) = (&self.training, RowSteps::default());
         let sigmoids = t
             .pairs()
-            .map(|(pair, _)| calibrate(t.limits, &pair, t.gram.rounded(), t.gram.exact(), &mut shuffler))
+            .map(|(pair, _)| {
+                let kernels = (t.gram.rounded(), t.gram.exact());
+                calibrate(t.limits, &row_steps, &pair, kernels, &mut shuffler)
+            })
             .collect::<Result<_, _>>()?;
         Ok(Calibration { sigmoids })
     }

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::solver::{Limits, RoundedKernel, solve};
+use super::solver::{Limits, RoundedKernel, RowSteps, solve};
 use crate::models::FitError;
 use crate::models::mt19937::Mt19937;
 use crate::simd::exp;
@@ -69,9 +69,9 @@ impl Shuffler {
 /// scikit-learn 1.2.2, `sklearn/svm/src/libsvm/svm.cpp` (`svm_binary_svc_probability`).
 pub(crate) fn calibrate(
     limits: Limits,
+    row_steps: &RowSteps,
     pair: &Pair,
-    kernel: &RoundedKernel,
-    prediction_kernel: &[f64],
+    (kernel, prediction_kernel): (&RoundedKernel, &[f64]),
     shuffler: &mut Shuffler,
 ) -> Result<Sigmoid, FitError> {
     let n = pair.rows.len();
@@ -96,7 +96,7 @@ pub(crate) fn calibrate(
         }
         let rows: Vec<usize> = negative.iter().chain(&positive).map(|&k| pair.rows[k]).collect();
         let first_class: Vec<bool> = (0..rows.len()).map(|k| k < negative.len()).collect();
-        let solution = solve(limits, kernel, &rows, &first_class)?;
+        let solution = solve(limits, row_steps, kernel, &rows, &first_class)?;
         shuffler.restart();
         for &k in held_out {
             let values = &prediction_kernel[pair.rows[k] * kernel.n..][..kernel.n];

@@ -4,6 +4,8 @@
 //! the order of the steps: the working set rule, its ties, the shrinking schedule and the rounding
 //! of the kernel to `f32` are all part of the frozen model.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::models::FitError;
 
 /// The number that replaces a curvature that is not positive.
@@ -18,9 +20,26 @@ pub(crate) struct Limits {
     pub(crate) tolerance: f64,
     /// The number of steps after which a problem is given up; the library might go on for hours, or without end.
     pub(crate) max_steps: usize,
-    /// The most rows that all steps look at together.
-    pub(crate) max_row_steps: usize,
+    /// The most rows that the steps of all problems of a model look at together.
+    pub(crate) max_row_steps: u64,
 }
+
+/// How many rows the steps of a model's problems have looked at. Problems that are solved at the same time add to it; whether the sum comes over the
+/// limit does not depend on their order.
+#[derive(Debug, Default)]
+pub(crate) struct RowSteps(AtomicU64);
+
+impl RowSteps {
+    fn add(&self, n: u64, limit: u64) -> Result<(), FitError> {
+        if self.0.fetch_add(n, Ordering::Relaxed) + n > limit {
+            return Err(FitError::NotConverged);
+        }
+        Ok(())
+    }
+}
+
+/// After how many steps a problem adds its own to the sum.
+const STEPS_OF_A_SUM: usize = 1_000;
 
 /// The solution of one two-class problem.
 #[derive(Debug, Clone)]
@@ -140,6 +159,7 @@ struct Solver<'a> {
 /// [`FitError::NotConverged`].
 pub(crate) fn solve(
     limits: Limits,
+    row_steps: &RowSteps,
     kernel: &RoundedKernel,
     rows: &[usize],
     positive: &[bool],
@@ -166,7 +186,7 @@ pub(crate) fn solve(
         variables,
         unshrunk: false,
     };
-    solver.run()?;
+    solver.run(row_steps)?;
     let rho = solver.rho();
     let mut signed_alpha = vec![0.0; rows.len()];
     for v in &solver.variables {
@@ -176,13 +196,15 @@ pub(crate) fn solve(
 }
 
 impl Solver<'_> {
-    fn run(&mut self) -> Result<(), FitError> {
+    fn run(&mut self, row_steps: &RowSteps) -> Result<(), FitError> {
         let shrinking_period = self.variables.len().min(1000);
         let mut n_until_shrinking = shrinking_period + 1;
-        let (mut n_steps, mut n_row_steps) = (0, 0);
-        while n_steps < self.limits.max_steps && n_row_steps <= self.limits.max_row_steps {
-            n_steps += 1;
-            n_row_steps += self.n_active;
+        let (mut own_row_steps, limit) = (0, self.limits.max_row_steps);
+        for n_steps in 0..self.limits.max_steps {
+            if n_steps % STEPS_OF_A_SUM == 0 {
+                row_steps.add(std::mem::take(&mut own_row_steps), limit)?;
+            }
+            own_row_steps += self.n_active as u64;
             n_until_shrinking -= 1;
             if n_until_shrinking == 0 {
                 n_until_shrinking = shrinking_period;
@@ -194,10 +216,12 @@ impl Solver<'_> {
                 n_until_shrinking = 1;
                 self.select_working_set()
             });
-            let Some((i, j)) = pair else { return Ok(()) };
+            let Some((i, j)) = pair else {
+                return row_steps.add(own_row_steps, limit);
+            };
             self.step(i, j);
         }
-        Err(FitError::NotConverged { n_steps })
+        Err(FitError::NotConverged)
     }
 
     /// The signed kernel value `y_i y_k K(i, k)`, rounded as LIBSVM stores it.
@@ -438,13 +462,27 @@ mod tests {
                 max_steps,
                 max_row_steps,
             };
-            solve(limits, &kernel, &rows, &positive)
+            let (first, row_steps) = (RowSteps::default(), RowSteps::default());
+            let solved = solve(limits, &first, &kernel, &rows, &positive);
+            let n_row_steps = first.0.into_inner();
+            // two problems of one model add up
+            let twice = [(); 2].map(|()| solve(limits, &row_steps, &kernel, &rows, &positive).is_ok());
+            (solved, n_row_steps, twice)
         };
-        let given_up = |n_steps| FitError::NotConverged { n_steps };
-        assert_eq!(solved(9, usize::MAX).unwrap_err(), given_up(9));
-        // a step looks at all 40 rows as long as none is set aside
-        assert_eq!(solved(1_000_000, 10 * 40 - 1).unwrap_err(), given_up(10));
-        let solution = solved(1_000_000, usize::MAX).unwrap();
+        assert_eq!(solved(9, u64::MAX).0.unwrap_err(), FitError::NotConverged);
+        let (solution, n_row_steps, twice) = solved(1_000_000, u64::MAX);
+        let solution = solution.unwrap();
+        assert_eq!(twice, [true, true]);
+        assert!(
+            n_row_steps > 40,
+            "a step looks at all 40 rows as long as none is set aside"
+        );
+        assert_eq!(
+            solved(1_000_000, n_row_steps - 1).0.unwrap_err(),
+            FitError::NotConverged
+        );
+        let (enough_for_one, _, twice) = solved(1_000_000, 2 * n_row_steps - 1);
+        assert!(enough_for_one.is_ok() && twice == [true, false]);
         let sum: f64 = solution.signed_alpha.iter().sum();
         assert!(sum.abs() < 1e-9 && solution.signed_alpha.iter().any(|alpha| *alpha != 0.0));
     }
