@@ -2,9 +2,11 @@
 
 use dataperf::benchmark::Leaderboard;
 use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf_collection::LineItem as _;
 use serde::{Deserialize, Serialize};
 
 use crate::Board;
+use crate::artifacts::GenerationRequest;
 use crate::ngrams::WIDTH;
 use crate::prompt_filter::{DEFAULT_TERMS, is_language};
 use crate::vocabulary::Vocabulary;
@@ -329,7 +331,27 @@ impl Configuration {
         let mut reasons = Reasons::default();
         parsed.note(&mut reasons);
         parsed.generation.check_limits(&mut reasons);
+        parsed.check_receipts(&mut reasons);
         reasons.into_verdict(parsed)
+    }
+
+    /// Notes images and prompts of which a file's receipt would be too large for the table.
+    fn check_receipts(&self, reasons: &mut Reasons) {
+        let (n_images, n_chars) = (self.generation.n_images(), self.prompt.max_chars);
+        let of_a_line = n_images
+            .saturating_mul(IMAGE_BYTES)
+            .saturating_add(n_chars.saturating_mul(CHAR_BYTES));
+        let n_bytes = of_a_line.saturating_mul(GenerationRequest::MAX_LINES);
+        if n_bytes > MAX_RECEIPT_BYTES {
+            let message = format!(
+                "the receipt of a file of {} prompts of {n_chars} characters with {n_images} images each may have {n_bytes} bytes, more than the \
+                 table takes: ask for fewer images, or allow shorter prompts",
+                GenerationRequest::MAX_LINES
+            );
+            let (limit, n) = (MAX_RECEIPT_BYTES as u64, n_bytes as u64);
+            let at = "/generation/providers";
+            reasons.add(Reason::over("out_of_range", at, limit, n, message));
+        }
     }
 
     fn read(bytes: &[u8]) -> Result<Self, Reason> {
@@ -396,6 +418,12 @@ impl PromptRules {
 
 /// The most images of a set: they are noted in one transaction, which the table bounds.
 const MAX_IMAGES_A_SET: usize = 90;
+/// The most bytes of the receipt of a file of requests, of which the table takes 400 KB with what is around it.
+const MAX_RECEIPT_BYTES: usize = 380_000;
+/// The bytes that an image has in a receipt, with the longest name of a submitter, at most.
+const IMAGE_BYTES: usize = 280;
+/// The bytes of a character of a prompt, at most.
+const CHAR_BYTES: usize = 4;
 /// The most seconds of a set: a function has fifteen minutes, and needs some of them for what comes before and after.
 const MAX_SET_SECONDS: u64 = 600;
 /// The most retries of a call: each is a call that may have to be paid for.
