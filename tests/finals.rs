@@ -322,6 +322,62 @@ async fn what_is_back_after_its_round_was_finished_is_finished_too() {
     assert_eq!(of_final().await, (true, vec!["ada".into(), "bo".into()]));
 }
 
+/// What comes back stands on the public board again, and so on the final one, where another of its submitter has been meanwhile; nothing else that has
+/// come to the public board since does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_back_takes_the_place_of_another_and_brings_nothing_along() {
+    let world = World::with(with_caretaker).await;
+    let (_, last) = staged(&world);
+    assert_eq!(publish(&world, &spring(last, "2999-01-01T00:00:00Z")).code, 0);
+    let mut both = Vec::new();
+    for n in [0, 1] {
+        both.push(upload_at(&world, "ada", n, "2026-03-02T00:00:00Z").await);
+    }
+    both.sort_by(|a, b| b.verdict.score.unwrap().total_cmp(&a.verdict.score.unwrap()));
+    let [best, other] = [&both[0].submission, &both[1].submission];
+    let withdraw = ["withdraw", BENCHMARK, best.as_str()];
+    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(publish(&world, &spring(last, "2026-04-01T00:00:00Z")).code, 0);
+    finish(&world).await;
+    let table = world.leaderboards();
+    let of_final = async || {
+        let run = table.run(&board("spring.final")).await.unwrap().unwrap();
+        assert!(run.ended_at.is_some());
+        let rows = table.rows(&board("spring.final")).await.unwrap();
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    assert_eq!(of_final().await, std::slice::from_ref(other));
+    let late = upload_at(&world, "bo", 2, "2026-03-02T00:00:00Z").await;
+    assert!(late.verdict.score.is_some(), "it is on the public board");
+    assert_eq!(world.command(&[&withdraw[..], &["--undo"]].concat()).code, 0);
+    finish(&world).await;
+    assert_eq!(of_final().await, std::slice::from_ref(best));
+    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(of_final().await, std::slice::from_ref(other));
+}
+
+/// An upload whose turn comes after its round has closed is scored with what the board was scored with, and not with what is in force by then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_verdict_is_of_the_data_set_of_its_closed_board() {
+    let world = World::with(with_caretaker).await;
+    let (other, _) = staged(&world);
+    let round = |closes: &str| json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "ladder": "none" }]);
+    assert_eq!(publish(&world, &round("2999-01-01T00:00:00Z")).code, 0);
+    let first = upload_at(&world, "ada", 0, "2026-03-02T00:00:00Z").await;
+    assert_eq!(publish(&world, &round("2026-04-01T00:00:00Z")).code, 0);
+    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let late = upload_at(&world, "bo", 0, "2026-03-03T00:00:00Z").await;
+    assert_eq!(late.round, "spring");
+    assert_eq!(
+        (late.verdict.dataset, late.verdict.score),
+        (first.verdict.dataset, first.verdict.score)
+    );
+    // outside of the round what is in force counts
+    let after = upload_at(&world, "bo", 0, "2026-05-01T00:00:00Z").await;
+    assert_eq!(after.verdict.dataset, Some(digest(&other)));
+}
+
 /// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {

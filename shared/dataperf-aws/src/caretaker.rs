@@ -89,7 +89,7 @@ async fn handle(caretaker: &Caretaker, event: LambdaEvent<Value>) -> Result<Valu
 /// What is asked of the benchmarks' functions.
 #[derive(Debug, Clone, Copy)]
 enum Task {
-    /// To compare every board whose rows have changed and that nobody has compared since.
+    /// To compare every board whose rows have changed and that nobody has compared since, and to go on finishing what was begun.
     Compare,
     /// To finish the rounds that have closed: only the benchmarks' functions know which these are.
     Finish,
@@ -117,7 +117,7 @@ async fn on_all_boards(caretaker: &Caretaker, task: Task, context: &Context) -> 
     let compared = caretaker.hosted.iter().filter(|hosted| hosted.kinds.is_empty());
     for hosted in compared {
         let asked = match task {
-            Task::Compare => compare_boards(&table, &evaluators, hosted).await,
+            Task::Compare => every_minute(&table, &evaluators, hosted).await,
             Task::Finish => evaluators.finish(hosted).await.map(|()| 1),
         };
         match asked {
@@ -138,6 +138,19 @@ async fn on_all_boards(caretaker: &Caretaker, task: Task, context: &Context) -> 
         }
     }
     fault.map_or_else(|| Ok(json!({ task.done(): n_asked })), Err)
+}
+
+/// Has the boards of a benchmark compared that are due, and its rounds finished that a function could not finish in its time.
+async fn every_minute(
+    table: &Table,
+    evaluators: &Evaluators,
+    hosted: &Descriptor,
+) -> Result<usize, PortError> {
+    if let Some(at) = table.marked_to_go_on(hosted.id).await? {
+        evaluators.finish(hosted).await?;
+        table.unmark_to_go_on(hosted.id, at).await?;
+    }
+    compare_boards(table, evaluators, hosted).await
 }
 
 async fn compare_boards(

@@ -46,7 +46,7 @@ const MAX_KEPT_BYTES: usize = 128 << 20;
 /// In milliseconds: whoever has not written a comparison, which takes seconds, after this time was killed.
 const LONGEST_MILLIS: i64 = 5 * 60 * 1000;
 /// The attribute that says until when somebody is comparing a board.
-const UNTIL: &str = "until";
+pub(crate) const UNTIL: &str = "until";
 /// The index that lists a board's rows is this long behind the table at most, normally.
 const INDEX_LAG: Duration = Duration::from_millis(100);
 
@@ -111,7 +111,7 @@ pub(crate) struct Comparer {
 }
 
 /// The partition of a benchmark's boards whose comparison is due.
-fn due_partition(benchmark: &str) -> String {
+pub(crate) fn due_partition(benchmark: &str) -> String {
     format!("{benchmark}#compare")
 }
 

@@ -93,6 +93,16 @@ pub(crate) async fn finish<E: Evaluator>(
             }
         }
     }
+    let is_left = |(_, finished): &(Board, Finished)| !finished.is_complete;
+    let has_gone_on = |(_, finished): &(Board, Finished)| finished.n_done() > 0;
+    // where nothing could be done something else has to happen first, and a call that failed is made again anyway
+    if done.failed.is_none()
+        && done.boards.iter().any(is_left)
+        && done.boards.iter().any(has_gone_on)
+        && let Err(error) = table.mark_to_go_on(benchmark, now()).await
+    {
+        tracing::warn!(benchmark, %error, "it goes on at the next quarter of an hour");
+    }
     Ok(done)
 }
 

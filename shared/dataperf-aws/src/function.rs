@@ -30,6 +30,7 @@ use crate::comparisons::{Comparer, Stores};
 use crate::fault::Fault;
 use crate::rescore::{go_on, rescore};
 use crate::resources::Resources;
+use crate::runtime::now;
 use crate::serve::{Function, serve};
 
 /// How often an upload is evaluated at most while others keep changing its board's data set.
@@ -174,6 +175,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
     ) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
+        let terms = &self.of_closed_round(submission, terms).await?;
         // `None` where it has to be read before
         let mut known = self.last_dataset(leaderboard).filter(|_| terms.dataset.is_none());
         let n_evaluations = EVALUATIONS + usize::from(known.is_some());
@@ -305,6 +307,18 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         let span = info_span!("compare", benchmark = B::ID);
         let compared = self.comparer.after(board, submission, B::DIRECTION, &stores);
         Ok(compared.instrument(span).await?)
+    }
+
+    /// The terms of a submission whose turn comes when its round has closed: a board that nobody uploads to any more keeps the data set of its newest
+    /// score, whatever has been put in force since.
+    async fn of_closed_round(&self, submission: &Submission, terms: &Terms) -> Result<Terms, WorkflowError> {
+        let mut terms = terms.clone();
+        let is_over = terms.closes.is_some_and(|closes| closes <= now()) && !submission.board.is_post_round();
+        if terms.dataset.is_none() && is_over {
+            let table = self.resources.leaderboards().await;
+            terms.dataset = table.newest_dataset(&submission.board).await?;
+        }
+        Ok(terms)
     }
 
     /// The data set that the round pins, or the one that is in force for the board; a rejection where there is no such board.

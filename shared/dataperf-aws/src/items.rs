@@ -87,6 +87,8 @@ pub(crate) fn board_item(board: &Board) -> Item {
 
 /// The attribute of a pass that says how many submissions came back while it went on, or after it.
 pub(crate) const N_BACK: &str = "n_back";
+/// The attribute that says when a run had ended before it was taken up again.
+pub(crate) const FIRST_ENDED_AT: &str = "first_ended_at";
 
 /// The newest pass over a board.
 pub(crate) fn run_item(board: &Board, run: &Run) -> Item {

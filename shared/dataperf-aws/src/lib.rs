@@ -21,6 +21,7 @@ mod finish;
 mod function;
 mod give_up;
 mod given_up;
+mod go_on;
 mod grants;
 mod in_force;
 mod in_parts;

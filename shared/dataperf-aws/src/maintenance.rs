@@ -9,7 +9,7 @@ use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
 use crate::comparisons::comparison_mark;
-use crate::items::{self, N_BACK, count, entry_item, text};
+use crate::items::{self, FIRST_ENDED_AT, N_BACK, count, entry_item, text};
 use crate::keys::{Key, revisions_partition, rows_partition, runs_partition, withdrawn_partition};
 use crate::leaderboards::receipt_json;
 use crate::query::Partition;
@@ -133,15 +133,27 @@ impl Table {
         if self.revision(&last, &run.id, &entry.id).await?.is_some() {
             return Ok(None);
         }
+        let mut values = vec![("run", text(&run.id))];
+        let still = match run.ended_at {
+            Some(ended) => {
+                values.push(("ended", text(ended.to_string())));
+                "#run = :run AND #ended_at = :ended"
+            }
+            None => "#run = :run AND attribute_not_exists(#ended_at)",
+        };
+        let first = run.ended_at.filter(|_| run.first_ended_at.is_none());
         let change = Change {
-            remove: vec!["ended_at"],
+            set: first
+                .map(|ended| (FIRST_ENDED_AT.into(), text(ended.to_string())))
+                .into_iter()
+                .collect(),
+            remove: run.ended_at.map(|_| "ended_at").into_iter().collect(),
             add: vec![(N_BACK, 1)],
             condition: Some(Condition {
-                text: "#run = :run",
-                names: &["run"],
-                values: vec![("run", text(&run.id))],
+                text: still,
+                names: &["run", "ended_at"],
+                values,
             }),
-            ..Change::default()
         };
         Ok(Some((Step::Other, self.update(Key::run(&last), change))))
     }
@@ -178,7 +190,7 @@ impl Maintenance for Table {
                 .changed(as_read(&receipt), &entry, &receipt, None, order)
                 .await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
-            operations.extend(rows::leaving_final(self, &entry).await?);
+            operations.extend(rows::leaving_final(self, &entry, order).await?);
             let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
             operations.push((Step::Other, kept));
             let due = self.put(comparison_mark(&submission.board), None);

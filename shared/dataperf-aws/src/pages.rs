@@ -107,9 +107,17 @@ impl Table {
             return Ok(None);
         }
         let said = in_force.scored_with(challenge, board, at);
-        if said.is_some() {
-            return Ok(said);
+        match said {
+            Some(said) => Ok(Some(said)),
+            None => self.newest_dataset(board).await,
         }
+    }
+
+    /// The data set of the newest upload to a board that has a score; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn newest_dataset(&self, board: &Board) -> Result<Option<Digest>, PortError> {
         let series = Partition::of(keys::series_partition(board)).newest_first();
         let newest = self.query_first(&series, 1).await?;
         let newest: Result<Vec<Entry>, PortError> = newest.iter().map(reader::entry).collect();

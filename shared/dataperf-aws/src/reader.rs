@@ -5,7 +5,7 @@ use dataperf::ports::leaderboard::{Board, Entry, Submission};
 use dataperf::ports::maintenance::{Revision, Run};
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
-use crate::items::{BASELINE, DATASET, Item, LADDER, N_BACK, RECEIVED, SCHEMA, WITHDRAWALS};
+use crate::items::{BASELINE, DATASET, FIRST_ENDED_AT, Item, LADDER, N_BACK, RECEIVED, SCHEMA, WITHDRAWALS};
 
 /// Reads attributes, naming the item in every complaint.
 pub struct Reader<'a> {
@@ -171,6 +171,7 @@ pub(crate) fn run(item: &Item) -> Result<Run, PortError> {
             .map(|before| before.split(' ').map(str::to_owned).collect())
             .unwrap_or_default(),
         n_back: reader.number(N_BACK)?.unwrap_or_default(),
+        first_ended_at: reader.maybe(FIRST_ENDED_AT)?,
     })
 }
 

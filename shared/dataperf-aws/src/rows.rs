@@ -6,12 +6,14 @@ use dataperf::challenge::Ranking;
 use dataperf::comparison::MAX_COUNTED_ROWS;
 use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
+use dataperf::ports::leaderboard::{
+    Board, Entry, Leaderboards as _, Ranked, rank_key_of, standing, with_shared_ranks,
+};
 use dataperf::ports::maintenance::Order;
 use dataperf::{Direction, Ending};
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
-use crate::keys::{Key, history_partition, rows_partition};
+use crate::keys::{Key, history_partition, rows_partition, series_partition};
 use crate::query::Partition;
 use crate::reader;
 use crate::row_spread::{RowSpread, SPREAD, without_key};
@@ -184,8 +186,35 @@ pub(crate) fn of_final(
     Ok(Some((Step::Row, table.put(row, None))))
 }
 
+/// The row of a final board that another submission of a submitter has there, which has its final score too; `None` if there is none.
+async fn other_on_final(table: &Table, left: &Entry, order: Order) -> Result<Option<Item>, PortError> {
+    let lines = table
+        .entries(&Partition::of(series_partition(&left.board)), usize::MAX)
+        .await?;
+    let mut others = Vec::new();
+    for line in lines {
+        if line.submitter != left.submitter || line.id == left.id {
+            continue;
+        }
+        let known = table.submission(&left.board.benchmark, &line.id).await?;
+        if known.is_some_and(|known| known.withdrawn_at.is_none()) {
+            others.push(line);
+        }
+    }
+    let others = table.with_datasets(others).await?;
+    let stands = standing(&others, &left.board, order.ranking, order.direction, left.dataset);
+    Ok(stands.and_then(|line| {
+        let rank = rank_key_of(line, order.direction)?;
+        Some(row_item(Key::row(line), line, &rank))
+    }))
+}
+
 /// The operations on the final board when a submission that stands on it is withdrawn.
-pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Vec<Operation>, PortError> {
+pub(crate) async fn leaving_final(
+    table: &Table,
+    withdrawn: &Entry,
+    order: Order,
+) -> Result<Vec<Operation>, PortError> {
     let entry = Entry {
         board: withdrawn.board.of_final(),
         ..withdrawn.clone()
@@ -194,8 +223,17 @@ pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Ve
     for key in [Key::row(&entry), Key::own_row(&entry)] {
         let found = table.item(key.clone()).await?;
         if let Some(found) = found.filter(|found| string(found, "id") == entry.id.as_str()) {
+            let left = reader::entry(&found)?;
+            let other = match order.ranking {
+                Ranking::All => None,
+                Ranking::Best | Ranking::Latest => other_on_final(table, &left, order).await?,
+            };
             operations.push((Step::Other, table.put(put_away(found, &entry), None)));
-            operations.push((Step::Row, table.delete(key, None)));
+            let row = match other {
+                Some(other) => table.put(other, None),
+                None => table.delete(key, None),
+            };
+            operations.push((Step::Row, row));
             operations.push((Step::Other, table.delete(Key::series(&entry), None)));
         }
     }

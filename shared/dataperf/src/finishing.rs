@@ -21,6 +21,7 @@ use crate::ports::maintenance::{Finalized, Maintenance, Ranking, Revision, Run};
 use crate::ports::signer::Signer;
 use crate::rank::Direction;
 use crate::receipts::write_receipt;
+use crate::submission::Withdrawal;
 use crate::upload::SubmissionId;
 use crate::workflow::WorkflowError;
 use crate::{Digest, Timestamp};
@@ -174,6 +175,13 @@ pub struct Finished {
     pub is_complete: bool,
 }
 
+impl Finished {
+    /// How much was done: on how many submissions, once for each kind of work.
+    pub fn n_done(&self) -> usize {
+        self.n_lifted + self.n_scored + self.n_rescored + self.n_released
+    }
+}
+
 /// A board that is being finished, and what it is done with.
 pub struct Finish<'a> {
     /// The board, of a round that has closed.
@@ -306,9 +314,11 @@ impl Finish<'_> {
                 if !(self.goes_on)() {
                     return failed.map_or(Ok((n_scored, false)), Err);
                 }
-                let is_taken = ranking != Ranking::All && self.has_another(&row, &done).await?;
+                let is_back = run.n_back > 0 && self.is_back(&row, run).await?;
+                let is_late = run.first_ended_at.is_some() && !is_back;
+                let is_taken = !is_back && ranking != Ranking::All && self.has_another(&row, &done).await?;
                 looked_at.insert(row.id.clone());
-                if is_taken {
+                if is_taken || is_late {
                     continue;
                 }
                 match self.score_one(&row, dataset, run, evaluator).await {
@@ -317,6 +327,15 @@ impl Finish<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the row's submission was withdrawn and has come back since the run began. It stands on the public board, and so takes the place of another
+    /// one of its submitter on the final board.
+    async fn is_back(&self, row: &Entry, run: &Run) -> Result<bool, WorkflowError> {
+        let known = self.table.submission(&self.board.benchmark, &row.id).await?;
+        let undone_after =
+            |withdrawal: &Withdrawal| withdrawal.undone_at.is_some_and(|at| at >= run.begun_at);
+        Ok(known.is_some_and(|known| known.withdrawals.iter().any(undone_after)))
     }
 
     /// Whether another submission of the row's submitter has its final score and was not withdrawn since. If so, the row's came to the public board

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::allowance::DailyAllowance;
 use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
 use crate::dataset::dataset_prefix;
+use crate::descriptor::Descriptor;
 use crate::errors::{DatasetError, NotScored, unknown_leaderboard};
 use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
@@ -234,6 +236,38 @@ pub async fn published_manifest(
 ) -> Result<Manifest, DatasetError> {
     let prefix = dataset_prefix(benchmark, dataset);
     Ok(read_manifest(bucket, benchmark, &prefix, Some(dataset)).await?.0)
+}
+
+/// What everybody may do in a day, by the data set with which uploads at the time `at` are judged; empty if `hosted` collects
+/// nothing or no data set is in force.
+///
+/// # Errors
+/// [`DatasetError`] when the bucket does not answer, or the data set can't be read.
+pub async fn daily_allowances(
+    datasets: &impl Bucket,
+    hosted: &Descriptor,
+    challenge: Option<&Challenge>,
+    at: Timestamp,
+) -> Result<Vec<DailyAllowance>, DatasetError> {
+    let Some(collects) = hosted.collects else {
+        return Ok(Vec::new());
+    };
+    // All boards of a collection are in the same round, so the first board tells the data set; it does not depend on the submitter.
+    let board = hosted.fixed.and_then(|fixed| fixed.leaderboards.first());
+    let pinned = board.and_then(|board| Terms::of(challenge, board, "", at).dataset);
+    let dataset = match pinned {
+        Some(dataset) => Some(dataset),
+        None => InForce::read(datasets, hosted.id)
+            .await?
+            .datasets()
+            .into_iter()
+            .next(),
+    };
+    let Some(dataset) = dataset else {
+        return Ok(Vec::new());
+    };
+    let manifest = published_manifest(datasets, hosted.id, dataset).await?;
+    Ok((collects.daily_allowances)(&manifest)?)
 }
 
 #[cfg(test)]

@@ -67,6 +67,18 @@ pub fn rank_key_of(entry: &Entry, direction: Direction) -> Option<RankKey> {
     RankKey::new(score, direction, entry.received_at, &entry.id)
 }
 
+/// Whether a line shows a score of its own, or one that the Ladder had released of a line that still counts: with a withdrawn line goes what was
+/// shown of it.
+fn is_backed(line: &Entry, keyed: &[(RankKey, &Entry)]) -> bool {
+    let has_released = |other: &Entry| match other.climb {
+        None => true, // its own score is shown by now
+        Some(Climb::Climbed) => other.score == line.score,
+        Some(Climb::Held) => false,
+    };
+    let others = keyed.iter().filter(|(_, other)| other.dataset == line.dataset);
+    line.climb != Some(Climb::Held) || others.into_iter().any(|(_, other)| has_released(other))
+}
+
 /// The line of a submitter that stands on a board with one row for each: the latest one, or the best of `dataset`. Scores of several data sets are
 /// never compared: if no line is of `dataset`, it is the best with the newest line's data set. A line that only shows what the Ladder had released
 /// before is never the best.
@@ -84,6 +96,8 @@ pub fn standing<'a>(
     let keyed: Vec<(RankKey, &Entry)> = keyed.collect();
     let newest = keyed.iter().max_by_key(|(_, line)| line.time_order());
     if ranking == Ranking::Latest {
+        let backed = keyed.iter().filter(|(_, line)| is_backed(line, &keyed));
+        let newest = backed.max_by_key(|(_, line)| line.time_order());
         return newest.map(|(_, line)| *line);
     }
     let best_of = |dataset: Option<Digest>| {

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, future, stream};
 
 use crate::Direction;
 use crate::artifact_judge::Evaluator;
@@ -27,6 +28,8 @@ use crate::workflow::WorkflowError;
 
 pub use report::{Estimate, MAX_BYTES, MAX_WITH_INTERVALS, OnBoth, RetiredLine, RetirementReport};
 
+/// Of how many submissions replicates are read at once.
+const READS_AT_ONCE: usize = 16;
 /// How many receipts each call writes again. Calls go through submissions in one order, and one that breaks off may leave its last one without.
 const LAST_RECEIPTS: usize = 8;
 
@@ -165,32 +168,32 @@ impl Retirement<'_> {
     async fn on_both(&self, revisions: Vec<Revision>, retire: &Retire) -> Result<Vec<OnBoth>, PortError> {
         let results = self.with.results;
         let has_intervals = revisions.len() <= MAX_WITH_INTERVALS;
-        let mut on_both = Vec::with_capacity(revisions.len());
-        for revision in revisions {
-            if !has_intervals {
-                let (before, after) = (None, None);
-                on_both.push(OnBoth {
-                    revision,
-                    before,
-                    after,
-                });
-                continue;
+        let one = async |revision: Revision| {
+            let (mut before, mut after) = (None, None);
+            if has_intervals {
+                let keys = [
+                    kept_key(&self.board, &revision.id, retire),
+                    Replicates::key(&self.board.benchmark, &revision.id),
+                ];
+                let [of_retired, of_fresh] = keys.each_ref().map(|key| Replicates::head(results, key));
+                let (of_retired, of_fresh) = future::try_join(of_retired, of_fresh).await?;
+                // the replicates of a submission that was scored once more meanwhile are of another data set
+                let of = |found: Option<(Bytes, Replicates)>, score: Option<f64>| {
+                    let found = found.map(|(_, replicates)| Arc::new(replicates));
+                    found.filter(|found| Some(found.header.score) == score)
+                };
+                (before, after) = (of(of_retired, revision.before), of(of_fresh, revision.after));
             }
-            let before = Replicates::head(results, &kept_key(&self.board, &revision.id, retire)).await?;
-            let after =
-                Replicates::head(results, &Replicates::key(&self.board.benchmark, &revision.id)).await?;
-            // the replicates of a submission that was scored once more meanwhile are of another data set
-            let of = |found: Option<(Bytes, Replicates)>, score: Option<f64>| {
-                let found = found.map(|(_, replicates)| Arc::new(replicates));
-                found.filter(|found| Some(found.header.score) == score)
-            };
-            on_both.push(OnBoth {
-                before: of(before, revision.before),
-                after: of(after, revision.after),
+            Ok(OnBoth {
                 revision,
-            });
-        }
-        Ok(on_both)
+                before,
+                after,
+            })
+        };
+        stream::iter(revisions.into_iter().map(one))
+            .buffered(READS_AT_ONCE)
+            .try_collect()
+            .await
     }
 }
 

@@ -2,8 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::allowance::{DailyAllowance, daily_allowances};
+use dataperf::allowance::DailyAllowance;
 use dataperf::challenge::{Challenge, Terms};
+use dataperf::in_force::daily_allowances;
 use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
 use dataperf::{Descriptor, SubmitterName, Timestamp};
 use dataperf_aws::{Table, now};

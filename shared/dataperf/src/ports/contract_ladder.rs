@@ -62,6 +62,7 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
     released_in_the_order_of_recording(table, benchmark).await?;
     rankings(table, benchmark).await?;
     changes(table, benchmark).await?;
+    latest(table, benchmark).await?;
     lifting(table, benchmark).await?;
     finals(table, benchmark).await
 }
@@ -146,6 +147,29 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
 }
 
 /// Withdrawing and scoring again.
+/// Where the latest submission stands, it does not show the score of a withdrawn one.
+async fn latest(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let story = Story::new(table, benchmark, "ladder latest", Ranking::Latest);
+    submit(&story, "ada", 1, 0.75).await?;
+    let best = submit(&story, "ada", 2, 0.25).await?;
+    submit(&story, "ada", 3, 0.5).await?;
+    assert_eq!(story.top().await?, ["1 ada 0.25"], "less is better");
+    let at = Timestamp::from_unix_millis(4);
+    table
+        .withdraw(benchmark, &best.submission, at, story.order(), None)
+        .await?;
+    assert_eq!(
+        story.top().await?,
+        ["1 ada 0.75"],
+        "the latest whose score is of a submission that counts"
+    );
+    table
+        .reinstate(benchmark, &best.submission, at, &HOSTED, Ranking::Latest, None)
+        .await?;
+    assert_eq!(story.top().await?, ["1 ada 0.25"]);
+    Ok(())
+}
+
 async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "ladder changes", Ranking::Best);
     let first = submit(&story, "ada", 1, 0.75).await?;
@@ -255,12 +279,13 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
 }
 
 /// What stands on a final board, in the end and after it was done twice.
+#[allow(clippy::too_many_lines)] // one story
 async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for ranking in [Ranking::Best, Ranking::All] {
         let story = Story::new(table, benchmark, &format!("final {ranking:?}"), ranking);
         let one = story.submit("ada", 1, Some(0.25)).await?;
         story.submit("bo", 2, Some(0.5)).await?;
-        story.submit("ada", 3, Some(0.75)).await?;
+        let other = story.submit("ada", 3, Some(0.75)).await?;
         let last = story.board.of_final();
         let at = Timestamp::from_unix_millis(4);
         let run = table.begin_run(&last, at).await?;
@@ -317,6 +342,44 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             known.receipt.as_ref().map(|receipt| &receipt.verdict),
             Some(&one.verdict)
         );
+        if ranking == Ranking::All {
+            continue;
+        }
+        // another one of the submitter takes the place, also when the first one has been back meanwhile
+        let verdict = story.verdict(Some(0.5625));
+        let finalized = Finalized {
+            board: last.clone(),
+            revision: Revision {
+                id: other.submission.clone(),
+                submitter: other.submitter.clone(),
+                received_at: other.received_at,
+                is_baseline: false,
+                before: other.verdict.score,
+                dataset_before: other.verdict.dataset,
+                ending: verdict.status,
+                after: verdict.score,
+            },
+            verdict,
+        };
+        table.finalize(&finalized, &HOSTED, ranking, &run.id).await?;
+        let of_other = vec![("ada".to_owned(), Some(0.5625))];
+        assert_eq!(shown(&table.top(&last, 9).await?), of_other);
+        table
+            .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
+            .await?;
+        let stands = table.top(&last, 9).await?;
+        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625))]);
+        table
+            .withdraw(benchmark, &one.submission, at, story.order(), None)
+            .await?;
+        assert_eq!(shown(&table.top(&last, 9).await?), of_other);
+        table
+            .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
+            .await?;
+        for gone in [&other.submission, &one.submission] {
+            table.withdraw(benchmark, gone, at, story.order(), None).await?;
+        }
+        assert_eq!(shown(&table.top(&last, 9).await?), [], "both are withdrawn");
     }
     Ok(())
 }

@@ -46,6 +46,8 @@ pub struct Run {
     pub before: Vec<String>,
     /// How many submissions came back during the pass or after it: whoever ends the pass has to have looked for them.
     pub n_back: u64,
+    /// When it had ended first, if a submission came back after that: from then on the pass is about such submissions alone.
+    pub first_ended_at: Option<Timestamp>,
 }
 
 impl Run {
@@ -63,6 +65,7 @@ impl Run {
             ended_at: None,
             before,
             n_back: 0,
+            first_ended_at: None,
         }
     }
 }

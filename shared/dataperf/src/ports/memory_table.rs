@@ -44,6 +44,8 @@ struct Table {
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
     /// Rows of final boards whose submissions are withdrawn.
     left_final: Vec<Row>,
+    /// By final board: what has a final score.
+    finalized: BTreeMap<(Board, SubmissionId), Entry>,
 }
 
 impl Table {
@@ -128,6 +130,26 @@ impl Table {
         }
     }
 
+    /// Another submission that has a final score, whose row a submitter has on a final board once `left` has left it.
+    fn other_on_final(
+        &self,
+        (board, submitter, _): &(Board, String, Option<SubmissionId>),
+        left: &SubmissionId,
+        order: Order,
+    ) -> Option<(RankKey, Entry)> {
+        let counts = |entry: &&Entry| {
+            let known = self.submissions.get(&(board.benchmark.clone(), entry.id.clone()));
+            entry.board == *board
+                && entry.submitter == *submitter
+                && entry.id != *left
+                && known.is_some_and(|known| known.withdrawn_at.is_none())
+        };
+        let dataset = self.finalized.get(&(board.clone(), left.clone()))?.dataset;
+        let others = self.finalized.values().filter(counts);
+        let stands = standing(others, board, order.ranking, order.direction, dataset)?;
+        Some((rank_key_of(stands, order.direction)?, stands.clone()))
+    }
+
     /// Has a round's finishing go on for a submission that is back and has no final score.
     fn finish_anew(&mut self, back: &Entry) {
         let last = back.board.of_final();
@@ -136,7 +158,7 @@ impl Table {
         };
         let done = self.revisions.get(&(last, run.id.clone()));
         if done.is_none_or(|done| done.iter().all(|done| done.id != back.id)) {
-            run.ended_at = None;
+            run.first_ended_at = run.first_ended_at.or(run.ended_at.take());
             run.n_back += 1;
         }
     }
@@ -404,6 +426,12 @@ impl Maintenance for MemoryLeaderboards {
             *of == last && entry.id == submission.id
         });
         let left: Vec<_> = left.collect();
+        for (row, _) in left.iter().filter(|((_, _, own), _)| own.is_none()) {
+            let standing = table.other_on_final(row, &submission.id, order);
+            table
+                .rows
+                .extend(standing.map(|standing| (row.clone(), standing)));
+        }
         table.left_final.extend(left);
         Ok(Withdrawn::Now(submission))
     }
@@ -592,6 +620,8 @@ impl Maintenance for MemoryLeaderboards {
             let own = (ranking == Ranking::All).then(|| entry.id.clone());
             let row = (entry.board.clone(), entry.submitter.clone(), own);
             table.boards.insert(entry.board.clone());
+            let of = (entry.board.clone(), entry.id.clone());
+            table.finalized.insert(of, entry.clone());
             table.rows.insert(row, (rank, entry));
         }
         Ok(())

@@ -1,0 +1,61 @@
+//! The mark of a benchmark whose rounds a function could not finish in its time, so that the caretaker has it go on within a minute.
+
+use dataperf::Timestamp;
+use dataperf::ports::PortError;
+
+use crate::Table;
+use crate::comparisons::{UNTIL, due_partition};
+use crate::items::{SCHEMA, count, text};
+use crate::keys::Key;
+use crate::reader::Reader;
+use crate::table::Condition;
+
+/// The mark's key in the partition of the boards whose comparison is due, which is no board's.
+const TO_GO_ON: &str = "finish";
+/// The attribute that says when the mark was left.
+const AT: &str = "at";
+/// Until when whoever looks for boards to compare, earlier versions too, leaves the mark alone: it is no board's.
+const FOR_EVER: &str = "9999-12-31T23:59:59.999Z";
+
+fn key(benchmark: &str) -> Key {
+    Key::new(due_partition(benchmark), TO_GO_ON)
+}
+
+impl Table {
+    /// Marks a benchmark whose rounds are not finished yet.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn mark_to_go_on(&self, benchmark: &str, at: Timestamp) -> Result<(), PortError> {
+        let mut item = key(benchmark).item();
+        item.insert("schema".into(), count(SCHEMA.into()));
+        item.insert("benchmark".into(), text(benchmark));
+        item.insert(AT.into(), text(at.to_string()));
+        item.insert(UNTIL.into(), text(FOR_EVER));
+        self.put_item(item).await
+    }
+
+    /// When the mark of a benchmark was left; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn marked_to_go_on(&self, benchmark: &str) -> Result<Option<Timestamp>, PortError> {
+        match self.item(key(benchmark)).await? {
+            Some(item) => Reader { item: &item }.maybe(AT),
+            None => Ok(None),
+        }
+    }
+
+    /// Takes the mark away that was left `at` this time. A later one stays.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn unmark_to_go_on(&self, benchmark: &str, at: Timestamp) -> Result<(), PortError> {
+        let same = Condition {
+            text: "#at = :at",
+            names: &[AT],
+            values: vec![("at", text(at.to_string()))],
+        };
+        self.delete_item_if(key(benchmark), Some(same)).await
+    }
+}
