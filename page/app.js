@@ -1,6 +1,6 @@
 // Which view an address shows.
 
-import { ask } from "./api.js";
+import { ask, token } from "./api.js";
 import { h, href, say, take, titled } from "./dom.js";
 import { home } from "./home.js";
 import { prepare, takeFromAddress } from "./token.js";
@@ -30,7 +30,9 @@ async function view(all) {
 
 function failed(reason) {
   if (!reason.title) console.error(reason);
-  return { title: "Not shown", nodes: [h("h1", {}, "Not shown"), h("p", { class: "problem" }, reason.message), h("p", {}, h("a", { href: "#/" }, "All benchmarks"))] };
+  // a token that is valid no longer keeps what everybody may read from being shown
+  const out = reason.status === 401 && token.get() ? h("p", {}, h("button", { type: "button", onclick: () => document.getElementById("token-forget").click() }, "Sign out")) : null;
+  return { title: "Not shown", nodes: [h("h1", {}, "Not shown"), h("p", { class: "problem" }, reason.message), out, h("p", {}, h("a", { href: "#/" }, "All benchmarks"))] };
 }
 
 /** The benchmarks, as ways around, behind one name so that they fit every screen. */
@@ -52,12 +54,13 @@ async function show() {
   main.setAttribute("aria-busy", "true");
   let benchmarks = [];
   let made;
+  const isList = /^#?\/?$/.test(location.hash); // which says who leads each board
+  const all = ask(["benchmarks"], { include: isList ? "leaders" : null }).then((answer) => answer.benchmarks);
   try {
-    const isList = /^#?\/?$/.test(location.hash); // which says who leads each board
-    const all = ask(["benchmarks"], { include: isList ? "leaders" : null }).then((answer) => answer.benchmarks);
     [benchmarks, made] = await Promise.all([all, view(all)]);
   } catch (reason) {
     made = failed(reason);
+    benchmarks = await all.catch(() => []);
   }
   endBefore();
   if (turn !== shownFor) return; // somebody has gone elsewhere meanwhile

@@ -9,7 +9,8 @@ import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
 const FIRST = 100;
-const POINTS = 5000; // a chart shows no more; the CSV has all
+const POINTS = 5000; // a chart shows no more
+const CSV_LINES = 1000;
 
 // The order of the API is the order of ranks, with baselines, which have none, in their places, and scores of another data set behind all.
 const COLUMNS = [
@@ -74,7 +75,7 @@ function standings(benchmark, parts, query, page, who) {
     const joined = column === COLUMNS[0] && direction === 1 ? brackets(current) : new Map();
     const drawn = (row) => line(row, spreads, intervals, joined.get(row.submission));
     body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
-    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
+    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : page.hidden_until ? "Hidden until the round closes." : "No submission has a score yet.")));
     const partly = next && column !== COLUMNS[0] ? `; sorted are the first ${plain(rows.length)} by rank` : "";
     count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next)) + partly;
     more.hidden = !next;
@@ -151,8 +152,8 @@ async function retirement(benchmark, parts, name) {
   const round = benchmark.challenge?.rounds.find(({ id }) => id === name);
   if (!round?.retires_at || Date.parse(round.retires_at) > Date.now()) return null;
   return ask([...parts, "retirement"], { round: name }).catch((problem) => {
-    if (["not_retired", "hidden_board"].includes(problem.code)) return null;
-    throw problem;
+    if (!["not_retired", "hidden_board"].includes(problem.code)) console.error(problem); // the rest of the board is shown
+    return null;
   });
 }
 
@@ -162,7 +163,7 @@ function worth({ comparison, rows, next }, isOfPeople) {
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
-  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
+  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `Any of the ${plain(comparison.n_best)} ranked submissions may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
   const noScores = comparison.why_no_score_intervals ? ` Scores have no intervals: ${comparison.why_no_score_intervals}.` : "";
   const withheld = comparison.is_resolution_withheld ? " Which difference of scores this eval set tells apart is not shown before everything is." : "";
   const resolution = comparison.resolution === null ? withheld : ` This eval set tells two neighbours apart with power 0.8 if they differ by ${rough(comparison.resolution)} or more and are compared alone; among many it takes more.`;
@@ -311,9 +312,10 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "over-time" },
-    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv", limit: 1000 }), download: "series.csv" }, "CSV")),
+    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv", limit: CSV_LINES }), download: "series.csv" }, "CSV")),
     bestOverTime(lines, isBetter, digits),
-    more ? h("p", { class: "note" }, `The first ${some(lines.length, "submission")}; the CSV has a thousand, and the API all.`) : null,
+    more ? h("p", { class: "note" }, `The figure is of the first ${some(lines.length, "submission")}.`) : null,
+    more || lines.length > CSV_LINES ? h("p", { class: "note" }, `The CSV has the first ${plain(CSV_LINES)}; the API has all.`) : null,
   );
 }
 
@@ -325,6 +327,7 @@ function told(benchmark, parts, page) {
 
 /** How many stand on the board and when it changed last. */
 function summary(page, { lines, more }) {
+  if (page.hidden_until) return null;
   const last = [...page.rows, ...(more ? [] : lines)].map(({ received_at: at }) => at).sort().at(-1);
   const newest = page.next && more ? "; the newest of these of " : "; the newest of ";
   return h("p", { class: "note" }, page.next ? "More than " : "", some(page.rows.length, "entry", "entries"), last ? [newest, when(last)] : "", ".");

@@ -12,7 +12,7 @@ const called = (board, all) => `${boardName(board, all)}${board.round === "open"
 export function best(page, n, link) {
   const interval = (row) => (row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null);
   const line = (row) => h("tr", { "data-best": row.rank !== null && row.rank_interval?.[0] === 1, class: row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null }, h("td", { class: "n rank" }, row.rank === null ? "–" : plain(row.rank), interval(row)), h("th", { scope: "row" }, row.submitter), h("td", { class: "n" }, link ? h("a", { href: link(row) }, score(row.score, page.digits)) : score(row.score, page.digits)));
-  if (page.rows.length === 0) return h("p", { class: "empty" }, "No submission has a score yet.");
+  if (page.rows.length === 0) return h("p", { class: "empty" }, page.hidden_until ? "Hidden until the round closes." : "No submission has a score yet.");
   const table = h("table", { class: "standings small" }, h("thead", {}, h("tr", {}, ["Rank", "Submitter", "Score"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, page.rows.slice(0, n).map(line)));
   const { comparison } = page;
   const worth = comparison?.why_none ? `Ranks without intervals: ${comparison.why_none}.` : comparison ? "Ranks in small figures hold with 95 % confidence; a bar marks those that may be the best." : null;

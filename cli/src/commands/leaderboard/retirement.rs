@@ -19,7 +19,7 @@ use crate::rows::{RowFormat, print_tabled};
     after_help = "Example: dataperf leaderboard retirement speech-selection en-25 --round 2026-spring --local\n\n\
     A round's `retire` says when its data set is retired for another one (docs/challenges.md). What stood on the board then is scored with \
     both. The gap is the score before less the score after: its mean over the submissions beside that of the baselines, to which nobody \
-    has fitted anything, says how far scores had been fitted to the retired eval set. The regression of new scores on old ones and \
+    has fitted anything, points to fitting where it is much larger; new items may also be harder. The regression of new scores on old ones and \
     Kendall's tau-b say whether the order survives."
 )]
 pub(crate) struct RetirementArgs {
