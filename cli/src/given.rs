@@ -1,4 +1,4 @@
-//! Which options are on the command line: what a variable says of the same option is weaker than some things that an option is not.
+//! Which options are on the command line. Such an option goes before what `--cloud` says; the variable of the same option does not.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

@@ -235,7 +235,7 @@ fn a_model_that_can_not_have_as_many_examples_as_a_board_allows_is_refused() {
 }
 
 #[test]
-fn classes_may_differ_in_the_size_of_their_letters() {
+fn classes_may_differ_in_upper_and_lower_case_alone() {
     let png = |level: u8| {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, 1, 1);

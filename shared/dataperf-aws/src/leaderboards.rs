@@ -221,7 +221,7 @@ impl Leaderboards for Table {
                 Err(Cancelled::Condition(Step::Submission)) => {
                     let benchmark = &entry.board.benchmark;
                     match self.unfinished_count(benchmark, &entry.id).await? {
-                        // the first time what was expected was wrong, then others change it
+                        // the first time the expected count was wrong; after that somebody else changes the count
                         Some(there) if there != counted && !is_read => (counted, is_read) = (there, true),
                         Some(there) => {
                             retry.changed().await?;

@@ -229,7 +229,7 @@ fn check(files: &[&Listed], bounds: Bounds, in_folders: bool, reasons: &mut Reas
         } else {
             check_name(file, reasons);
         }
-        // folders are of classes, which may differ in nothing but the size of their letters
+        // a folder is a class, and classes may differ in upper and lower case alone
         let name = if in_folders {
             file.name.clone()
         } else {

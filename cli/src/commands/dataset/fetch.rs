@@ -82,7 +82,7 @@ fn download(url: &str, path: &Path) -> Result<()> {
     }
     let part = path.with_extension("zip.part");
     let tag_file = path.with_extension("zip.tag");
-    // both are made by an earlier call, or neither
+    // an earlier call has made the tag before the part
     let [has_part, has_tag] = [&part, &tag_file].map(|file| file.symlink_metadata().is_ok());
     let is_own = |file: &Path| file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     if (has_part && !(has_tag && is_own(&part))) || (has_tag && !is_own(&tag_file)) {
@@ -109,7 +109,9 @@ fn download(url: &str, path: &Path) -> Result<()> {
             "`{}` is as long as what is at `{url}` and is not a whole zip archive: remove it, and call again to download all of it anew",
             part.display()
         ),
-        answer => answer.with_context(|| format!("can't download `{url}`"))?,
+        answer => answer.with_context(|| {
+            format!("can't download `{url}`: check the network, or say with `--archives` where else the archives are")
+        })?,
     };
     let resumes = response.status() == 206;
     let n_before = if resumes { n_there } else { 0 };
@@ -168,7 +170,7 @@ fn header_text<T>(response: &Response<T>, name: &header::HeaderName) -> String {
 }
 
 /// Unpacks an archive. Each entry's checksum is compared while it is read, and no entry leaves `out`. Files that are there already stay as they
-/// are: the same ones are skipped, and where one is another, nothing is unpacked.
+/// are: those with the same bytes are skipped, and where one differs, nothing is unpacked.
 fn unpack(archive: &Path, out: &Path) -> Result<()> {
     let about = || format!("`{}` is not a whole zip archive", archive.display());
     let file = File::open(archive).with_context(|| format!("can't read `{}`", archive.display()))?;
@@ -195,7 +197,7 @@ fn unpack(archive: &Path, out: &Path) -> Result<()> {
     }
     if !others.is_empty() {
         bail!(
-            "{} in the archive is other than {}, which is there already, and nothing is overwritten: move it away, or choose another `--out`",
+            "these files are there already and differ from those in `{}`, and nothing is overwritten: {}. Move them away, or choose another `--out`",
             archive.display(),
             others.join(", ")
         );
@@ -219,7 +221,7 @@ fn unpack(archive: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file without its name yet, which whoever may read other new files may read.
+/// A temporary file in a folder, with the permissions of any new file.
 fn new_file_in(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new();
     #[cfg(unix)]
