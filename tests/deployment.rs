@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-use dataperf_hosted::HOSTED;
 use dataperf_hosted::deployment::{self, COMPARE, FINISH, SHARED_FUNCTIONS, Task};
+use dataperf_hosted::{HOSTED, functions_of};
 
 use crate::project::root;
 
@@ -52,24 +52,22 @@ fn the_template_sets_the_variables_that_the_deployment_names() {
     let (globals, _) = globals.split_once("\nResources:\n").unwrap();
     let common = variables(globals);
     assert!(common.contains("DATAPERF_TABLE"), "{common:?}");
-    let mut functions: Vec<(String, bool)> = SHARED_FUNCTIONS.map(|name| (name.to_owned(), false)).into();
+    let mut functions: Vec<(&str, bool)> = SHARED_FUNCTIONS.map(|name| (name, false)).into();
     for hosted in HOSTED {
-        match hosted.kinds {
-            [] => functions.push((hosted.id.to_owned(), false)),
-            kinds => functions.extend(
-                kinds
-                    .iter()
-                    .map(|kind| ((hosted.function)(kind).to_owned(), true)),
-            ),
-        }
+        let may_have_secret = !hosted.kinds.is_empty();
+        functions.extend(
+            functions_of(hosted)
+                .into_iter()
+                .map(|(name, _)| (name, may_have_secret)),
+        );
     }
     for (name, may_have_secret) in functions {
-        let mut set = &common | &variables(function(&template, &name));
+        let mut set = &common | &variables(function(&template, name));
         set.retain(|name| {
             let is_secret = may_have_secret && name == SECRET;
             !is_secret && !OPTIONAL.contains(&name.as_str())
         });
-        let named: BTreeSet<String> = deployment::environment(&name).into_keys().collect();
+        let named: BTreeSet<String> = deployment::environment(name).into_keys().collect();
         assert_eq!(set, named, "`{name}`");
     }
 }

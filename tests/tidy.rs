@@ -5,10 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use dataperf::Descriptor;
 use dataperf_benchmarks::IDS;
-use dataperf_hosted::HOSTED;
 use dataperf_hosted::deployment::SHARED_FUNCTIONS;
+use dataperf_hosted::lists::TEMPLATES;
+use dataperf_hosted::{HOSTED, functions_of};
 
 use crate::project::{code, root, sources};
 
@@ -90,26 +90,30 @@ fn every_benchmark_has_one_name_everywhere() {
     }
 }
 
-/// The functions of something hosted, each with what its uploads' keys begin with.
-fn functions_of(hosted: &Descriptor) -> Vec<(String, String)> {
-    let id = hosted.id;
-    if hosted.kinds.is_empty() {
-        return vec![(id.to_owned(), format!("{id}/"))];
+/// The lists of what is hosted in the templates of `infra/` are written by a program.
+#[test]
+fn the_templates_list_what_is_hosted() {
+    for template in &TEMPLATES {
+        let text = fs::read_to_string(root().join(template.path)).unwrap();
+        let wanted = template.with_lists(&text).unwrap();
+        let mut lines = text.lines().zip(wanted.lines());
+        assert!(
+            text == wanted,
+            "the lists in `{}` are not those that follow from what is hosted; this command writes them: \
+             `cargo run -p dataperf-hosted --example infra-lists`. The first line that differs, and what it should be: {:?}",
+            template.path,
+            lines.find(|(found, wanted)| found != wanted)
+        );
     }
-    let kinds = hosted.kinds.iter();
-    kinds
-        .map(|kind| ((hosted.function)(kind).to_owned(), format!("{id}/{kind}/")))
-        .collect()
 }
 
-/// What the templates, the dashboard, the caretaker and the local cloud's rights list follows from what is hosted.
+/// What the template, the rights in the local cloud and the list of packages have of each function follows from what is hosted.
 #[test]
 fn all_that_is_deployed_is_what_is_hosted() {
     let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
-    let (template, dashboard) = (read("template.yaml"), read("infra/observability.yaml"));
-    let (caretaker, policies) = (read("infra/caretaker.yaml"), read("infra/policies.json"));
+    let (template, policies) = (read("template.yaml"), read("infra/policies.json"));
     let manifest = read("Cargo.toml");
-    let mut known: Vec<String> = SHARED_FUNCTIONS.map(str::to_owned).into();
+    let mut known: Vec<&str> = SHARED_FUNCTIONS.into();
     for hosted in HOSTED {
         for (function, prefix) in functions_of(hosted) {
             assert!(
@@ -131,41 +135,9 @@ fn all_that_is_deployed_is_what_is_hosted() {
                 let has_line = template.lines().any(|found| found == line);
                 assert!(has_line, "template.yaml has no line `{line}`");
             }
-            // the rejected are listed of benchmarks alone
-            let n_queries = if hosted.kinds.is_empty() { 2 } else { 1 };
-            for (what, n, wanted) in [
-                (
-                    "metrics",
-                    2,
-                    format!("\"FunctionName\", \"${{Name}}-{function}\""),
-                ),
-                (
-                    "logs",
-                    n_queries,
-                    format!("SOURCE '/aws/lambda/${{Name}}-{function}'"),
-                ),
-            ] {
-                assert_eq!(
-                    dashboard.matches(&wanted).count(),
-                    n,
-                    "how often the dashboard in infra/observability.yaml shows {what} of `{function}`"
-                );
-            }
-            let is_compared = caretaker.contains(&format!("- {}#compare\n", hosted.id));
-            assert_eq!(
-                is_compared,
-                hosted.kinds.is_empty(),
-                "infra/caretaker.yaml has `{}#compare`",
-                hosted.id
-            );
             assert!(
                 manifest.contains(&format!("\n{function} = {{ opt-level = 0 }}\n")),
                 "the root Cargo.toml compiles the main of `{function}` with optimisation"
-            );
-            let may_invoke = format!(":function:${{Name}}-{function}\n");
-            assert!(
-                caretaker.contains(&may_invoke),
-                "the caretaker can't invoke `{function}`"
             );
             assert!(
                 policies.contains(&format!("\n \"{function}\": {{")),
@@ -173,12 +145,6 @@ fn all_that_is_deployed_is_what_is_hosted() {
             );
             known.push(function);
         }
-        let may_end = format!("- {}#unfinished*\n", hosted.id);
-        assert!(
-            caretaker.contains(&may_end),
-            "the caretaker can't end uploads to `{}`",
-            hosted.id
-        );
     }
     // forms are signed for what is hosted, and for nothing else
     let signed: Vec<&str> = HOSTED.iter().map(|hosted| hosted.id).collect();

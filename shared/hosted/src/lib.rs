@@ -3,6 +3,7 @@
 //! descriptor here.
 
 pub mod deployment;
+pub mod lists;
 
 use dataperf::ports::leaderboard::Board;
 use dataperf::{Benchmark, Descriptor};
@@ -20,6 +21,24 @@ dataperf_benchmarks::for_each_benchmark!(hosted);
 /// The descriptor of what is hosted under an id; `None` if there is none.
 pub fn hosted(id: &str) -> Option<&'static Descriptor> {
     HOSTED.iter().find(|hosted| hosted.id == id)
+}
+
+/// The functions that take uploads to something hosted, each with what the keys of these uploads begin with.
+///
+/// ```
+/// use dataperf_hosted::{functions_of, hosted};
+/// let functions = hosted("speech-selection").map(functions_of);
+/// assert_eq!(functions, Some(vec![("speech-selection", "speech-selection/".to_owned())]));
+/// ```
+pub fn functions_of(hosted: &Descriptor) -> Vec<(&'static str, String)> {
+    let id = hosted.id;
+    if hosted.kinds.is_empty() {
+        return vec![(id, format!("{id}/"))];
+    }
+    let kinds = hosted.kinds.iter();
+    kinds
+        .map(|kind| ((hosted.function)(kind), format!("{id}/{kind}/")))
+        .collect()
 }
 
 /// Whether a submission to `board` is a step, which follows from people's decisions, instead of an upload. Where uploads are of
