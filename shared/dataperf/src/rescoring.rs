@@ -11,16 +11,15 @@ use crate::admission::Admission;
 use crate::artifact_judge::{Evaluator, evaluated};
 use crate::challenge::{Challenge, Terms};
 use crate::descriptor::Descriptor;
-use crate::feedback::Feedback;
-use crate::ladder::Released;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
-use crate::ports::maintenance::{Maintenance, Revised};
+use crate::ports::maintenance::Maintenance;
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::workflow::WorkflowError;
+use crate::verdict::Verdict;
+use crate::workflow::{Again, Judge, Ports, WorkflowError, settle_again};
 use crate::{Digest, Receipt, Timestamp, Upload};
 
 /// The folder of requests below the benchmark's, where no submitter's name can be.
@@ -148,7 +147,7 @@ impl Rescorer<'_> {
     ) -> Result<Rescored, WorkflowError> {
         let hosted = evaluator.hosted();
         let known = self.table.submission(&board.benchmark, id).await?;
-        let Some((known, mut old)) = known.and_then(ended) else {
+        let Some((known, old)) = known.and_then(ended) else {
             return Ok(Rescored::Settled);
         };
         let done = self.table.revision(board, run, id).await?;
@@ -156,46 +155,26 @@ impl Rescorer<'_> {
             self.write(&old, hosted).await?; // should the delivery before this one have broken off at it
             return Ok(Rescored::Settled);
         }
-        let round = self.challenge.and_then(|challenge| challenge.round(&board.round));
-        let terms = Terms {
+        let judge = AgainJudge {
+            evaluator,
             dataset,
-            programs: round.and_then(|round| round.programs),
-            ..Terms::outside_any_challenge(&known.submitter)
-        };
-        let submissions = (self.submissions)(&old.bucket);
-        let verdict = evaluated(evaluator, &known, &terms, &*submissions, &Admission::free()).await?;
-        let mut receipt = Receipt {
-            revision: old.revision + 1,
-            finished_at: (self.now)(),
-            verdict,
-            ..old.clone()
+            challenge: self.challenge,
+            submissions: &*(self.submissions)(&old.bucket),
         };
         let ranking = self.challenge.map_or_else(Default::default, |challenge| {
             challenge.ranking(&board.leaderboard)
         });
-        let (receipt, rescored) = loop {
-            receipt.ladder = self.released(&old, &receipt, hosted).await?;
-            match self.table.revise(&receipt, hosted, ranking, run).await? {
-                Revised::Recorded => break (receipt.clone(), Rescored::Recorded(receipt)),
-                Revised::Settled(receipt) => break (receipt, Rescored::Settled),
-                Revised::Moved => {
-                    let revision = old.revision;
-                    let now = self.table.submission(&board.benchmark, id).await?.and_then(ended);
-                    old = now
-                        .map(|(_, now)| now)
-                        .filter(|now| now.revision == revision)
-                        .ok_or_else(|| {
-                            // another run scored it meanwhile: whether this one still is to, a further call finds out
-                            WorkflowError::Port(PortError::Transient {
-                                what: format!("scoring `{id}` again"),
-                                source: "another run has scored it meanwhile".into(),
-                            })
-                        })?;
-                }
-            }
+        let again = Again {
+            table: self.table,
+            run,
+            ranking,
         };
-        self.write(&receipt, hosted).await?;
-        Ok(rescored)
+        let settled = settle_again(&known, judge, again, self.ports()).await?;
+        Ok(if settled.recorded {
+            Rescored::Recorded(settled.receipt)
+        } else {
+            Rescored::Settled
+        })
     }
 
     /// Writes the receipt of a submission that has ended, in case the function that recorded it stopped before it wrote the receipt.
@@ -211,33 +190,61 @@ impl Rescorer<'_> {
         }
     }
 
-    /// What the Ladder releases of a new verdict. With the same data set it is what was released of the old verdict; with another data
-    /// set the Ladder decides again, in the order of the pass.
-    async fn released(
-        &self,
-        old: &Receipt,
-        new: &Receipt,
-        hosted: &Descriptor,
-    ) -> Result<Option<Released>, PortError> {
-        let is_same = old.verdict.dataset == new.verdict.dataset && old.verdict.score.is_some();
-        if new.verdict.score.is_none() || is_same {
-            return Ok(old.ladder.clone().filter(|_| new.verdict.score.is_some()));
-        }
-        let round = self.challenge.and_then(|challenge| challenge.round(&new.round));
-        let Some(ladder) = round.and_then(|round| round.ladder) else {
-            return Ok(None);
-        };
-        if receipt_level(self.challenge, new, (self.now)()) == Feedback::Full {
-            return Ok(None);
-        }
-        let rung = self.table.rung(&new.board(), &new.submitter).await?;
-        ladder.release(new, &rung, hosted, self.results).await
-    }
-
     async fn write(&self, receipt: &Receipt, hosted: &Descriptor) -> Result<(), PortError> {
         let now = (self.now)();
         let level = receipt_level(self.challenge, receipt, now);
         write_receipt(self.results, self.signer, receipt, hosted, level, now).await
+    }
+
+    fn ports(&self) -> Ports<'_> {
+        Ports {
+            leaderboards: self.table,
+            results: self.results,
+            signer: self.signer,
+            now: self.now,
+        }
+    }
+}
+
+/// Judges a submission that has ended before, by its artifact. No limit holds: it was admitted when it was uploaded.
+struct AgainJudge<'a, E> {
+    evaluator: &'a E,
+    /// The data set, or without it the one that is in force.
+    dataset: Option<Digest>,
+    challenge: Option<&'a Challenge>,
+    submissions: &'a dyn Bucket,
+}
+
+impl<E: Evaluator> Judge for AgainJudge<'_, E> {
+    fn hosted(&self) -> &'static Descriptor {
+        self.evaluator.hosted()
+    }
+
+    fn terms(&self, submission: &Submission) -> Terms {
+        let round = self
+            .challenge
+            .and_then(|challenge| challenge.round(&submission.board.round));
+        Terms {
+            dataset: self.dataset,
+            programs: round.and_then(|round| round.programs),
+            ladder: round.and_then(|round| round.ladder),
+            ..Terms::outside_any_challenge(&submission.submitter)
+        }
+    }
+
+    fn challenge(&self) -> Option<Challenge> {
+        self.challenge.cloned()
+    }
+
+    async fn judge(self, submission: &Submission, terms: &Terms) -> Result<Verdict, WorkflowError> {
+        evaluated(
+            self.evaluator,
+            submission,
+            terms,
+            self.submissions,
+            &Admission::free(),
+        )
+        .await
     }
 }
 

@@ -3,6 +3,8 @@
 //! The table decides. An upload is received as an unfinished submission before anything else, and its verdict is recorded in
 //! one transaction that only one delivery of its event can win. The receipt is written after it, from what the table holds,
 //! by every delivery that finds it missing. A crash at any point leaves a state that the next delivery completes.
+//!
+//! A submission that has ended can be judged again, in a run over its board: the new verdict takes the place of the one before, once in that run.
 
 use std::future::Future;
 
@@ -14,9 +16,11 @@ use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
 use crate::fault::FaultKind;
 use crate::feedback::Feedback;
+use crate::ladder::Released;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Leaderboards, Recorded, Submission};
+use crate::ports::maintenance::{Maintenance, Ranking, Revised};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::Upload;
@@ -26,7 +30,7 @@ use crate::verdict::{Ending, Receipt, Verdict};
 const MAX_TRIES: usize = 100;
 
 /// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
-/// judge.
+/// judge, a run over a board of one that has ended before.
 pub trait Judge {
     /// What the upload's benchmark says of itself.
     fn hosted(&self) -> &'static Descriptor;
@@ -39,7 +43,7 @@ pub trait Judge {
         None
     }
 
-    /// The verdict on a submission that has been received and has not ended.
+    /// The verdict on a submission that has been received, and has not ended unless it is judged again.
     ///
     /// # Errors
     /// [`WorkflowError`] when there can't be a verdict this time.
@@ -160,6 +164,106 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
     record(&submission, verdict, &terms, hosted, challenge.as_ref(), ports).await
 }
 
+/// A run over a board in which submissions that have ended are judged again.
+pub(crate) struct Again<'a> {
+    /// The table; the same as that of the ports.
+    pub table: &'a dyn Maintenance,
+    /// The run.
+    pub run: &'a str,
+    /// Which submission of a submitter stands on the board.
+    pub ranking: Ranking,
+}
+
+/// Has a submission that has ended judged again, replaces its verdict, once in a run, and writes the receipt.
+///
+/// # Errors
+/// The judge's, and [`WorkflowError`] when a bucket or the table returns an error, or the submission has not ended or was judged again by another run
+/// meanwhile.
+pub(crate) async fn settle_again<J: Judge>(
+    submission: &Submission,
+    judge: J,
+    again: Again<'_>,
+    ports: Ports<'_>,
+) -> Result<Settled, WorkflowError> {
+    let hosted = judge.hosted();
+    let challenge = judge.challenge();
+    let terms = judge.terms(submission);
+    let verdict = judge.judge(submission, &terms).await?;
+    let moved = |source: &str| PortError::Transient {
+        what: format!("scoring `{}` again", submission.id),
+        source: source.into(),
+    };
+    let mut before = submission
+        .receipt
+        .clone()
+        .ok_or_else(|| moved("it has not ended"))?;
+    let mut receipt = Receipt {
+        revision: before.revision + 1,
+        finished_at: (ports.now)(),
+        verdict,
+        ..before.clone()
+    };
+    for _ in 0..MAX_TRIES {
+        receipt.ladder = released(&receipt, Some(&before), &terms, hosted, challenge.as_ref(), ports).await?;
+        match again
+            .table
+            .revise(&receipt, hosted, again.ranking, again.run)
+            .await?
+        {
+            Revised::Recorded => return settled(receipt, true, hosted, challenge.as_ref(), ports).await,
+            Revised::Settled(other) => return settled(other, false, hosted, challenge.as_ref(), ports).await,
+            Revised::Moved => {
+                let now = ports
+                    .leaderboards
+                    .submission(&submission.board.benchmark, &submission.id)
+                    .await?;
+                before = now
+                    .and_then(|now| now.receipt)
+                    .filter(|now| now.revision == before.revision)
+                    // whether this run still is to judge it, its next call finds out
+                    .ok_or_else(|| moved("another run has scored it meanwhile"))?;
+            }
+        }
+    }
+    Err(ladder_moved(submission).into())
+}
+
+/// What the Ladder releases of a verdict. Of one that takes the place of another with the same data set it is what was released `before`; with another
+/// data set the Ladder decides again, in the order of the run.
+async fn released(
+    receipt: &Receipt,
+    before: Option<&Receipt>,
+    terms: &Terms,
+    hosted: &Descriptor,
+    challenge: Option<&Challenge>,
+    ports: Ports<'_>,
+) -> Result<Option<Released>, PortError> {
+    if let Some(before) = before {
+        let has_score = receipt.verdict.score.is_some();
+        let is_same = before.verdict.dataset == receipt.verdict.dataset && before.verdict.score.is_some();
+        if is_same || !has_score {
+            return Ok(before.ladder.clone().filter(|_| has_score));
+        }
+    }
+    match terms.ladder {
+        Some(ladder) if receipt_level(challenge, receipt, (ports.now)()) < Feedback::Full => {
+            let rung = ports
+                .leaderboards
+                .rung(&receipt.board(), &receipt.submitter)
+                .await?;
+            ladder.release(receipt, &rung, hosted, ports.results).await
+        }
+        _ => Ok(None),
+    }
+}
+
+fn ladder_moved(submission: &Submission) -> PortError {
+    PortError::Transient {
+        what: format!("submission `{}`", submission.id),
+        source: format!("what the Ladder has released changed {MAX_TRIES} times in a row").into(),
+    }
+}
+
 /// Records the verdict, or that its score came over a limit, and writes the receipt.
 #[tracing::instrument(name = "record", skip_all)]
 async fn record(
@@ -176,16 +280,7 @@ async fn record(
         receipt.round.clone_from(&terms.round);
     }
     for _ in 0..MAX_TRIES {
-        receipt.ladder = match terms.ladder {
-            Some(ladder) if receipt_level(challenge, &receipt, (ports.now)()) < Feedback::Full => {
-                let rung = ports
-                    .leaderboards
-                    .rung(&receipt.board(), &receipt.submitter)
-                    .await?;
-                ladder.release(&receipt, &rung, hosted, ports.results).await?
-            }
-            _ => None,
-        };
+        receipt.ladder = released(&receipt, None, terms, hosted, challenge, ports).await?;
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
             Recorded::LadderMoved => {}
             Recorded::Now => return settled(receipt, true, hosted, challenge, ports).await,
@@ -195,10 +290,7 @@ async fn record(
             }
         }
     }
-    Err(WorkflowError::Port(PortError::Transient {
-        what: format!("submission `{}`", submission.id),
-        source: format!("what the Ladder has released changed {MAX_TRIES} times in a row").into(),
-    }))
+    Err(ladder_moved(submission).into())
 }
 
 /// Writes the receipt, as much of it as may be shown by now.
