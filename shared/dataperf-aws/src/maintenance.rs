@@ -190,7 +190,7 @@ impl Maintenance for Table {
                 .changed(as_read(&receipt), &entry, &receipt, None, order)
                 .await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
-            operations.extend(rows::leaving_final(self, &entry, order).await?);
+            operations.extend(rows::following_public(self, &entry, order).await?);
             let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
             operations.push((Step::Other, kept));
             let due = self.put(comparison_mark(&submission.board), None);
@@ -229,7 +229,7 @@ impl Maintenance for Table {
             let as_read = as_withdrawn(&receipt, withdrawn_at);
             let mut operations = self.changed(as_read, &entry, &receipt, spread, order).await?;
             operations.extend(self.stepping_up(&entry, direction).await?);
-            operations.extend(rows::back_on_final(self, &entry).await?);
+            operations.extend(rows::following_public(self, &entry, order).await?);
             operations.extend(self.finishing_anew(&entry).await?);
             operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
             let due = self.put(comparison_mark(&submission.board), None);
@@ -409,33 +409,45 @@ impl Maintenance for Table {
         hosted: &Descriptor,
         ranking: Ranking,
         run: &str,
-    ) -> Result<(), PortError> {
+    ) -> Result<bool, PortError> {
         let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
-        let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
-        let mut operations = vec![(Step::Other, self.put(mark, None))];
-        if let Some(entry) = last.entry() {
-            let spread = RowSpread::of(&last.verdict, hosted);
-            operations.extend(rows::of_final(self, &entry, &spread, hosted.direction, ranking)?);
-            operations.push((
-                Step::Other,
-                self.put(entry_item(Key::series(&entry), &entry), None),
-            ));
-            if !self.lists(&entry.board).await? {
-                operations.push((Step::Other, self.put(items::board_item(&entry.board), None)));
-            }
-        }
-        // it was not withdrawn meanwhile
-        let standing = Condition {
-            text: "attribute_not_exists(#withdrawn_at)",
-            names: &["withdrawn_at"],
-            values: Vec::new(),
+        let entry = last.entry();
+        let spread = RowSpread::of(&last.verdict, hosted);
+        let order = Order {
+            direction: hosted.direction,
+            ranking,
         };
-        let check = self.check(Key::submission(benchmark, id), standing);
-        operations.push((Step::Submission, check));
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
-            match self.transact(operations.clone()).await {
-                Ok(()) | Err(Cancelled::Condition(Step::Submission)) => return Ok(()),
+            let known = self.submission(benchmark, id).await?;
+            let Some(public) = known.map(|known| known.entry()).filter(Entry::is_on_board) else {
+                return Ok(false);
+            };
+            let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
+            let mut operations = vec![(Step::Other, self.put(mark, None))];
+            operations.extend(rows::of_final(self, &public, entry.as_ref(), &spread, order).await?);
+            if entry.is_some() && !self.lists(&last.board).await? {
+                operations.push((Step::Other, self.put(items::board_item(&last.board), None)));
+            }
+            // it was not withdrawn meanwhile, and no other one of its submitter stands
+            let standing = Condition {
+                text: "attribute_not_exists(#withdrawn_at)",
+                names: &["withdrawn_at"],
+                values: Vec::new(),
+            };
+            let check = self.check(Key::submission(benchmark, id), standing);
+            operations.push((Step::Submission, check));
+            if ranking != Ranking::All {
+                let stands = Condition {
+                    text: "#id = :id",
+                    names: &["id"],
+                    values: vec![("id", text(id.as_str()))],
+                };
+                operations.push((Step::Submission, self.check(Key::row(&public), stands)));
+            }
+            match self.transact(operations).await {
+                Ok(()) => return Ok(true),
+                Err(Cancelled::Condition(Step::Submission)) => return Ok(false),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

@@ -6,14 +6,12 @@ use dataperf::challenge::Ranking;
 use dataperf::comparison::MAX_COUNTED_ROWS;
 use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{
-    Board, Entry, Leaderboards as _, Ranked, rank_key_of, standing, with_shared_ranks,
-};
-use dataperf::ports::maintenance::Order;
-use dataperf::{Direction, Ending};
+use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
+use dataperf::ports::maintenance::{Maintenance as _, Order};
+use dataperf::{Digest, Ending, SubmissionId};
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
-use crate::keys::{Key, history_partition, rows_partition, series_partition};
+use crate::keys::{Key, history_partition, rows_partition};
 use crate::query::Partition;
 use crate::reader;
 use crate::row_spread::{RowSpread, SPREAD, without_key};
@@ -166,117 +164,208 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
     }
 }
 
-/// The operation on the board of a final data set, on which each submission has one score for good.
-pub(crate) fn of_final(
+/// The operations on the board of a final data set for what stands on the public board, `public`: its row, and its point of the series. Where it is
+/// against the rules of the final data set (`entry` is `None`), its submitter has no row there.
+pub(crate) async fn of_final(
     table: &Table,
-    entry: &Entry,
+    public: &Entry,
+    entry: Option<&Entry>,
     spread: &RowSpread,
-    direction: Direction,
-    ranking: Ranking,
-) -> Result<Option<Operation>, PortError> {
-    let Some(rank) = rank_key_of(entry, direction) else {
-        return Ok(None);
-    };
-    let key = match ranking {
-        Ranking::All => Key::own_row(entry),
-        Ranking::Best | Ranking::Latest => Key::row(entry),
-    };
-    let mut row = row_item(key, entry, &rank);
-    row.extend([spread.attribute()?]);
-    Ok(Some((Step::Row, table.put(row, None))))
-}
-
-/// The row of a final board that another submission of a submitter has there, which has its final score too; `None` if there is none.
-async fn other_on_final(table: &Table, left: &Entry, order: Order) -> Result<Option<Item>, PortError> {
-    let lines = table
-        .entries(&Partition::of(series_partition(&left.board)), usize::MAX)
-        .await?;
-    let mut others = Vec::new();
-    for line in lines {
-        if line.submitter != left.submitter || line.id == left.id {
-            continue;
-        }
-        let known = table.submission(&left.board.benchmark, &line.id).await?;
-        if known.is_some_and(|known| known.withdrawn_at.is_none()) {
-            others.push(line);
-        }
-    }
-    let others = table.with_datasets(others).await?;
-    let stands = standing(&others, &left.board, order.ranking, order.direction, left.dataset);
-    Ok(stands.and_then(|line| {
-        let rank = rank_key_of(line, order.direction)?;
-        Some(row_item(Key::row(line), line, &rank))
-    }))
-}
-
-/// The operations on the final board when a submission that stands on it is withdrawn.
-pub(crate) async fn leaving_final(
-    table: &Table,
-    withdrawn: &Entry,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
-    let entry = Entry {
-        board: withdrawn.board.of_final(),
-        ..withdrawn.clone()
-    };
+    let last = of_final_board(public);
     let mut operations = Vec::new();
-    for key in [Key::row(&entry), Key::own_row(&entry)] {
+    if order.ranking != Ranking::All {
+        let key = Key::row(&last);
         let found = table.item(key.clone()).await?;
-        if let Some(found) = found.filter(|found| string(found, "id") == entry.id.as_str()) {
-            let left = reader::entry(&found)?;
-            let other = match order.ranking {
-                Ranking::All => None,
-                Ranking::Best | Ranking::Latest => other_on_final(table, &left, order).await?,
-            };
-            operations.push((Step::Other, table.put(put_away(found, &entry), None)));
-            let row = match other {
-                Some(other) => table.put(other, None),
-                None => table.delete(key, None),
-            };
-            operations.push((Step::Row, row));
-            operations.push((Step::Other, table.delete(Key::series(&entry), None)));
+        if let Some(found) = found.filter(|found| string(found, "id") != public.id.as_str()) {
+            operations.push((Step::Other, table.put(put_away(found), None)));
+            if entry.is_none() {
+                operations.push((Step::Row, table.delete(key, None)));
+            }
         }
     }
+    let Some((entry, rank)) = entry.and_then(|entry| Some((entry, rank_key_of(entry, order.direction)?)))
+    else {
+        return Ok(operations);
+    };
+    let mut row = row_item(final_key(entry, order.ranking), entry, &rank);
+    row.extend([spread.attribute()?]);
+    operations.push((Step::Row, table.put(row, None)));
+    let point = items::entry_item(Key::series(entry), entry);
+    operations.push((Step::Other, table.put(point, None)));
     Ok(operations)
 }
 
-/// Attributes of a row, and what they are called while its submission is withdrawn, so that the row is on no board.
-const PUT_AWAY: [(&str, &str); 3] = [("pk", "row_pk"), ("sk", "row_sk"), ("board", "row_board")];
-
-/// Where the row of a final board is kept while its submission is withdrawn.
-fn put_away_key(entry: &Entry) -> Key {
-    let of_final = format!("{}#withdrawn", entry.board.benchmark);
-    Key::new(of_final, entry.id.as_str())
+/// A submission on the board of the final data set.
+fn of_final_board(public: &Entry) -> Entry {
+    Entry {
+        board: public.board.of_final(),
+        ..public.clone()
+    }
 }
 
-fn put_away(mut row: Item, entry: &Entry) -> Item {
+fn final_key(last: &Entry, ranking: Ranking) -> Key {
+    match ranking {
+        Ranking::All => Key::own_row(last),
+        Ranking::Best | Ranking::Latest => Key::row(last),
+    }
+}
+
+/// The operations on the final board when a submission of the public board was withdrawn, or no longer is. Of what the final data set has judged, the
+/// submission that stands on the public board has its submitter's row on the final board, whatever the order in which submissions went and came back.
+pub(crate) async fn following_public(
+    table: &Table,
+    changed: &Entry,
+    order: Order,
+) -> Result<Vec<Operation>, PortError> {
+    let last = of_final_board(changed);
+    let Some(run) = table.run(&last.board).await? else {
+        return Ok(Vec::new());
+    };
+    let key = final_key(&last, order.ranking);
+    let found = table.item(key.clone()).await?;
+    let own_away = table.item(put_away_key(changed)).await?;
+    let has_row = |id: &SubmissionId| {
+        found
+            .as_ref()
+            .is_some_and(|found| string(found, "id") == id.as_str())
+    };
+    let mut operations = Vec::new();
+    if changed.is_on_board() {
+        let away = own_away
+            .as_ref()
+            .map(|away| reader::entry(&taken_out(away.clone())));
+        if let Some(point) = away.transpose()? {
+            let point = items::entry_item(Key::series(&point), &point);
+            operations.push((Step::Other, table.put(point, None)));
+        }
+    } else if has_row(&changed.id) || own_away.is_some() {
+        operations.push((Step::Other, table.delete(Key::series(&last), None)));
+    }
+    let stands = match order.ranking {
+        Ranking::All => Some(changed.clone()).filter(Entry::is_on_board),
+        Ranking::Best | Ranking::Latest => {
+            let done = table.revisions(&last.board, &run.id).await?;
+            let mut of_submitter = OfSubmitter::read(table, changed).await?;
+            of_submitter
+                .lines
+                .retain(|line| done.iter().any(|done| done.id == line.id));
+            of_submitter.standing(changed, order).cloned()
+        }
+    };
+    if stands.as_ref().is_some_and(|stands| has_row(&stands.id)) {
+        return Ok(operations);
+    }
+    let mut row = None;
+    if let Some(stands) = stands {
+        let away = match own_away.filter(|_| stands.id == changed.id) {
+            Some(away) => Some(away),
+            None => table.item(put_away_key(&stands)).await?,
+        };
+        if let Some(away) = away {
+            operations.push((Step::Other, table.delete(put_away_key(&stands), None)));
+            row = Some(taken_out(away));
+        } else if let Some(point) = table.item(Key::series(&of_final_board(&stands))).await? {
+            // of an earlier version, which did not put such rows away
+            let point = reader::entry(&point)?;
+            row = rank_key_of(&point, order.direction).map(|rank| row_item(key.clone(), &point, &rank));
+        }
+    }
+    match (row, &found) {
+        (Some(row), _) => operations.push((Step::Row, table.put(row, None))),
+        (None, Some(_)) => operations.push((Step::Row, table.delete(key, None))),
+        (None, None) => {}
+    }
+    operations.extend(found.map(|found| (Step::Other, table.put(put_away(found), None))));
+    Ok(operations)
+}
+
+/// Attributes of a row, and what they are called while its submission does not stand on the final board, so that the row is on no board.
+const PUT_AWAY: [(&str, &str); 3] = [("pk", "row_pk"), ("sk", "row_sk"), ("board", "row_board")];
+
+/// Where the row of a final board is kept while its submission does not stand there: it is withdrawn, or another one of its submitter stands.
+fn put_away_key(entry: &Entry) -> Key {
+    Key::new(put_away_partition(&entry.board.benchmark), entry.id.as_str())
+}
+
+fn put_away_partition(benchmark: &str) -> String {
+    format!("{benchmark}#withdrawn")
+}
+
+fn put_away(mut row: Item) -> Item {
+    let benchmark = string(&row, "pk").split('#').next().unwrap_or_default();
+    let key = Key::new(put_away_partition(benchmark), string(&row, "id"));
     for (name, away) in PUT_AWAY {
         let value = row.remove(name);
         row.extend(value.map(|value| (away.to_owned(), value)));
     }
-    row.extend(put_away_key(entry).item());
+    row.extend(key.item());
     row
 }
 
-/// The operations on the final board when a submission that stood on it is no longer withdrawn.
-pub(crate) async fn back_on_final(table: &Table, reinstated: &Entry) -> Result<Vec<Operation>, PortError> {
-    let key = put_away_key(reinstated);
-    let Some(mut row) = table.item(key.clone()).await? else {
-        return Ok(Vec::new());
-    };
+/// The row as it was before it was put away.
+fn taken_out(mut row: Item) -> Item {
     for (name, away) in PUT_AWAY {
         let value = row.remove(away);
         row.extend(value.map(|value| (name.to_owned(), value)));
     }
-    let last = reader::entry(&row)?;
-    Ok(vec![
-        (Step::Row, table.put(row, None)),
-        (
-            Step::Other,
-            table.put(items::entry_item(Key::series(&last), &last), None),
-        ),
-        (Step::Other, table.delete(key, None)),
-    ])
+    row
+}
+
+/// What a submitter has on a board once one of their submissions is changed.
+struct OfSubmitter {
+    /// The row, as it was before.
+    found: Option<Item>,
+    /// The lines of the history that are of the board, in which the change is made.
+    lines: Vec<Entry>,
+    /// The data set whose scores are compared.
+    dataset: Option<Digest>,
+}
+
+impl OfSubmitter {
+    async fn read(table: &Table, changed: &Entry) -> Result<Self, PortError> {
+        let found = table.item(Key::row(changed)).await?; // before the history is read
+        let history = history_partition(&changed.board.benchmark, &changed.submitter);
+        let mut lines: Vec<Entry> = Vec::new();
+        let mut is_reinstated = false;
+        for item in table.query(&Partition::of(history)).await? {
+            let line = reader::entry(&item)?;
+            is_reinstated |= line.id == changed.id && line.withdrawn_at.is_some() && changed.is_on_board();
+            lines.push(if line.id == changed.id {
+                changed.clone()
+            } else {
+                line
+            });
+        }
+        lines.retain(|line| line.board == changed.board);
+        let lines = table.with_datasets(lines).await?;
+        // taken from the line, since rows of earlier versions have no data set
+        let stood = found.as_ref().map(|found| string(found, "id"));
+        let stood = lines.iter().find(|line| Some(line.id.as_str()) == stood);
+        let stood = stood.and_then(|line| line.dataset);
+        let dataset = match (changed.is_on_board(), is_reinstated) {
+            (true, false) => changed.dataset,
+            // the board may have got another data set meanwhile
+            (true, true) => stood.or(changed.dataset),
+            (false, _) => stood,
+        };
+        Ok(Self {
+            found,
+            lines,
+            dataset,
+        })
+    }
+
+    fn standing(&self, changed: &Entry, order: Order) -> Option<&Entry> {
+        standing(
+            &self.lines,
+            &changed.board,
+            order.ranking,
+            order.direction,
+            self.dataset,
+        )
+    }
 }
 
 /// The operations on the board when a submission that was scored before is `changed`, so that another one of its submitter may stand now. The row of
@@ -303,40 +392,16 @@ pub(crate) async fn changed(
             (Step::Other, table.delete(Key::row(changed), None)),
         ]);
     }
-    let found = table.item(Key::row(changed)).await?;
-    let seen = reader::edition(found.as_ref())?; // before the history is read
-    let history = history_partition(&changed.board.benchmark, &changed.submitter);
-    let mut lines: Vec<Entry> = Vec::new();
-    let mut is_reinstated = false;
-    for item in table.query(&Partition::of(history)).await? {
-        let line = reader::entry(&item)?;
-        is_reinstated |= line.id == changed.id && line.withdrawn_at.is_some() && changed.is_on_board();
-        lines.push(if line.id == changed.id {
-            changed.clone()
-        } else {
-            line
-        });
-    }
-    lines.retain(|line| line.board == changed.board);
-    let lines = table.with_datasets(lines).await?;
-    // taken from the line, since rows of earlier versions have no data set
-    let stood = found.as_ref().map(|found| string(found, "id"));
-    let stood = lines.iter().find(|line| Some(line.id.as_str()) == stood);
-    let stood = stood.and_then(|line| line.dataset);
-    let dataset = match (changed.is_on_board(), is_reinstated) {
-        (true, false) => changed.dataset,
-        // the board may have got another data set meanwhile
-        (true, true) => stood.or(changed.dataset),
-        (false, _) => stood,
-    };
-    let stands = standing(&lines, &changed.board, order.ranking, order.direction, dataset);
+    let of_submitter = OfSubmitter::read(table, changed).await?;
+    let seen = reader::edition(of_submitter.found.as_ref())?;
+    let stands = of_submitter.standing(changed, order);
     let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (line, rank)));
     let key = Key::row(changed);
     let row = match keyed {
         Some((line, rank)) => {
             let mut row = row_item(key, line, &rank);
             row.insert(EDITION.into(), count(seen.unwrap_or(0) + 1));
-            row.insert(N_SCORED.into(), count(n_scored(&lines)));
+            row.insert(N_SCORED.into(), count(n_scored(&of_submitter.lines)));
             if line.id == changed.id {
                 row.extend(spread.map(RowSpread::attribute).transpose()?);
             }

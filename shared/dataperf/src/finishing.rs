@@ -182,6 +182,16 @@ impl Finished {
     }
 }
 
+/// What came of scoring one submission with the final data set.
+enum Scored {
+    /// It has its final score, or is against the rules of the final data set.
+    Now,
+    /// It was withdrawn since.
+    Withdrawn,
+    /// It did not stand on its board any more when that was noted.
+    Moved,
+}
+
 /// A board that is being finished, and what it is done with.
 pub struct Finish<'a> {
     /// The board, of a round that has closed.
@@ -322,7 +332,9 @@ impl Finish<'_> {
                     continue;
                 }
                 match self.score_one(&row, dataset, run, evaluator).await {
-                    Ok(is_scored) => n_scored += usize::from(is_scored),
+                    Ok(Scored::Now) => n_scored += 1,
+                    Ok(Scored::Withdrawn) => {}
+                    Ok(Scored::Moved) => drop(looked_at.remove(&row.id)), // it may stand again at the next look
                     Err(error) => failed = failed.or(Some(error)), // it keeps none of the others from being scored
                 }
             }
@@ -333,8 +345,10 @@ impl Finish<'_> {
     /// one of its submitter on the final board.
     async fn is_back(&self, row: &Entry, run: &Run) -> Result<bool, WorkflowError> {
         let known = self.table.submission(&self.board.benchmark, &row.id).await?;
+        // the time of coming back is of another machine than that of the run's beginning
+        let since = run.begun_at.unix_millis().saturating_sub(GRACE_MILLIS);
         let undone_after =
-            |withdrawal: &Withdrawal| withdrawal.undone_at.is_some_and(|at| at >= run.begun_at);
+            |withdrawal: &Withdrawal| withdrawal.undone_at.is_some_and(|at| at.unix_millis() >= since);
         Ok(known.is_some_and(|known| known.withdrawals.iter().any(undone_after)))
     }
 
@@ -359,12 +373,12 @@ impl Finish<'_> {
         dataset: Digest,
         run: &Run,
         evaluator: &E,
-    ) -> Result<bool, WorkflowError> {
+    ) -> Result<Scored, WorkflowError> {
         let hosted = evaluator.hosted();
         let known = self.table.submission(hosted.id, &row.id).await?;
         let known = known.filter(|known| known.withdrawn_at.is_none() && known.receipt.is_some());
         let Some(known) = known else {
-            return Ok(false); // withdrawn since
+            return Ok(Scored::Withdrawn);
         };
         let submission = Submission {
             board: self.board.of_final(),
@@ -392,8 +406,8 @@ impl Finish<'_> {
             verdict,
         };
         let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
-        self.table.finalize(&last, hosted, ranking, &run.id).await?;
-        Ok(true)
+        let is_noted = self.table.finalize(&last, hosted, ranking, &run.id).await?;
+        Ok(if is_noted { Scored::Now } else { Scored::Moved })
     }
 }
 

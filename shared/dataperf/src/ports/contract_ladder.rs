@@ -1,7 +1,7 @@
 //! What every table must do where the Ladder releases scores: the order in which it records decides.
 
 use super::contract_story::{HOSTED, Outcome, Story};
-use super::leaderboard::{Board, Recorded};
+use super::leaderboard::{Board, Entry, Recorded};
 use super::maintenance::{Finalized, Maintenance, Revised, Revision};
 use crate::challenge::Ranking;
 use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
@@ -293,22 +293,8 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         for _ in 0..2 {
             for row in &rows {
                 let score = (row.entry.submitter == "ada").then_some(0.625);
-                let verdict = story.verdict(score);
-                let finalized = Finalized {
-                    board: last.clone(),
-                    revision: Revision {
-                        id: row.entry.id.clone(),
-                        submitter: row.entry.submitter.clone(),
-                        received_at: row.entry.received_at,
-                        is_baseline: false,
-                        before: row.entry.score,
-                        dataset_before: row.entry.dataset,
-                        ending: verdict.status,
-                        after: score,
-                    },
-                    verdict,
-                };
-                table.finalize(&finalized, &HOSTED, ranking, &run.id).await?;
+                let of_row = finalized(&story, &row.entry, score);
+                assert!(table.finalize(&of_row, &HOSTED, ranking, &run.id).await?);
             }
         }
         let n_of_ada = if ranking == Ranking::All { 2 } else { 1 };
@@ -346,29 +332,20 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             continue;
         }
         // another one of the submitter takes the place, also when the first one has been back meanwhile
-        let verdict = story.verdict(Some(0.5625));
-        let finalized = Finalized {
-            board: last.clone(),
-            revision: Revision {
-                id: other.submission.clone(),
-                submitter: other.submitter.clone(),
-                received_at: other.received_at,
-                is_baseline: false,
-                before: other.verdict.score,
-                dataset_before: other.verdict.dataset,
-                ending: verdict.status,
-                after: verdict.score,
-            },
-            verdict,
-        };
-        table.finalize(&finalized, &HOSTED, ranking, &run.id).await?;
+        let of_one = vec![("ada".to_owned(), Some(0.625))];
+        let last_of_other = finalized(&story, &entry_of(&story, &other).await?, Some(0.5625));
+        assert!(table.finalize(&last_of_other, &HOSTED, ranking, &run.id).await?);
         let of_other = vec![("ada".to_owned(), Some(0.5625))];
         assert_eq!(shown(&table.top(&last, 9).await?), of_other);
         table
             .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
             .await?;
-        let stands = table.top(&last, 9).await?;
-        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625))]);
+        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
+        assert!(
+            !table.finalize(&last_of_other, &HOSTED, ranking, &run.id).await?,
+            "it does not stand on the public board"
+        );
+        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
         table
             .withdraw(benchmark, &one.submission, at, story.order(), None)
             .await?;
@@ -380,6 +357,60 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             table.withdraw(benchmark, gone, at, story.order(), None).await?;
         }
         assert_eq!(shown(&table.top(&last, 9).await?), [], "both are withdrawn");
+        // in whatever order they come back, what stands publicly stands
+        for back in [&one.submission, &other.submission] {
+            table
+                .reinstate(benchmark, back, at, &HOSTED, ranking, None)
+                .await?;
+        }
+        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
+        assert_eq!(table.series(&story.board).await?.len(), 3);
+        // what is against the final rules takes the row away while it stands publicly
+        let against = story.submit("ada", 5, Some(0.125)).await?;
+        let last_of_it = finalized(&story, &entry_of(&story, &against).await?, None);
+        assert!(table.finalize(&last_of_it, &HOSTED, ranking, &run.id).await?);
+        assert_eq!(shown(&table.top(&last, 9).await?), []);
+        table
+            .withdraw(benchmark, &against.submission, at, story.order(), None)
+            .await?;
+        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
+        table
+            .reinstate(benchmark, &against.submission, at, &HOSTED, ranking, None)
+            .await?;
+        assert_eq!(shown(&table.top(&last, 9).await?), []);
     }
     Ok(())
+}
+
+/// The line of a submission that has ended.
+async fn entry_of(story: &Story<'_, impl Maintenance>, receipt: &Receipt) -> Result<Entry, super::PortError> {
+    let known = story
+        .table
+        .submission(&story.board.benchmark, &receipt.submission)
+        .await?;
+    known
+        .map(|known| known.entry())
+        .ok_or_else(|| super::PortError::Malformed {
+            what: format!("submission `{}`", receipt.submission),
+            why: "it is not there".into(),
+        })
+}
+
+/// What the final data set says of a line of the public board.
+fn finalized(story: &Story<'_, impl Maintenance>, line: &Entry, score: Option<f64>) -> Finalized {
+    let verdict = story.verdict(score);
+    Finalized {
+        board: line.board.of_final(),
+        revision: Revision {
+            id: line.id.clone(),
+            submitter: line.submitter.clone(),
+            received_at: line.received_at,
+            is_baseline: false,
+            before: line.score,
+            dataset_before: line.dataset,
+            ending: verdict.status,
+            after: score,
+        },
+        verdict,
+    }
 }

@@ -251,7 +251,9 @@ pub trait Maintenance: Leaderboards {
     ) -> Result<Option<Receipt>, PortError>;
 
     /// Puts what stands on a board of a closed round on the board of its final data set, with the score of that one, and notes it in a run on the
-    /// final board: what a run notes, the row, the series and the list of boards change together. Done twice it changes nothing.
+    /// final board: what a run notes, the row, the series and the list of boards change together. Done twice it changes nothing. Where it is against the
+    /// rules of the final data set, its submitter has no row on a board with one row for each. `false`, and nothing is done, where it does not stand on
+    /// the public board any more.
     ///
     /// # Errors
     /// [`PortError`].
@@ -261,7 +263,7 @@ pub trait Maintenance: Leaderboards {
         hosted: &Descriptor,
         ranking: Ranking,
         run: &str,
-    ) -> Result<(), PortError>;
+    ) -> Result<bool, PortError>;
 
     /// What a pass did to one submission, if it has come to it.
     ///

@@ -23,9 +23,6 @@ pub struct MemoryLeaderboards {
     table: Arc<Mutex<Table>>,
 }
 
-/// A row by board and submitter, and by id too where all of a submitter's stand.
-type Row = ((Board, String, Option<SubmissionId>), (RankKey, Entry));
-
 #[derive(Debug, Default)]
 struct Table {
     submissions: BTreeMap<(String, SubmissionId), Submission>,
@@ -42,8 +39,6 @@ struct Table {
     rungs: BTreeMap<(Board, String), Rung>,
     runs: BTreeMap<Board, Run>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
-    /// Rows of final boards whose submissions are withdrawn.
-    left_final: Vec<Row>,
     /// By final board: what has a final score.
     finalized: BTreeMap<(Board, SubmissionId), Entry>,
 }
@@ -130,24 +125,27 @@ impl Table {
         }
     }
 
-    /// Another submission that has a final score, whose row a submitter has on a final board once `left` has left it.
-    fn other_on_final(
-        &self,
-        (board, submitter, _): &(Board, String, Option<SubmissionId>),
-        left: &SubmissionId,
-        order: Order,
-    ) -> Option<(RankKey, Entry)> {
-        let counts = |entry: &&Entry| {
-            let known = self.submissions.get(&(board.benchmark.clone(), entry.id.clone()));
-            entry.board == *board
-                && entry.submitter == *submitter
-                && entry.id != *left
-                && known.is_some_and(|known| known.withdrawn_at.is_none())
+    /// Puts the right row of a submitter on the final board once `changed` was withdrawn, or no longer is. `dataset` is the one whose scores are compared
+    /// on the public board.
+    fn follow_public(&mut self, changed: &Entry, order: Order, dataset: Option<Digest>) {
+        let last = changed.board.of_final();
+        let Some(run) = self.runs.get(&last) else {
+            return;
         };
-        let dataset = self.finalized.get(&(board.clone(), left.clone()))?.dataset;
-        let others = self.finalized.values().filter(counts);
-        let stands = standing(others, board, order.ranking, order.direction, dataset)?;
-        Some((rank_key_of(stands, order.direction)?, stands.clone()))
+        let done = self.revisions.get(&(last.clone(), run.id.clone()));
+        let is_done = |line: &Entry| done.is_some_and(|done| done.iter().any(|done| done.id == line.id));
+        let mut lines = self.entries(&changed.board.benchmark);
+        lines.retain(|line| line.submitter == changed.submitter && line.is_on_board() && is_done(line));
+        let stands = match order.ranking {
+            Ranking::All => lines.iter().find(|line| line.id == changed.id),
+            ranking => standing(&lines, &changed.board, ranking, order.direction, dataset),
+        };
+        let own = (order.ranking == Ranking::All).then(|| changed.id.clone());
+        let row = stands.and_then(|stands| self.finalized.get(&(last.clone(), stands.id.clone())));
+        let row = row.and_then(|row| Some((rank_key_of(row, order.direction)?, row.clone())));
+        let key = (last, changed.submitter.clone(), own);
+        self.rows.remove(&key);
+        self.rows.extend(row.map(|row| (key, row)));
     }
 
     /// Has a round's finishing go on for a submission that is back and has no final score.
@@ -419,20 +417,11 @@ impl Maintenance for MemoryLeaderboards {
         }
         submission.withdraw(at, reason.map(str::to_owned));
         let submission = submission.clone();
+        let row = (submission.board.clone(), submission.submitter.clone(), None);
+        let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
         table.rank(&submission.entry(), order);
         table.step_down(&submission.entry(), order);
-        let last = submission.board.of_final();
-        let left = table.rows.extract_if(.., |(of, _, _), (_, entry)| {
-            *of == last && entry.id == submission.id
-        });
-        let left: Vec<_> = left.collect();
-        for (row, _) in left.iter().filter(|((_, _, own), _)| own.is_none()) {
-            let standing = table.other_on_final(row, &submission.id, order);
-            table
-                .rows
-                .extend(standing.map(|standing| (row.clone(), standing)));
-        }
-        table.left_final.extend(left);
+        table.follow_public(&submission.entry(), order, stood);
         Ok(Withdrawn::Now(submission))
     }
 
@@ -460,11 +449,7 @@ impl Maintenance for MemoryLeaderboards {
         let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
         table.rank_with(&entry, order, stood.or(entry.dataset));
         table.step_up(&entry, order);
-        let left = std::mem::take(&mut table.left_final);
-        let (back, left): (Vec<_>, Vec<_>) =
-            left.into_iter().partition(|(_, (_, other))| other.id == entry.id);
-        table.left_final = left;
-        table.rows.extend(back);
+        table.follow_public(&entry, order, stood.or(entry.dataset));
         table.finish_anew(&entry);
         Ok(Reinstated::Now(submission))
     }
@@ -607,24 +592,36 @@ impl Maintenance for MemoryLeaderboards {
         hosted: &Descriptor,
         ranking: Ranking,
         run: &str,
-    ) -> Result<(), PortError> {
+    ) -> Result<bool, PortError> {
         let mut table = lock(&self.table);
+        let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
+        let known = table.submissions.get(&(benchmark.clone(), id.clone()));
+        let Some(public) = known.map(Submission::entry).filter(Entry::is_on_board) else {
+            return Ok(false);
+        };
+        let own = (ranking == Ranking::All).then(|| id.clone());
+        let stands = table
+            .rows
+            .get(&(public.board.clone(), public.submitter.clone(), own.clone()));
+        if stands.is_none_or(|(_, stands)| stands.id != *id) {
+            return Ok(false);
+        }
         let of_run = (last.board.clone(), run.to_owned());
         let done = table.revisions.entry(of_run).or_default();
-        if !done.iter().any(|done| done.id == last.revision.id) {
+        if !done.iter().any(|done| done.id == *id) {
             done.push(last.revision.clone());
         }
+        let row = (last.board.clone(), public.submitter, own);
+        table.rows.remove(&row);
         if let Some(entry) = last.entry()
             && let Some(rank) = rank_key_of(&entry, hosted.direction)
         {
-            let own = (ranking == Ranking::All).then(|| entry.id.clone());
-            let row = (entry.board.clone(), entry.submitter.clone(), own);
             table.boards.insert(entry.board.clone());
             let of = (entry.board.clone(), entry.id.clone());
             table.finalized.insert(of, entry.clone());
             table.rows.insert(row, (rank, entry));
         }
-        Ok(())
+        Ok(true)
     }
 
     async fn revision(
