@@ -83,7 +83,7 @@ pub struct Effect {
     pub n_changed: usize,
     /// Submissions with another rank.
     pub n_moved: usize,
-    /// Kendall's tau-b between the scores before and after; `None` where one version tells no two submissions apart.
+    /// Kendall's tau-b between the scores before and after of submissions that are no baselines; `None` where one version tells no two of these apart.
     pub tau_b: Option<f64>,
     /// Pairs whose order turned round.
     pub turned: Vec<Turned>,
@@ -127,6 +127,12 @@ impl Effect {
                 }
             }
         }
+        let ranked = |version: &Version| -> Vec<f64> {
+            let all = submissions.iter().zip(&version.goodness);
+            all.filter(|(of, _)| !of.is_baseline)
+                .map(|(_, goodness)| *goodness)
+                .collect()
+        };
         #[allow(clippy::float_cmp, reason = "whether it is the same number is the question")]
         let is_changed = |line: &&Line| line.before.score != line.after.score;
         Self {
@@ -135,7 +141,7 @@ impl Effect {
                 .iter()
                 .filter(|line| line.moved_up().is_some_and(|places| places != 0))
                 .count(),
-            tau_b: tau_b(&before.goodness, &after.goodness),
+            tau_b: tau_b(&ranked(&before), &ranked(&after)),
             turned,
             n_sure_before: before.sure.len(),
             n_sure_after: after.sure.len(),
@@ -298,10 +304,14 @@ mod tests {
             .collect();
         assert_eq!(turned, [("ada", "bob"), ("ada", "baseline-random")]);
         assert!((effect.tau_b.unwrap() - 1.0 / 3.0).abs() < 1e-12);
-        let noisy =
-            submissions.map(|of| on_both(&of.name, 5, of.before.header.score, of.after.header.score, 0.0));
+        let noisy = submissions
+            .each_ref()
+            .map(|of| on_both(&of.name, 5, of.before.header.score, of.after.header.score, 0.0));
         let noisy = Effect::of(&noisy, Direction::HigherIsBetter);
         assert_eq!((noisy.turned.len(), noisy.turned_surely().count()), (2, 0));
+        let [ada, bob, baseline, _] = submissions;
+        let of_people = Effect::of(&[ada, bob, baseline], Direction::HigherIsBetter).tau_b;
+        assert_eq!(of_people, Some(-1.0), "baselines do not count");
     }
 
     #[test]

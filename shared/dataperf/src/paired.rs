@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use dataperf_numerics::ranks::{Entry, percentile_interval, sure_orders};
+use dataperf_numerics::ranks::{Entry, MIN_DIFFERENT_ITEMS, difference_interval, sure_orders};
 use serde::Serialize;
 
 use crate::Direction;
@@ -15,7 +15,7 @@ use crate::replicates::Replicates;
 pub struct Paired {
     /// The first's score less the second's.
     pub difference: f64,
-    /// The interval that holds 95 % of the differences under the draws.
+    /// The interval of the difference with 95 % confidence.
     pub interval: Option<(f64, f64)>,
     /// The share of the draws in which the first is the better one; a draw in which both have the same score counts as half.
     pub share_first_better: Option<f64>,
@@ -89,15 +89,29 @@ impl Paired {
     fn draw(&mut self, compared: &[&Arc<Replicates>], sign: f64) {
         let [first, second] = [compared[0], compared[1]];
         let better = sign * self.difference;
-        let deviations = first.deviations.iter().zip(&second.deviations);
-        let deviations: Vec<f32> = deviations.map(|(one, other)| one - other).collect();
-        self.interval = both_ways(better, &deviations).map(|(low, high)| {
+        let both = [&*first.deviations, &*second.deviations];
+        // the error matters only where it stands for the number of items that differ, on boards of which the items are not read
+        let n_degrees = degrees(compared, 0, 1, 0.0);
+        // deviations are of scores of which more is better
+        self.interval = difference_interval(better, both, n_degrees).map(|(low, high)| {
             if sign < 0.0 {
                 (0.0 - high, 0.0 - low)
             } else {
                 (low, high)
             }
         });
+        if self.interval.is_none() {
+            self.why_none = Some(if n_degrees == 0 {
+                format!(
+                    "the two differ on fewer than {MIN_DIFFERENT_ITEMS} items of the eval set, from which on an interval of their difference holds \
+                     what it promises"
+                )
+            } else {
+                "their difference is the same under all draws of the eval set, which say nothing of other eval sets then".to_owned()
+            });
+        }
+        let deviations = both[0].iter().zip(both[1]);
+        let deviations: Vec<f32> = deviations.map(|(one, other)| one - other).collect();
         let points: f64 = deviations
             .iter()
             .map(
@@ -120,15 +134,6 @@ impl Paired {
         let is_sure = !sure_orders(&entries, &degrees).is_empty();
         self.surely_better = is_sure.then_some(if places[0] == 0 { 1 } else { 2 });
     }
-}
-
-/// The interval of a difference, the same whichever submission is named first: the outer of each end of two intervals, that of the difference and
-/// that of the difference turned round. The places of the percentiles among the draws differ by one.
-fn both_ways(difference: f64, deviations: &[f32]) -> Option<(f64, f64)> {
-    let turned: Vec<f32> = deviations.iter().map(|deviation| -deviation).collect();
-    let (low, high) = percentile_interval(difference, deviations)?;
-    let (turned_low, turned_high) = percentile_interval(0.0 - difference, &turned)?;
-    Some((low.min(0.0 - turned_high), high.max(0.0 - turned_low)))
 }
 
 #[cfg(test)]
@@ -192,11 +197,17 @@ mod tests {
     fn equal_scores_are_not_told_apart_and_less_may_be_better() {
         let same = || replicates(0.7, 1.0, 140);
         let tied = Paired::of(same(), same(), Direction::HigherIsBetter).unwrap();
-        assert_eq!(
-            (tied.interval, tied.share_first_better),
-            (Some((0.0, 0.0)), Some(0.5))
-        );
+        assert_eq!((tied.interval, tied.share_first_better), (None, Some(0.5)));
         assert_eq!(tied.surely_better, None);
+        assert!(tied.why_none.unwrap().contains("fewer than 6 items"));
+        let five = |spread| Paired::of(same(), replicates(0.675, spread, 135), Direction::HigherIsBetter);
+        assert_eq!(five(0.99).unwrap().interval, None, "five items tell nothing");
+        let six = |spread| Paired::of(same(), replicates(0.67, spread, 134), Direction::HigherIsBetter);
+        assert!(six(0.99).unwrap().interval.is_some());
+        let constant = six(1.0).unwrap();
+        assert!(
+            constant.interval.is_none() && constant.why_none.unwrap().contains("the same under all draws")
+        );
         let less = Paired::of(
             replicates(0.1, 1.0, 140),
             replicates(0.3, 0.99, 120),

@@ -71,8 +71,8 @@ pub struct Between {
 }
 
 impl Pairs {
-    /// The version of the form written today.
-    pub const SCHEMA: u32 = 1;
+    /// The version of the form written today. In version 1 intervals were percentiles of the draws.
+    pub const SCHEMA: u32 = 2;
 
     /// The key of a board's paired differences in the results bucket.
     pub fn key(board: &Board) -> String {

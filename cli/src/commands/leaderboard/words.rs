@@ -73,7 +73,7 @@ pub(super) fn in_words(summary: &Summary) -> String {
         }
         1 => "one submission is surely the best of the ranked ones".to_owned(),
         n if n == summary.n_ranked => {
-            format!("no submission is surely better than another: any of the {n} may be the best")
+            format!("no submission is surely the best: any of the {n} may be")
         }
         n => format!("any of {n} submissions may be the best"),
     };
@@ -171,7 +171,7 @@ mod tests {
             said(2)
         );
         assert!(
-            said(3).starts_with("no submission is surely better than another: "),
+            said(3).starts_with("no submission is surely the best: any of the 3 may be"),
             "{}",
             said(3)
         );

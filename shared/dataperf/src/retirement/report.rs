@@ -12,7 +12,7 @@ use crate::comparison::why_none;
 use crate::ports::PortError;
 use crate::ports::leaderboard::Board;
 use crate::ports::maintenance::Revision;
-use crate::replicates::Replicates;
+use crate::replicates::{Header, Replicates};
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Timestamp};
 
@@ -263,7 +263,14 @@ fn malformed(what: &str, why: &serde_json::Error) -> PortError {
 fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>) -> Option<String> {
     let found: Vec<Option<&Arc<Replicates>>> = scored.iter().map(|scored| of(scored)).collect();
     let compared: Vec<&Arc<Replicates>> = found.iter().copied().flatten().collect();
-    let missing = compared.iter().find_map(|found| found.header.missing.clone());
+    let missing = compared.iter().find_map(|found| {
+        let Header {
+            missing,
+            without_score_interval,
+            ..
+        } = &found.header;
+        missing.clone().or_else(|| without_score_interval.clone())
+    });
     if missing.is_some() {
         return missing;
     }
@@ -322,7 +329,6 @@ mod coverage;
 mod tests {
     use super::*;
     use crate::Ending;
-    use crate::replicates::Header;
 
     /// Replicates whose draws spread by `spread` around the score, each submission's in an order of its own.
     fn replicates(score: f64, of: &str, seed: usize, spread: f32) -> Arc<Replicates> {

@@ -25,7 +25,7 @@ pub(super) const TILE: usize = 64;
 
 /// The share of the deviations' squares below which a difference is rounding. Deviations are `f32`, each rounded by at most 2^-24
 /// of itself, so differences of equal entries stay below this share, and those of entries that differ on one item are far above it.
-const ROUNDING: f64 = 1e-12;
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// An entry of a board.
 #[derive(Debug, Clone, Copy)]

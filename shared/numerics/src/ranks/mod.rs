@@ -25,7 +25,7 @@ mod shake_up;
 pub use compare::{Compared, Entry, MAX_STEPS, compare};
 pub use orders::sure_orders;
 pub use percentiles::{percentile_interval, quantile, rank_percentiles};
-pub use scores::score_interval;
+pub use scores::{difference_interval, score_interval};
 pub use shake_up::shake_up;
 
 /// The confidence of each one-sided set; both together have 95 %.

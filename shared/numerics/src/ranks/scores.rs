@@ -1,4 +1,6 @@
-//! Intervals of scores.
+//! Intervals of scores, and of differences of scores.
+
+use super::compare::ROUNDING;
 
 /// The interval of a score, a share such as accuracy or F1, with 95 % confidence; `None` without draws.
 ///
@@ -45,6 +47,35 @@ pub fn score_interval(score: f64, deviations: &[f32], smallest: usize) -> Option
     let middle = (score * n_items + t * t / 2.0) / n_more;
     let half = t * (middle * (1.0 - middle) / n_more).sqrt();
     Some(((middle - half).max(0.0), (middle + half).min(1.0)))
+}
+
+/// The interval of the difference of two scores with 95 % confidence: Student's, with the standard error over the draws. `None` with 0 degrees of
+/// freedom, and where the difference is the same under all draws, which say nothing of it then.
+///
+/// # Shapes and units
+/// `deviations`: of each of the two `(n_draws,)`, the score under each draw minus the score. `degrees`: as
+/// [`degrees_of_freedom`](super::degrees_of_freedom).
+pub fn difference_interval(difference: f64, deviations: [&[f32]; 2], degrees: usize) -> Option<(f64, f64)> {
+    let pairs = || {
+        deviations[0]
+            .iter()
+            .zip(deviations[1])
+            .map(|(one, other)| (f64::from(*one), f64::from(*other)))
+    };
+    let n_draws = pairs().count();
+    if degrees == 0 || n_draws < 2 {
+        return None;
+    }
+    let mean = pairs().map(|(one, other)| one - other).sum::<f64>() / n_draws as f64;
+    let squares = pairs()
+        .map(|(one, other)| (one - other - mean).powi(2))
+        .sum::<f64>();
+    let of_both: f64 = pairs().map(|(one, other)| one * one + other * other).sum();
+    if squares <= ROUNDING * of_both {
+        return None;
+    }
+    let half = student(degrees) * (squares / (n_draws - 1) as f64).sqrt();
+    Some((difference - half + 0.0, difference + half + 0.0)) // + 0.0 makes -0 a 0
 }
 
 /// The 97.5 % quantile of Student's distribution, within 0.001 from nine degrees of freedom on.
@@ -111,5 +142,20 @@ mod tests {
         let plain = score_interval(0.3, &deviations(0.05), 50).expect("draws");
         let turned = score_interval(-0.3, &deviations(0.05), 50).expect("draws");
         assert_eq!(turned, (-plain.1, -plain.0));
+    }
+
+    #[test]
+    fn a_difference_has_the_interval_of_student() {
+        let (wide, narrow) = (deviations(0.05), deviations(0.01));
+        let (low, high) = difference_interval(0.1, [&wide, &narrow], 19).expect("draws");
+        let half = 2.093 * 0.04;
+        assert!((low - (0.1 - half)).abs() < 1e-3 && (high - (0.1 + half)).abs() < 1e-3);
+        let turned = difference_interval(-0.1, [&narrow, &wide], 19);
+        assert_eq!(turned, Some((-high, -low)));
+        let (wider, _) = difference_interval(0.1, [&wide, &narrow], 9).expect("draws");
+        assert!(wider < low, "fewer items tell less");
+        assert_eq!(difference_interval(0.1, [&wide, &wide], 19), None);
+        assert_eq!(difference_interval(0.1, [&wide, &narrow], 0), None);
+        assert_eq!(difference_interval(0.1, [&[], &[]], 19), None);
     }
 }
