@@ -57,9 +57,17 @@ pub(crate) fn new(limits: Limits) -> Result<Engine, String> {
         .map_err(|error| format!("the engine can't be set up: {error:#}"))
 }
 
+/// The first bytes of every module in the binary form.
+const MAGIC: &[u8] = b"\0asm";
+
 /// Compiles a module that is a command and imports nothing but WASI preview 1. Modules are text or code for no machine: only the
 /// binary form is read.
 pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure> {
+    if !module.starts_with(MAGIC) {
+        let message = "the file is no WebAssembly module: a module begins with the bytes `\\0asm`. Build the program for `wasm32-wasip1`. Where programs in \
+                       Python are taken, their names end in `.py`";
+        return Err(Failure::new(Code::InvalidModule, message.to_owned()));
+    }
     let invalid = |error: wasmtime::Error| {
         let message = format!("the file is no WebAssembly module that can be run here: {error:#}");
         Failure::new(Code::InvalidModule, shortened(&message))

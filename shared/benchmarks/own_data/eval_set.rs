@@ -20,8 +20,6 @@ use dataperf_numerics::metrics::{
 pub const EVAL: &str = "eval";
 /// The name of the table with the eval set that participants may have.
 pub const PUBLIC_EVAL: &str = "public/eval";
-/// The most groups that the items of an eval set may be in.
-pub(super) const MAX_GROUPS: usize = 10_000;
 const GROUP: &str = "group";
 const CLUSTER: &str = "cluster";
 

@@ -21,7 +21,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::own_data::eval_set::MAX_GROUPS;
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
@@ -45,6 +44,8 @@ const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
     required: &["label"],
     optional: &["id", "group", "cluster"],
 };
+/// The most groups that the items of an eval set may be in.
+const MAX_GROUPS: usize = 10_000;
 /// The most bytes of a document.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 /// The most bytes of a picture.
