@@ -8,6 +8,7 @@ import { answering, choice, refusals, words } from "./write.js";
 
 const NO_ANSWER = "the context has no answer";
 const FLAG = "it should not be here";
+const MOST_SKIPPED = 200; // as many as the read API takes
 
 /** How something is judged, for who asks. */
 const guide = (...nodes) => h("details", {}, h("summary", {}, "How to judge"), nodes);
@@ -123,7 +124,7 @@ const isHarmful = ({ kind, item, rules }) => kind === "pair" || rules.tasks?.[it
 export function validating(benchmark, task, who) {
   const shown = h("div", {});
   const said = h("div", { class: "found", "aria-live": "polite" });
-  const skipped = [];
+  const skipped = []; // the oldest first; what was judged the read API knows
   const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "validate" }, h("h2", { id: "validate" }, "Validate"), h("p", {}, "You see neither whose it is nor what others said. Say what you find; others look at it, too."), shown, said);
   const problem = (text) => said.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(text)));
   const next = async (focus) => {
@@ -140,8 +141,12 @@ export function validating(benchmark, task, who) {
     const button = h("button", { type: "submit" }, "Send the verdict");
     const skip = h("button", { type: "button", class: "quiet" }, "Skip");
     skip.addEventListener("click", () => {
-      skipped.push(id);
+      if (!skipped.includes(id)) skipped.push(id);
       said.replaceChildren();
+      if (skipped.length > MOST_SKIPPED) {
+        skipped.shift();
+        said.replaceChildren(h("p", { class: "note" }, `You have skipped more than ${plain(MOST_SKIPPED)} items: the first of them are shown again.`));
+      }
       next(true).catch((wrong) => problem(wrong.message));
     });
     const left = waiting.n_left_today === null ? "" : ` You may give ${plain(waiting.n_left_today)} more verdicts today.`;
@@ -161,7 +166,6 @@ export function validating(benchmark, task, who) {
           said.replaceChildren(...refused);
           return undefined;
         }
-        skipped.push(id); // the table may be read before it says so
         said.replaceChildren(h("p", {}, "Recorded. Here is the next."));
         return await next(true);
       } catch (wrong) {

@@ -77,6 +77,16 @@ async fn a_validator_learns_nothing_but_the_text() {
     tells_nothing("the read API", &answer.to_string());
     let skipped = reading.ask(BO, &format!("{next}?skip={id}")).json();
     assert_eq!(skipped["item"], Value::Null);
+    for (n, status) in [(199, 200), (200, 400)] {
+        let others = ",0123456789abcdef0123456789abcdef".repeat(n);
+        let answer = reading.ask(BO, &format!("{next}?skip={id}{others}"));
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert_eq!(
+            answer.text().contains("at most 200 ids"),
+            status == 400,
+            "{answer:?}"
+        );
+    }
     assert_eq!(
         reading.ask(BO, &format!("{next}?task=nli")).json()["item"],
         Value::Null

@@ -1,5 +1,7 @@
 //! The query parameters, read strictly: a misspelt one is an error, not ignored.
 
+use std::collections::BTreeSet;
+
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use serde::Deserialize;
@@ -213,8 +215,9 @@ pub(crate) struct NextQuery {
     /// Only of this task, where there are tasks.
     #[param(max_length = 128)]
     pub(crate) task: Option<String>,
-    /// The ids of items that the validator leaves to others, with commas between them.
-    #[param(max_length = 8192)]
+    /// The ids of items that the validator leaves to others, 200 at most, with commas between them. Those with a verdict of this validator
+    /// are left out in any case.
+    #[param(max_length = 6599)]
     pub(crate) skip: Option<String>,
 }
 
@@ -268,6 +271,26 @@ pub(crate) fn named<'a>(what: &str, asked: Option<&'a str>) -> Result<Option<&'a
     Ok(asked)
 }
 
+/// The most ids of items that are skipped in one request: with each comma as `%2C` they fit into the 8,192 bytes that an address may have.
+const MAX_SKIPPED: usize = 200;
+/// Characters of an item's id.
+const ID_CHARS: usize = 32;
+
+/// The ids of the items that are skipped.
+pub(crate) fn skipped(asked: Option<&str>) -> Result<BTreeSet<String>, Problem> {
+    let asked = asked.unwrap_or_default();
+    let n_ids = asked.split(',').count();
+    if n_ids > MAX_SKIPPED || asked.len() > MAX_SKIPPED * (ID_CHARS + 1) - 1 {
+        let message = format!(
+            "`skip` has {n_ids} ids in {} bytes, and at most {MAX_SKIPPED} ids of {ID_CHARS} characters with commas between them are taken: leave out \
+             those that you have given a verdict on, which are passed over in any case, and the oldest of the others",
+            asked.len()
+        );
+        return Err(Problem::bad_request("skip", message));
+    }
+    Ok(asked.split(',').map(str::to_owned).collect())
+}
+
 /// A limit within its bounds.
 pub(crate) fn within(limit: Option<u32>, default: u32, max: u32) -> Result<usize, Problem> {
     match limit.unwrap_or(default) {
@@ -276,5 +299,29 @@ pub(crate) fn within(limit: Option<u32>, default: u32, max: u32) -> Result<usize
             "limit",
             format!("`limit` is {limit}, it must be from 1 to {max}; `next` leads to the rest"),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_items_are_skipped_as_fit_into_an_address() {
+        let ids = |n: usize| -> String {
+            let ids: Vec<String> = (0..n).map(|n| format!("{n:032x}")).collect();
+            ids.join(",")
+        };
+        let most = ids(MAX_SKIPPED);
+        assert_eq!(most.len(), 6599, "as the document says");
+        assert!(skipped(Some(&most)).is_ok_and(|ids| ids.len() == MAX_SKIPPED));
+        assert!(
+            most.replace(',', "%2C").len() < 7_500,
+            "there is room for the rest of the address"
+        );
+        for too_many in [ids(MAX_SKIPPED + 1), "0".repeat(6_600)] {
+            assert!(skipped(Some(&too_many)).is_err(), "{too_many}");
+        }
+        assert!(skipped(None).is_ok());
     }
 }

@@ -895,6 +895,46 @@ test("a validator judges one text after the other, blind", async () => {
   });
 });
 
+test("of what a validator skips as much is told as an address holds, and of what it has judged nothing", async () => {
+  await on("light", `#token=${validator}`, async (page) => {
+    const { rules } = await api("adversarial-text/contexts?limit=1");
+    const asked = []; // what each request skips
+    let longest = 0;
+    await page.route(/\/adversarial-text\/validation\/next\?/, (route) => {
+      const address = route.request().url();
+      longest = Math.max(longest, address.length);
+      asked.push((new URL(address).searchParams.get("skip") ?? "").split(",").filter(Boolean));
+      const item = { example: asked.length.toString(16).padStart(32, "0"), task: "sentiment", text: `text ${asked.length}` };
+      return route.fulfill({ json: { benchmark: "adversarial-text", kind: "example", item, n_more: 5, n_left_today: null, rules } });
+    });
+    await go(page, "#/adversarial-text/board/sentiment/open/validate", "Adversarial text sentiment");
+    const section = page.locator("section[aria-labelledby=validate]");
+    const shows = (n) => page.waitForFunction((text) => document.querySelector("blockquote.context")?.textContent === text, `text ${n}`);
+    await shows(1);
+    for (let n = 1; n <= 202; n += 1) {
+      if (n === 201) assert.equal(await section.locator(".found").innerText(), "");
+      await section.getByRole("button", { name: "Skip" }).click();
+      await shows(n + 1);
+    }
+    assert.match(await section.locator(".found").innerText(), /more than 200 items: the first of them are shown again/);
+    const id = (n) => n.toString(16).padStart(32, "0");
+    assert.ok(longest < 8000, `CloudFront takes 8,192 bytes of an address, this one has ${longest} characters`);
+    assert.deepEqual(asked.slice(0, 3), [[], [id(1)], [id(1), id(2)]]);
+    assert.deepEqual([asked.at(-1).length, asked.at(-1)[0], asked.at(-1).at(-1)], [200, id(3), id(202)], "the newest");
+    // a verdict that is recorded is the read API's to know
+    await page.route("**/api/v1/uploads", (route) => route.fulfill({ json: { url: `${base}/bucket`, fields: [], key: "the-key", round: "open", submitter: "rosa", max_bytes: 1, expires_at: "2999-01-01T00:00:00.000Z" } }));
+    await page.route("**/bucket", (route) => route.fulfill({ status: 204 }));
+    await page.route(/\/adversarial-text\/submissions(\?|\/)/, (route) => {
+      const line = { submission: "f".repeat(32), status: "accepted", score: null, private: { key: "the-key", lines: [{ status: "accepted" }], reasons: [] } };
+      return route.fulfill({ json: route.request().url().includes("?") ? { submissions: [line], next: null } : line });
+    });
+    await section.getByLabel("neutral", { exact: true }).check();
+    await section.getByRole("button", { name: "Send the verdict" }).click();
+    await shows(204);
+    assert.deepEqual(asked.at(-1), asked.at(-2), "nothing that was judged is skipped");
+  });
+});
+
 test("a rater judges a pair by keyboard, whose image is shown after consent and blurred", async () => {
   await on("light", `#token=${validator}`, async (page, faults) => {
     await go(page, "#/adversarial-nibbler/board/model-fooling/open/validate", "Adversarial nibbler model-fooling");

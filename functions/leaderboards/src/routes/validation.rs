@@ -1,6 +1,6 @@
 //! What waits for validators: for them only, and nothing of it that could sway them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -18,7 +18,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::query::{NextQuery, NoQuery, Strict, named};
+use crate::query::{NextQuery, NoQuery, Strict, named, skipped};
 
 /// Number of places of the queue that are read at once.
 const PLACES: usize = 1_000;
@@ -116,9 +116,8 @@ pub(super) async fn next(
     let facts = catalogue::benchmark(&benchmark)?;
     let (name, kind) = validator(&app, facts, &caller).await?;
     let task = named("task", query.task.as_deref())?;
+    let mut passed = skipped(query.skip.as_deref())?;
     let table = app.table().await;
-    let skipped = query.skip.as_deref().unwrap_or_default();
-    let mut passed: BTreeSet<String> = skipped.split(',').map(str::to_owned).collect();
     let partition = Partition::of(format!("{benchmark}#rater#{name}"));
     for mark in table.query(&partition).await? {
         if mark.contains_key(kind) {
