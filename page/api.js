@@ -78,9 +78,9 @@ export async function post(parts, document) {
 /** A document. */
 export const ask = async (parts, query) => (await answer(parts, query)).json();
 
-/** A file of one's own, saved by the browser. */
-export async function save(parts, name) {
-  const blob = await (await answer(parts)).blob();
+/** A file that the token may read, saved by the browser. */
+export async function save(parts, name, query) {
+  const blob = await (await answer(parts, query)).blob();
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;

@@ -1,7 +1,7 @@
 // One board, a tab a question: who leads and how it came about, how to submit, by which rules, with which data.
 
 import { announcements, hidden } from "./announcements.js";
-import { address, ask, pages, whoami } from "./api.js";
+import { address, ask, pages, save, token, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
 import { brackets } from "./brackets.js";
 import { boardName, capital, command, countdown, counted, crumbs, ends, h, href, plain, prose, ranks, rough, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide, working } from "./dom.js";
@@ -114,6 +114,13 @@ function standings(benchmark, parts, query, page, who) {
   mark();
   draw();
   return [h("div", { class: "bar" }, search, count), numbers.length > 0 ? wide("Standings", table) : table, further];
+}
+
+/** What leads to a CSV file. A link sends no token: where there is one the file is fetched with it, because what a caller may see follows from it. */
+function csv(parts, query, name, label) {
+  const wanted = { ...query, format: "csv" };
+  if (!token.get()) return h("a", { href: address(parts, wanted), download: name }, label);
+  return h("span", {}, working(h("button", { type: "button", class: "quiet" }, label), () => save(parts, name, wanted).then(() => say("Saved."))));
 }
 
 /** How the board of a final data set differs from the public one. */
@@ -312,7 +319,7 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "over-time" },
-    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv", limit: CSV_LINES }), download: "series.csv" }, "CSV")),
+    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), csv(series, { round, limit: CSV_LINES }, "series.csv", "CSV")),
     bestOverTime(lines, isBetter, digits),
     more ? h("p", { class: "note" }, `The figure is of the first ${some(lines.length, "submission")}.`) : null,
     more || lines.length > CSV_LINES ? h("p", { class: "note" }, `The CSV has the first ${plain(CSV_LINES)}; the API has all.`) : null,
@@ -346,7 +353,7 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
   const chart = overTime(points, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
   const report = await retirement(benchmark, parts, query.round);
   return [
-    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, page.next ? "CSV of the first 200" : "CSV")), summary(page, points), hidden(page), shaken(page), worth(page, benchmark.submitting.kinds.length > 0), standings(benchmark, parts, query, page, who)),
+    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), csv(parts, { ...query, limit: 200 }, `${page.leaderboard}.csv`, page.next ? "CSV of the first 200" : "CSV")), summary(page, points), hidden(page), shaken(page), worth(page, benchmark.submitting.kinds.length > 0), standings(benchmark, parts, query, page, who)),
     retired(report),
     chart,
     h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side"), benchmark.submitting.only_programs ? h("a", { href: href("models") }, "What the order of models would be under other weights") : null),

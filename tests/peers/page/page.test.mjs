@@ -386,6 +386,35 @@ test("the data are behind a button", async () => {
   });
 });
 
+test("a CSV file has what the token may see, and without one it is behind a link", async () => {
+  const board = "#/speech-selection/board/en-25/open";
+  const saved = async (page, locator) => {
+    const coming = page.waitForEvent("download");
+    await locator.click();
+    const download = await coming;
+    return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")];
+  };
+  let open;
+  await on("light", board, async (page) => {
+    const [standings, series] = await page.getByRole("link", { name: "CSV" }).all();
+    open = [await saved(page, standings), await saved(page, series)];
+    assert.deepEqual(open.map(([name]) => name), ["en-25.csv", "series.csv"]);
+    assert.match(open[0][1], /^rank,is_baseline,submitter,score,/);
+  });
+  await on("light", signedIn(""), async (page, faults) => {
+    await go(page, board, "Speech selection en-25");
+    const tokens = [];
+    page.on("request", (request) => request.url().includes("format=csv") && tokens.push(request.headers().authorization));
+    const [standings, series] = await page.getByRole("button", { name: "CSV" }).all();
+    assert.deepEqual([await saved(page, standings), await saved(page, series)], open, "the same file where everybody may see everything");
+    assert.deepEqual(tokens, [`Bearer ${token}`, `Bearer ${token}`]);
+    await page.route(/format=csv/, (route) => route.fulfill({ status: 401, contentType: "application/problem+json", json: { code: "expired_token", status: 401, title: "the token has expired", detail: "Ask the organizer for another one." } }));
+    await standings.click();
+    await page.locator("section[aria-labelledby=standings] [role=alert]", { hasText: "another one" }).waitFor();
+    faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("401"))); // the browser logs it
+  });
+});
+
 /** How many pixels of a chart are of the colour that the style sheet calls `name`. */
 const painted = (page, name) =>
   page.evaluate((name) => {
