@@ -194,19 +194,47 @@ function roundOf(benchmark, name) {
   return { round, state, message, isPost: name === `${round.id}.post`, isFinal: name === `${round.id}.final`, next: isBefore ? round.opens : isClosed ? null : round.closes };
 }
 
+/** Where uploads to a leaderboard count now: in the round that has opened last, after its close on the board of uploads since then, and outside of any round where none has the leaderboard. `opens` is set before the first one opens: until then they are rejected. */
+function counting({ challenge }, name) {
+  const rounds = (challenge?.rounds ?? []).filter(({ leaderboards }) => leaderboards.length === 0 || leaderboards.includes(name)).sort((a, b) => Date.parse(a.opens) - Date.parse(b.opens));
+  const isPast = (time) => time !== null && Date.parse(time) <= Date.now();
+  if (rounds.length === 0) return { round: "open", opens: null };
+  const begun = rounds.findLast(({ opens }) => isPast(opens));
+  if (!begun) return { round: rounds[0].id, opens: rounds[0].opens };
+  return { round: isPast(begun.closes) ? `${begun.id}.post` : begun.id, opens: null };
+}
+
+/** That a board takes no uploads, and which one does; null where it takes them. */
+function elsewhere(benchmark, name, round) {
+  const { round: to, opens } = counting(benchmark, name);
+  if (to === round) return null;
+  const other = h("a", { href: href(benchmark.id, "board", name, to) }, to === "open" ? name : `${name} · ${to}`);
+  if (opens) return ["The board takes no uploads: they are rejected until ", whenExactly(opens), " and count on ", other, " from then on."];
+  return ["The board takes no uploads now: they count on ", other, to === "open" ? ", outside of any round." : "."];
+}
+
 /** One line about the round, with what is left of it. */
-function state(of) {
-  if (!of) return null;
+function state(benchmark, name, round, of) {
+  const other = elsewhere(benchmark, name, round);
+  const line = (...nodes) => h("p", { class: "state" }, nodes);
+  if (!of && !other) return null;
+  if (!of) return line(round === "open" ? "This board is outside of any round. " : "No published challenge has this round now. ", other);
+  return line(...stateOf(of, other));
+}
+
+function stateOf(of, other) {
   const { round, message, isPost, isFinal, next } = of;
-  if (isFinal) return h("p", { class: "state" }, "The final board of the round, beside its public one.");
-  if (isPost) return h("p", { class: "state" }, "The round has closed. This board goes on as a benchmark: uploads since then, up to the daily limit.");
+  if (isFinal) return ["The final board of the round, beside its public one."];
+  if (isPost && of.state !== "closed") return [`The round is ${of.state}. This board has uploads from after a close. `, other];
+  if (isPost) return other ? ["The round has closed. This board has the uploads from after the close. ", other] : ["The round has closed. Uploads from after the close count on this board", round.daily_limit === null ? "." : `, up to ${plain(round.daily_limit)} a day of each submitter.`];
   const left = next ? [" It ", of.state === "open" ? "closes " : "opens ", whenExactly(next), ", ", countdown(next, (span) => `in ${span}`), "."] : round.closes ? [" It closed ", whenExactly(round.closes), "."] : null;
-  return h("p", { class: "state" }, `This round is ${of.state}.`, left, message ? ` ${message}` : "");
+  return [`This round is ${of.state}.`, left, message ? ` ${message}` : "", other && [" ", other]];
 }
 
 /** What a benchmark that collects allows a day, whatever the round says; null where only rounds limit anything. */
 async function allowance({ id, submitting }, of) {
   if (submitting.kinds.length === 0) return null;
+  if (of?.isPost && submitting.kinds.includes("generate")) return "no set of images: none is made after the close";
   const known = await ask(["benchmarks", id, "contexts"], { round: of?.round.id, limit: 1 }).catch(() => null);
   if (!known?.rules) return "as many as the organizer has set: receipts say how many, and how many of them are used";
   const { sets_a_day: sets, examples_a_day: examples, validation } = known.rules;
@@ -214,16 +242,26 @@ async function allowance({ id, submitting }, of) {
   return `${some(examples, "example")} of each annotator and ${some(validation.verdicts_a_day, "verdict")} of each validator, by UTC`;
 }
 
+const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
+
 /** By which rules submissions are judged: how much, how long, what is shown. */
-function rules(benchmark, board, of, daily) {
+function rules(benchmark, board, round, of, daily) {
   const { forms, max_bytes: most } = submittingTo(benchmark, of);
-  const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
   const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip", wasm: "WebAssembly", py: "Python" })[form]).join(" or ")}, up to ${size(most)}`);
   const allowed = fact("Allowed a day", daily);
   const challenge = benchmark.challenge?.about ? markdown(benchmark.challenge.about) : null;
-  const open = `No round limits this board: everybody may upload at any time, ${daily ? "within the benchmark's own daily allowances" : "as often as they like"}.`;
-  if (!of) return h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, h("p", {}, open), h("dl", { class: "facts" }, files, allowed));
-  const { round, isFinal } = of;
+  if (!of) {
+    const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, nodes);
+    const other = elsewhere(benchmark, board, round);
+    if (other) return panel(h("p", {}, other, " The rules of uploads are ", h("a", { href: href(benchmark.id, "board", board, counting(benchmark, board).round, "rules") }, "those of that board"), "."));
+    if (benchmark.submitting.only_programs) return panel(h("p", {}, "Programs alone are scored, in rounds that take them. No round has this board now, so that uploads are rejected."));
+    return panel(h("p", {}, `No round limits this board: whoever has access may upload at any time, ${daily ? "within the benchmark's own daily allowances" : "as often as they like"}.`), h("dl", { class: "facts" }, files, allowed));
+  }
+  return rulesOf(benchmark, board, of, challenge, [files, allowed]);
+}
+
+/** The rules of a round. */
+function rulesOf(benchmark, board, { round, isPost, isFinal }, challenge, facts) {
   const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
   const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
   const margin = round.ladder?.step ? `${round.ladder.step} or more` : "more than the error of measurement";
@@ -237,12 +275,11 @@ function rules(benchmark, board, of, daily) {
       { class: "facts" },
       fact("Opens", whenExactly(round.opens)),
       fact("Closes", round.closes ? whenExactly(round.closes) : "never"),
-      files,
-      allowed,
+      facts,
       fact("Final board", round.has_final && !isFinal ? "by another data set, after the close" : null),
       fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
-      fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
+      fact("Scored in all", round.total_limit === null || isPost ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB, files of at most ${size(round.programs.max_module_bytes)}${round.programs.max_output_kib ? `, ${plain(round.programs.max_output_kib)} KiB of output` : ""}; of a submitter ${plain(round.programs.daily_failures)} a day may fail on public data${round.programs.python ? "; in Python as well" : ""}` : null),
       fact("Division", round.division),
       fact("Shown while results are withheld", round.ladder?.shows_every_score ? "the score, rounded to 1/n, n the number of eval items" : round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
@@ -387,7 +424,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
     validate: async () => (isValidator ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Validators judge here what others have made: the organizer names them. Sign in with the token of one.")),
     submit: async () => [await written(benchmark, name, round, who), (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
-    rules: async () => rules(benchmark, name, of, await allowance(benchmark, of)),
+    rules: async () => rules(benchmark, name, round, of, await allowance(benchmark, of)),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
     about: () => told(benchmark, parts, page),
   };
@@ -405,7 +442,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
       crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [boardName(known ?? page, benchmark.leaderboards)]),
       h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, boardName(known ?? { name }, benchmark.leaderboards)), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
-      state(of),
+      state(benchmark, name, round, of),
       announcements(benchmark),
       siblings.length > 1 ? h("nav", { class: "tabs siblings", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, siblings) : null,
       h("nav", { class: "tabs", "aria-label": "Parts of the board" }, tabs),

@@ -942,7 +942,7 @@ test("of what a validator skips as much is told as an address holds, and of what
     await shows(1);
     for (let n = 1; n <= 202; n += 1) {
       if (n === 201) assert.equal(await section.locator(".found").innerText(), "");
-      await section.getByRole("button", { name: "Skip" }).click();
+      await section.getByRole("button", { name: "Skip" }).evaluate((button) => button.click());
       await shows(n + 1);
     }
     assert.match(await section.locator(".found").innerText(), /more than 200 items: the first of them are shown again/);
@@ -1328,6 +1328,35 @@ test("a round says when it closes, with the time zone and what is left", async (
     await page.getByRole("link", { name: "Data", exact: true }).click();
     await page.waitForSelector("#dataset");
     assert.ok((await page.locator("section[aria-labelledby=dataset]").innerText()).includes(first.trim()));
+  });
+});
+
+test("a board that takes no uploads says so, and which one does", async () => {
+  const elsewhere = "The board takes no uploads now: they count on digits-20 · spring.";
+  await on("light", "", async (page) => {
+    const said = async (board, tab) => {
+      await go(page, "#/", "DataPerf leaderboards"); // every board of the leaderboard has one title
+      await go(page, `#/selection/board/digits-20/${board}/${tab}`, "Selection digits-20");
+      await page.waitForSelector(".state");
+      return page.locator(".state").innerText();
+    };
+    assert.equal(await said("open", "rules"), `This board is outside of any round. ${elsewhere}`);
+    const rules = page.locator("section[aria-labelledby=round]");
+    assert.match(await rules.innerText(), /The rules of uploads are those of that board\./);
+    assert.doesNotMatch(await rules.innerText(), /No round limits|as often as they like|JSON/);
+    assert.equal(await page.getByRole("link", { name: "those of that board" }).getAttribute("href"), "#/selection/board/digits-20/spring/rules");
+    assert.equal(await said("past", "about"), `This round is closed. It closed 1 Feb 2020, 00:00 UTC. ${elsewhere}`);
+    assert.equal(await said("past.post", "about"), `The round has closed. This board has the uploads from after the close. ${elsewhere}`);
+    await page.route("**/api/v1/benchmarks/selection", async (route) => {
+      const benchmark = await (await route.fetch()).json();
+      const [past] = benchmark.challenge.rounds;
+      await route.fulfill({ json: { ...benchmark, challenge: { ...benchmark.challenge, rounds: [{ ...past, daily_limit: 3, total_limit: 40 }] } } });
+    });
+    assert.equal(await said("past", "rules"), "This round is closed. It closed 1 Feb 2020, 00:00 UTC. The board takes no uploads now: they count on digits-20 · past.post.");
+    assert.match(await rules.innerText(), /Scored in all\s+40 of each submitter/i);
+    assert.equal(await said("past.post", "rules"), "The round has closed. Uploads from after the close count on this board, up to 3 a day of each submitter.");
+    assert.doesNotMatch(await rules.innerText(), /Scored in all/i);
+    assert.equal(await said("spring", "rules"), "No published challenge has this round now. The board takes no uploads now: they count on digits-20 · past.post.");
   });
 });
 
