@@ -77,7 +77,7 @@ function standings(benchmark, parts, query, page, who) {
     body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
     if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : page.hidden_until ? "Hidden until the round closes." : "No submission has a score yet.")));
     const partly = next && column !== COLUMNS[0] ? `; sorted are the first ${plain(rows.length)} by rank` : "";
-    count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next)) + partly;
+    count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next, page.ranking)) + partly;
     more.hidden = !next;
   };
 

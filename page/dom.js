@@ -161,16 +161,19 @@ function copying(text, label, name) {
   return button;
 }
 
-/** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
-export function counted(rows, more) {
+/** What a row of a board is that is no baseline: by the ranking `all` a submission, otherwise all that a submitter has there. */
+export const rowOf = (ranking) => (ranking === "all" ? "submission" : "submitter");
+
+/** How many rows of others and of baselines there are in `rows`: "5 submitters, 2 baselines". */
+export function counted(rows, more, ranking) {
   const n_baselines = rows.filter((row) => row.is_baseline).length;
-  return counts(rows.length - n_baselines, n_baselines, more);
+  return counts(rows.length - n_baselines, n_baselines, more, ranking);
 }
 
 /** The same of numbers. */
-export function counts(n, n_baselines, more) {
-  const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
-  return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
+export function counts(n, n_baselines, more, ranking) {
+  const others = `${more ? "more than " : ""}${some(n, rowOf(ranking))}`;
+  return n_baselines > 0 ? `${others}, ${some(n_baselines, "baseline")}` : others;
 }
 
 /** A table that may be wider than its panel. */

@@ -3,7 +3,7 @@
 
 import { ask, token } from "./api.js";
 import { best } from "./boards.js";
-import { h, href, some, titled, when } from "./dom.js";
+import { h, href, rowOf, some, titled, when } from "./dom.js";
 
 const MOST = 50;
 
@@ -13,13 +13,13 @@ async function board(wanted) {
   const n = Math.min(Math.max(Number.parseInt(wanted.get("rows") ?? "10", 10) || 10, 1), MOST);
   const page = await ask(["benchmarks", id, "leaderboards", name], { round, limit: n });
   const whole = new URL(href(id, "board", name, round), new URL(".", location.href)).href;
-  const n_people = page.rows.filter(({ is_baseline: is }) => !is).length;
+  const n_rows = page.rows.filter(({ is_baseline: is }) => !is).length;
   const last = page.rows.map(({ received_at: at }) => at).sort().at(-1);
   document.title = `${titled(id)} ${page.title ?? name}`;
   return [
     h("h1", {}, `${titled(id)} `, h("span", { class: "of" }, page.title ?? name), round === "open" ? null : h("span", { class: "round" }, round)),
     best(page, n),
-    h("p", { class: "note" }, page.next ? `The first ${n}. ` : `${some(n_people, "submitter")}. `, last ? ["Newest: ", when(last), ". "] : null, h("a", { href: whole, target: "_blank", rel: "noopener" }, "The whole board")),
+    h("p", { class: "note" }, page.next ? `The first ${n}. ` : `${some(n_rows, rowOf(page.ranking))}. `, last ? ["Newest: ", when(last), ". "] : null, h("a", { href: whole, target: "_blank", rel: "noopener" }, "The whole board")),
   ];
 }
 

@@ -126,6 +126,26 @@ async fn announcements_are_read_from_their_date_on_newest_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_says_which_submissions_stand_on_it() {
+    let world = World::new().await;
+    let mut challenge = document("Spring", &json!([]));
+    challenge["benchmarks"][BENCHMARK]["leaderboards"]["pt-25"] = json!({ "ranking": "all" });
+    publish(&world, &challenge);
+    let reading = Reading::of(world).await;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let listed = reading.ask(ANONYMOUS, &of).json();
+    for (board, ranking) in [("en-25", "latest"), ("pt-25", "all")] {
+        let boards = listed["leaderboards"].as_array().unwrap();
+        let one = boards.iter().find(|one| one["name"] == board).unwrap();
+        assert_eq!(one["ranking"], ranking, "{board}");
+        let page = reading
+            .ask(ANONYMOUS, &format!("{of}/leaderboards/{board}"))
+            .json();
+        assert_eq!(page["ranking"], ranking, "{board}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn earlier_challenges_are_kept_and_come_back() {
     let world = World::new().await;
     let round = |n: u64| json!([{ "id": "spring", "opens": "2026-01-01", "daily_limit": n }]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataperf::benchmark::Leaderboard;
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{Challenge, Ranking};
 use dataperf::dataset::{DatasetError, kit_key};
 use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
@@ -123,6 +123,12 @@ impl Boards {
 /// The challenge that is published, if one is.
 pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Challenge>, Problem> {
     Ok(Challenge::current(&app.datasets().await, &app.table().await, benchmark).await?)
+}
+
+/// Which of a submitter's scored submissions stand on the boards of a leaderboard, in the word of challenges.
+pub(crate) fn ranking(facts: &Descriptor, challenge: Option<&Challenge>, leaderboard: &str) -> &'static str {
+    let chosen = challenge.map_or_else(Ranking::default, |challenge| challenge.ranking(leaderboard));
+    facts.ranking(chosen).as_str()
 }
 
 /// What the caller sees of a receipt now: the organizer everything.

@@ -213,6 +213,30 @@ test("a board says what its ranks are worth, and keeps scores of another data se
   });
 });
 
+test("where all submissions of a submitter stand on a board, its rows are counted as submissions", async () => {
+  await on("light", "", async (page) => {
+    // the demo has no such challenge
+    const all = (board) => (board.name === "en-25" ? { ...board, ranking: "all" } : board);
+    await page.route(/\/api\/v1\/benchmarks\?/, async (route) => {
+      const { benchmarks } = await (await route.fetch()).json();
+      await route.fulfill({ json: { benchmarks: benchmarks.map((of) => ({ ...of, leaderboards: of.leaderboards.map(all) })) } });
+    });
+    await page.route(/\/leaderboards\/en-25\?/, async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), ranking: "all" } }));
+    const { rows, ranking } = await api("speech-selection/leaderboards/en-25");
+    assert.equal(ranking, "best");
+    const n_baselines = rows.filter((row) => row.is_baseline).length;
+    const said = counted(rows.length - n_baselines, n_baselines).replace("submitter", "submission");
+    await page.reload();
+    await shown(page);
+    assert.equal(await page.locator(".card", { hasText: "en-25" }).locator(".count").innerText(), said);
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    assert.equal(await page.locator(".bar .count").innerText(), said);
+    await page.goto(`${base}/embed?benchmark=speech-selection&leaderboard=en-25&rows=50`);
+    await page.waitForSelector(".standings");
+    assert.match(await page.locator("main .note").last().innerText(), /^\d+ submissions\. /);
+  });
+});
+
 test("the organizer sees what failed, with the command for this cloud", async () => {
   await on("light", signedIn(""), async (page) => {
     const one = { submission: "0123456789abcdef0123456789abcdef", leaderboard: "en-25", round: "open", submitter: "ada", received_at: "2026-03-01T00:00:00.000Z", status: "failed", score: null };

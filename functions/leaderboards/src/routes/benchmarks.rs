@@ -69,6 +69,9 @@ struct LeaderboardSummary {
     round: String,
     /// Whether its round has closed and it is open as a benchmark.
     is_post_round: bool,
+    /// Which of a submitter's scored submissions stand on it: the `best`, the `latest`, or `all`.
+    #[schema(example = "best")]
+    ranking: &'static str,
     /// One line about it; empty for a board that no data set in force has.
     about: String,
     /// The data set that it is scored with, as its page says; `null` for a board that is not in force, or that takes no uploads any more and
@@ -238,6 +241,7 @@ fn summary(
             .unwrap_or_default(),
         leaders: None,
         is_post_round: board.is_post_round(),
+        ranking: catalogue::ranking(facts, challenge, &board.leaderboard),
         name: board.leaderboard,
         round: board.round,
     }

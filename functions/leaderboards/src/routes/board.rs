@@ -50,6 +50,9 @@ struct BoardPage {
     hidden_until: Option<String>,
     /// What its data set says of it, in Markdown.
     description: Option<String>,
+    /// Which of a submitter's scored submissions stand on it: the `best`, the `latest`, or `all`.
+    #[schema(example = "best")]
+    ranking: &'static str,
     #[serde(flatten)]
     presentation: Presentation,
     /// What its ranks are worth; `null` before its rows have been compared.
@@ -263,6 +266,7 @@ pub(super) async fn board(
         kit: kit.map(|_| kit_address(&board)),
         hidden_until: hidden.map(|until| until.to_string()),
         description: said.and_then(|said| said.description.clone()),
+        ranking: catalogue::ranking(facts, challenge, &board.leaderboard),
         presentation: said
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),

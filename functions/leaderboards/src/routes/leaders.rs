@@ -20,7 +20,7 @@ const COUNTED: usize = 50;
 pub(super) struct Leaders {
     /// The best row that is scored with the board's data set, one with a rank before a baseline; `null` where there is none.
     leader: Option<Row>,
-    /// Rows that are no baselines, of the first 50.
+    /// Rows that are no baselines, of the first 50: with the ranking `all` submissions, otherwise one of each submitter.
     n_submitters: usize,
     /// Rows of baselines, of the first 50.
     n_baselines: usize,
