@@ -2,7 +2,7 @@
 
 import { ask, content, standing } from "./api.js";
 import { texts } from "./archive.js";
-import { capital, command, crumbs, ends, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
+import { boardOf, capital, command, crumbs, ends, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -77,20 +77,20 @@ const repeated = ([first, second]) =>
 function published(benchmark, at, one, other) {
   const round = benchmark.challenge?.rounds.find(({ id }) => id === one.round);
   const boards = round ? [["The round's data", round.id], ...(round.has_final ? [["Its final data", `${round.id}.final`]] : [])] : [];
-  return Promise.all(boards.map(async ([name, id]) => ({ name, ...(await ask([...at, "difference"], { from: other.submission, round: id }).catch(({ message }) => ({ why_none: message }))) })));
+  return Promise.all(boards.map(async ([name, id]) => ({ name, digits: boardOf(benchmark, { ...one, round: id })?.digits, ...(await ask([...at, "difference"], { from: other.submission, round: id }).catch(({ message }) => ({ why_none: message }))) })));
 }
 
 function differences(one, other, lines, drawn, digits) {
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, h("h2", { id: "paired" }, "Paired difference"), nodes);
   const numbers = (columns, rows) => wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, columns.map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "n" }, cell)))))));
-  const range = (interval) => ends(interval, digits).join(" to ");
+  const range = (interval, of = digits) => ends(interval, of).join(" to ");
   const shown = drawn.filter(({ interval }) => interval);
   const better = (id) => (id === null ? "neither" : id === one.submission ? one.submitter : other.submitter);
   const onOthers = () => {
     const [first] = shown;
-    const rows = shown.map(({ name, difference, interval, surely_better }) => [name, score(difference, digits), range(interval), better(surely_better)]);
+    const rows = shown.map(({ name, difference, interval, surely_better, digits: of }) => [name, score(difference, of), range(interval, of), better(surely_better)]);
     return [
-      h("p", {}, `${one.submitter} less ${other.submitter} is ${score(first.difference, digits)}, and with 95 % confidence ${range(first.interval)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
+      h("p", {}, `${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
       numbers(["Scored with", "Difference", "95 %", "Surely better"], rows),
     ];
   };
@@ -118,7 +118,8 @@ export async function compare(benchmarkId, ids) {
   const parts = ids.map((id) => ["benchmarks", benchmarkId, "submissions", id]);
   const [benchmark, ...both] = await Promise.all([ask(["benchmarks", benchmarkId]), ...parts.map((of) => ask(of))]);
   const [one, other] = both;
-  const digits = benchmark.leaderboards.find(({ name }) => name === one.leaderboard)?.digits;
+  const digitsOf = (of) => boardOf(benchmark, of)?.digits;
+  const digits = digitsOf(one); // of both where they are compared: then they have one board
   const isSameBoard = one.leaderboard === other.leaderboard && one.round === other.round && one.dataset === other.dataset;
   const isShown = isSameBoard && both.every((of) => isOver(benchmark, of));
   const [standings, figures, artifacts] = await Promise.all([
@@ -133,8 +134,8 @@ export async function compare(benchmarkId, ids) {
     ["Submitter", (of) => h("a", { href: href(benchmarkId, "submission", of.submission) }, of.submitter)],
     ["Board", (of) => h("a", { href: href(benchmarkId, "board", of.leaderboard, of.round) }, of.round === "open" ? of.leaderboard : `${of.leaderboard}, ${of.round}`)],
     ["Status", (of) => pill(of.status)],
-    ["Score", (of) => score(of.score, digits)],
-    ["Score, 95 %", (of) => range(of.interval && ends(of.interval, digits))],
+    ["Score", (of) => score(of.score, digitsOf(of))],
+    ["Score, 95 %", (of) => range(of.interval && ends(of.interval, digitsOf(of)))],
     ["Rank", (of, idx) => plain(standings[idx]?.rows.get(of.submission)?.rank)],
     ["Rank, 95 %", (of) => range(of.rank_interval && of.rank_interval.map(plain))],
   ];

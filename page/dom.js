@@ -21,6 +21,9 @@ export const s = (tag, attributes, ...children) => filled(document.createElement
 /** The address of a view of this page. */
 export const href = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
+/** What a benchmark says of the board of a submission; undefined where there is none, as for files of several kinds. */
+export const boardOf = ({ leaderboards }, { leaderboard, round }) => leaderboards.find((board) => board.name === leaderboard && board.round === round);
+
 /** A score as boards show it: with as many digits as the data set says. */
 export const score = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits ?? 4));
 

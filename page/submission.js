@@ -3,7 +3,7 @@
 import { Problem, ask, content, picture, save, standing } from "./api.js";
 import { described } from "./archive.js";
 import { curves, scale, strip } from "./charts.js";
-import { boardName, capital, command, crumbs, ends, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
+import { boardName, boardOf, capital, command, crumbs, ends, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
 import { answers } from "./write.js";
 
 function reason(of) {
@@ -239,15 +239,16 @@ export async function submission(benchmark, id) {
     throw problem;
   }
   const figures = await ask([...parts, "figures"]);
-  const { submitting, leaderboards } = await ask(["benchmarks", benchmark]);
+  const known = await ask(["benchmarks", benchmark]);
+  const { submitting } = known;
   const isOfPeople = submitting.kinds.length > 0;
   const isOnBoard = !submitting.kinds.includes(one.leaderboard);
-  const known = leaderboards.find(({ name, round }) => name === one.leaderboard && round === one.round);
-  const digits = known?.digits;
+  const onBoard = boardOf(known, one);
+  const digits = onBoard?.digits;
   const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round, one.submitter).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
   const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
   const mine = own(one, parts, isOfPeople);
-  const name = boardName(known ?? { name: one.leaderboard });
+  const name = boardName(onBoard ?? { name: one.leaderboard });
   return {
     title: `${one.submitter} · ${one.leaderboard}`,
     benchmark,

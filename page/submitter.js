@@ -1,7 +1,7 @@
 // One submitter's history; of one's own also the files, the first reasons, the ranks and what is left of the limits.
 
 import { ask, standing, whoami } from "./api.js";
-import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide, working } from "./dom.js";
+import { boardOf, crumbs, h, href, pill, plain, prose, score, some, titled, when, wide, working } from "./dom.js";
 
 const own = (one) => one.private?.key.split("/").at(-1);
 
@@ -50,7 +50,8 @@ function rank(row) {
 }
 
 /** The table of a submitter's history, with its further pages. */
-async function history(benchmark, name, kinds, isOwn) {
+async function history(known, name, isOwn) {
+  const { id: benchmark, submitting: { kinds } } = known; // what stands in the board's place where files have none
   const parts = ["benchmarks", benchmark, "submissions"];
   const query = { submitter: name, limit: 100 };
   const body = h("tbody");
@@ -66,7 +67,7 @@ async function history(benchmark, name, kinds, isOwn) {
       isOwn ? h("td", { class: "wide-only" }, when(one.received_at)) : null,
       h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
       h("td", {}, pill(one.status), one.withdrawn_at ? [h("span", { class: "tag" }, "withdrawn"), one.withdrawal_reason ? h("span", { class: "tries" }, ` ${one.withdrawal_reason}`) : null] : null, isOwn ? reason(benchmark, one) : null),
-      h("td", { class: "n" }, score(one.score)),
+      h("td", { class: "n" }, score(one.score, boardOf(known, one)?.digits)),
       isOwn ? h("td", { class: "n" }, rank(row)) : null,
     );
   };
@@ -88,8 +89,8 @@ async function history(benchmark, name, kinds, isOwn) {
 }
 
 async function section(benchmark, name, isOwn, heading) {
-  const { kinds } = (await ask(["benchmarks", benchmark])).submitting; // what stands in the board's place where files have none
-  const [table, left] = await Promise.all([history(benchmark, name, kinds, isOwn), isOwn ? ask(["benchmarks", benchmark, "quotas"], { submitter: name }) : null]);
+  const known = await ask(["benchmarks", benchmark]);
+  const [table, left] = await Promise.all([history(known, name, isOwn), isOwn ? ask(["benchmarks", benchmark, "quotas"], { submitter: name }) : null]);
   const concerns = table || left?.leaderboards.some(isLimited) || left?.allowances.some(({ n_used: n }) => n > 0);
   if (heading && !concerns) return null; // a collection's allowances are everybody's
   const limits = left && quotas(left);

@@ -31,17 +31,17 @@ const wrongs = ({ text, problems, n_problems: n }, name) =>
   problems.length === 1 && !problems[0].line ? h("p", { class: "problem" }, `${name} can't be uploaded. ${problems[0].message}`) : [h("p", { class: "problem" }, `${name} can't be uploaded: ${some(n, "place")} to mend${n > problems.length ? `, of which the first ${problems.length} are shown` : ""}.`), said(text === null ? { nodes: null, elsewhere: problems } : annotated(text, problems))];
 
 /** What became of an upload, with every reason beside its line. */
-async function outcome(benchmark, line, file) {
+async function outcome(benchmark, line, file, digits) {
   const whole = await ask(["benchmarks", benchmark, "submissions", line.submission]);
   const { reasons: ofFile = [], n_reasons: n = 0, cause = null, lines = [] } = whole.private ?? {};
   const reasons = [...ofFile, ...lines.flatMap((one) => one.reasons ?? [])];
   const taken = lines.filter(({ status }) => status === "accepted").length;
   const link = h("a", { href: href(benchmark, "submission", line.submission) }, line.status === "scored" ? "Its page, with its receipt and rank" : "Its page, with its receipt");
-  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? score(line.score) : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
+  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? score(line.score, digits) : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
 }
 
-/** The panel with which the holder of a submitter's token uploads to a board. */
-export function uploads(benchmark, board, round, who, of) {
+/** The panel with which the holder of a submitter's token uploads to a board, whose scores are shown with `digits`. */
+export function uploads(benchmark, board, round, who, of, digits) {
   const submitting = submittingTo(benchmark, of);
   const panel = (...nodes) => h("section", { class: "panel wide-panel uploads", "aria-labelledby": "upload" }, h("h2", { id: "upload" }, "Upload a file"), nodes);
   if (who?.role !== "submitter") {
@@ -100,7 +100,7 @@ export function uploads(benchmark, board, round, who, of) {
       const line = await followed(benchmark.id, form, () => node.isConnected, tell);
       if (!line) return;
       last = null;
-      found.replaceChildren(...(await outcome(benchmark.id, line, file)).flat(Infinity).filter(Boolean));
+      found.replaceChildren(...(await outcome(benchmark.id, line, file, digits)).flat(Infinity).filter(Boolean));
       say(`${file.name}: ${line.status}.`);
     } catch (problem) {
       progress.hidden = true;

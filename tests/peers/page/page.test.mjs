@@ -1416,6 +1416,45 @@ test("two submissions are compared, and no more than is shown of them", async ()
   });
 });
 
+test("scores have the digits of their own board, in every view", async () => {
+  await on("light", asAda, async (page) => {
+    // no data set of the demo says how many: as if three did
+    await page.route("**/api/v1/benchmarks/speech-selection", async (route) => {
+      const benchmark = await (await route.fetch()).json();
+      const [first] = benchmark.leaderboards;
+      const digits = { "en-25": 2, "en-60": 3 };
+      const leaderboards = benchmark.leaderboards.map((board) => ({ ...board, digits: digits[board.name] ?? null }));
+      await route.fulfill({ json: { ...benchmark, leaderboards: [...["en-25", "en-60"].map((name) => ({ ...first, name, round: "earlier", digits: 1 })), ...leaderboards] } });
+    });
+    const [best] = (await api("speech-selection/leaderboards/en-60")).rows;
+    const one = await api(`speech-selection/submissions/${ids.scored}`);
+    await go(page, `#/speech-selection/compare/${ids.scored}/${best.submission}`, ids.names[0]);
+    await page.waitForSelector(".both");
+    const row = page.locator(".both tbody tr", { has: page.getByRole("rowheader", { name: "Score", exact: true }) });
+    assert.deepEqual(await row.locator("td").allInnerTexts(), [one.score.toFixed(2), best.score.toFixed(3)]);
+    await go(page, `#/speech-selection/submitter/${ids.names[0]}`, ids.names[0]);
+    await page.waitForSelector(".history tbody tr");
+    const { submissions } = await api(`speech-selection/submissions?submitter=${ids.names[0]}`);
+    const expected = submissions.filter(({ score }) => score !== null).map(({ leaderboard, score }) => score.toFixed({ "en-25": 2, "en-60": 3 }[leaderboard] ?? 4));
+    assert.ok(expected.includes(one.score.toFixed(2)), expected.join());
+    assert.deepEqual((await page.locator(".history tbody td.n").allInnerTexts()).filter((text) => text !== "–"), expected);
+    // an upload whose outcome is known
+    await page.route(/\/leaderboards\/en-25\?/, async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), digits: 2 } }));
+    await page.route("**/api/v1/uploads", (route) => route.fulfill({ json: { url: `${base}/bucket`, fields: [], key: "the-key", round: "open", submitter: "ada", max_bytes: 1, expires_at: "2999-01-01T00:00:00.000Z" } }));
+    await page.route("**/bucket", (route) => route.fulfill({ status: 204 }));
+    await page.route(/\/speech-selection\/submissions(\?|\/)/, (route) => {
+      const line = { submission: "f".repeat(32), leaderboard: "en-25", round: "open", status: "scored", score: 0.123456, private: { key: "the-key", reasons: [], lines: [], n_reasons: 0 } };
+      return route.fulfill({ json: route.request().url().includes("?") ? { submissions: [line], next: null } : line });
+    });
+    await go(page, SUBMIT, "Speech selection en-25");
+    await page.waitForSelector("#file");
+    await page.setInputFiles("#file", { name: "a.json", mimeType: "application/json", buffer: good() });
+    await page.getByRole("button", { name: "Upload as ada" }).click();
+    await page.waitForSelector(".outcome");
+    assert.match(await page.locator(".outcome").innerText(), /^scored\s+0\.12\./);
+  });
+});
+
 test("boards of several benchmarks stand side by side, chosen by name", async () => {
   await on("light", "#/boards", async (page) => {
     await page.getByLabel("en-25", { exact: true }).check();
