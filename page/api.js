@@ -112,9 +112,16 @@ export async function pages(parts, query, member, most, isEnough = () => false) 
 const FIRST = 1000; // rows of a board that are looked through
 const FARTHEST = 50_000; // for one's own
 
-/** The rows of a board by the ids of their submissions; of a larger board the best, and `more`. Until the row of `submitter` is there, where one is named, further ones are read. */
-export async function standing(benchmark, leaderboard, round, submitter = null) {
-  const isEnough = (rows) => submitter !== null && rows.some((row) => row.submitter === submitter);
-  const { lines, more } = await pages(["benchmarks", benchmark, "leaderboards", leaderboard], { round, limit: 200 }, "rows", submitter === null ? FIRST : FARTHEST, isEnough);
+/**
+ * The rows of a board by the ids of their submissions; of a larger board the best, and `more`. Where some submissions of a `submitter` are sought,
+ * further rows are read until each has its row or, unless the `ranking` is `all`, the submitter has one: no other of theirs stands there then.
+ */
+export async function standing(benchmark, leaderboard, round, sought = null) {
+  const hasAll = (rows) => {
+    const ids = new Set(rows.map(({ submission }) => submission));
+    return sought.submissions.every((id) => ids.has(id));
+  };
+  const isEnough = (rows) => sought !== null && (sought.ranking === "all" ? hasAll(rows) : rows.some((row) => row.submitter === sought.submitter));
+  const { lines, more } = await pages(["benchmarks", benchmark, "leaderboards", leaderboard], { round, limit: 200 }, "rows", sought === null ? FIRST : FARTHEST, isEnough);
   return { rows: new Map(lines.map((row) => [row.submission, row])), n: lines.length, more };
 }

@@ -51,9 +51,9 @@ function publicRun({ public_run: run }) {
 }
 
 /** Where it stands on its board. */
-function placed(one, board, digits) {
+function placed(one, board, { digits, ranking } = {}) {
   const row = board?.rows.get(one.submission);
-  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : "Not on the board: another submission of the same submitter stands there.") : null;
+  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : ranking === "all" ? "Not on the board." : "Not on the board: another submission of the same submitter stands there.") : null;
   if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
   const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
   const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and surely so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
@@ -245,7 +245,8 @@ export async function submission(benchmark, id) {
   const isOnBoard = !submitting.kinds.includes(one.leaderboard);
   const onBoard = boardOf(known, one);
   const digits = onBoard?.digits;
-  const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round, one.submitter).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
+  const sought = one.withdrawn_at ? null : { submitter: one.submitter, submissions: [id], ranking: onBoard?.ranking };
+  const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round, sought).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
   const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
   const mine = own(one, parts, isOfPeople);
   const name = boardName(onBoard ?? { name: one.leaderboard });
@@ -256,7 +257,7 @@ export async function submission(benchmark, id) {
       crumbs(["Benchmarks", "#/"], [titled(benchmark), href(benchmark)], [name, isOnBoard ? href(benchmark, "board", one.leaderboard, one.round) : null], ["Submission"]),
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${name}` : score(one.score, digits), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
-      placed(one, board, digits),
+      placed(one, board, onBoard),
       one.private ? [reasons(one.private), source, lines(one.private, parts), publicRun(one.private)] : null,
       withheld(one),
       trials(figures, one.score),

@@ -72,9 +72,16 @@ async function history(known, name, isOwn) {
     );
   };
   const add = async (page) => {
-    const boards = isOwn ? [...new Set(page.submissions.filter(({ status }) => status === "scored").map(({ leaderboard, round }) => JSON.stringify([leaderboard, round])))] : [];
-    const standings = new Map(await Promise.all(boards.map(async (of) => [of, await standing(benchmark, ...JSON.parse(of), name).catch(() => null)])));
-    const row = (one) => standings.get(JSON.stringify([one.leaderboard, one.round]))?.rows.get(one.submission);
+    const key = ({ leaderboard, round }) => JSON.stringify([leaderboard, round]);
+    const mayStand = isOwn ? page.submissions.filter(({ status, withdrawn_at: isWithdrawn }) => status === "scored" && !isWithdrawn) : [];
+    const read = async (of) => {
+      const [leaderboard, round] = JSON.parse(of);
+      const submissions = mayStand.filter((one) => key(one) === of).map(({ submission }) => submission);
+      const sought = { submitter: name, submissions, ranking: boardOf(known, { leaderboard, round })?.ranking };
+      return [of, await standing(benchmark, leaderboard, round, sought).catch(() => null)];
+    };
+    const standings = new Map(await Promise.all([...new Set(mayStand.map(key))].map(read)));
+    const row = (one) => standings.get(key(one))?.rows.get(one.submission);
     body.append(...page.submissions.map((one) => line(one, row(one))));
     next = page.next;
     more.hidden = !next;

@@ -237,6 +237,32 @@ test("where all submissions of a submitter stand on a board, its rows are counte
   });
 });
 
+test("of a submitter with several rows each has its own rank", async () => {
+  const row = (n, rank, submitter) => ({ rank, is_baseline: false, submitter, score: 1 - rank / 10, is_released: false, received_at: "2026-03-01T00:00:00.000Z", submission: String(n).repeat(32), dataset: null, is_of_other_dataset: false, rank_interval: null, interval: null, n_submissions: 2, is_above_baselines: null, public_rank: null });
+  const pages = { "": [[row(1, 1, "ada"), row(2, 2, "bo")], "second"], second: [[row(3, 3, "ada"), row(4, 4, "bo")], "third"], third: [[row(5, 5, "cy")], null] };
+  const line = (n) => ({ submission: String(n).repeat(32), leaderboard: "en-25", round: "open", submitter: "ada", received_at: "2026-03-01T00:00:00.000Z", status: "scored", score: 0.5, withdrawn_at: null, is_released: false, withdrawal_reason: null, private: { key: `speech-selection/en-25/ada/${n}.json`, reason: null, n_reasons: 0 } });
+  for (const [ranking, ranks, asked] of [["all", ["1", "3"], ["", "second"]], ["best", ["1", ""], [""]]]) {
+    await on("light", asAda, async (page) => {
+      const read = [];
+      await page.route(/\/leaderboards\/en-25\?/, async (route) => {
+        const cursor = new URL(route.request().url()).searchParams.get("cursor") ?? "";
+        const [rows, next] = pages[cursor];
+        read.push(cursor);
+        await route.fulfill({ json: { rows, next } });
+      });
+      await page.route("**/api/v1/benchmarks/speech-selection", async (route) => {
+        const benchmark = await (await route.fetch()).json();
+        await route.fulfill({ json: { ...benchmark, leaderboards: benchmark.leaderboards.map((board) => ({ ...board, ranking })) } });
+      });
+      await page.route(/\/speech-selection\/submissions\?/, (route) => route.fulfill({ json: { submissions: [line(1), line(3)], next: null } }));
+      await go(page, "#/speech-selection/submitter/ada", "ada");
+      await page.waitForSelector(".history.own tbody tr");
+      assert.deepEqual(await page.locator(".history.own tbody tr td:last-child").allInnerTexts(), ranks, ranking);
+      assert.deepEqual(read, asked, `${ranking}: no more is read than needed`);
+    });
+  }
+});
+
 test("the organizer sees what failed, with the command for this cloud", async () => {
   await on("light", signedIn(""), async (page) => {
     const one = { submission: "0123456789abcdef0123456789abcdef", leaderboard: "en-25", round: "open", submitter: "ada", received_at: "2026-03-01T00:00:00.000Z", status: "failed", score: null };
