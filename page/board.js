@@ -158,7 +158,7 @@ function retired(report) {
 async function retirement(benchmark, parts, name) {
   const round = benchmark.challenge?.rounds.find(({ id }) => id === name);
   if (!round?.retires_at || Date.parse(round.retires_at) > Date.now()) return null;
-  return ask([...parts, "retirement"], { round: name }).catch((problem) => {
+  return ask([...parts, "retirement"], { round: name, limit: 1 }).catch((problem) => {
     if (!["not_retired", "hidden_board"].includes(problem.code)) console.error(problem); // the rest of the board is shown
     return null;
   });

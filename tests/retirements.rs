@@ -199,6 +199,21 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
         "{answered}"
     );
     assert_eq!(answered["lines"].as_array().unwrap().len(), 8);
+    let (mut lines, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = reading
+            .ask(ANONYMOUS, &format!("{of_report}&limit=3{cursor}"))
+            .json();
+        assert_eq!(page["gap"], answered["gap"], "the figures are of all lines");
+        lines.push(page["lines"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    let n_lines: Vec<usize> = lines.iter().map(Vec::len).collect();
+    assert_eq!(n_lines, [3, 3, 2]);
+    assert_eq!(json!(lines.concat()), answered["lines"]);
+    let foreign = format!("{of_board}{cursor}");
+    assert_eq!(reading.ask(ANONYMOUS, &foreign).status, 404, "of another list");
     // the round is open: of intervals two would give the standard error of a pair
     assert!(answered["gap"]["interval"].is_null(), "{answered}");
     assert!(

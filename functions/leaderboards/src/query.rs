@@ -197,14 +197,20 @@ pub(crate) struct FormatQuery {
     pub(crate) format: Option<Format>,
 }
 
-/// What belongs to one round of a board.
+/// A page of the report of a retirement.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct RoundQuery {
+pub(crate) struct RetirementQuery {
     /// The round; `open`, the one outside any challenge, unless told.
     #[param(example = "open", max_length = 128)]
     pub(crate) round: Option<String>,
+    /// The most lines to answer with, 50 unless told.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
 }
 
 /// Which of the items that wait for validators are asked for.

@@ -9,8 +9,8 @@ use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use dataperf::{Feedback, SubmissionId};
-use dataperf_aws::now;
-use serde::Serialize;
+use dataperf_aws::{Cursor, now};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::board::must_exist;
@@ -19,7 +19,8 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::query::{RoundQuery, Strict};
+use crate::cursor::Place;
+use crate::query::{RetirementQuery, Strict, within};
 use dataperf_http::Problem;
 
 /// How the scores with a retired data set compare with those with the one that followed. It stays as it was made, with all that stood; what was
@@ -60,8 +61,17 @@ struct Retirement {
     tau_b: Option<FigureEstimate>,
     /// Why there are no intervals, where there are none.
     why_none: Option<String>,
-    /// What stood on the board, in the order of the data set that followed, best first.
+    /// A page of what stood on the board, in the order of the data set that followed, best first. All else is of the whole report.
     lines: Vec<LineOnBoth>,
+    /// The cursor of the next page; `null` at the end.
+    next: Option<String>,
+}
+
+/// The line of a report with which a page begins.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FromLine {
+    line: usize,
 }
 
 /// A figure with its interval.
@@ -103,7 +113,7 @@ const WITHHELD: &str = "intervals are withheld until everything is shown: from t
     params(
         ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
         ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
-        RoundQuery,
+        RetirementQuery,
     ),
     responses(
         (status = 200, description = "The report", body = Retirement),
@@ -116,7 +126,7 @@ pub(super) async fn retirement(
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
-    Strict(query): Strict<RoundQuery>,
+    Strict(query): Strict<RetirementQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
     let board = Board {
@@ -124,6 +134,12 @@ pub(super) async fn retirement(
         leaderboard: name("leaderboard", &leaderboard)?.to_owned(),
         round: round(query.round.as_deref())?.to_owned(),
     };
+    let limit = within(query.limit, 50, 200)?;
+    let place = query
+        .cursor
+        .as_deref()
+        .map(|word| app.seal().open::<FromLine>(word));
+    let from = place.transpose()?.map_or(0, |place| place.so_far.line);
     let challenge = catalogue::challenge(&app, facts.id).await?;
     let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
     if let Some(until) = hidden {
@@ -157,7 +173,14 @@ pub(super) async fn retirement(
     let withdrawn: BTreeSet<SubmissionId> = withdrawn.into_iter().map(|entry| entry.id).collect();
     let is_shown =
         |line: &RetiredLine| caller.acts_for(&line.submitter) || !withdrawn.contains(&line.submission);
-    let line = |line: RetiredLine| LineOnBoth {
+    let lines = report.lines.into_iter().enumerate().skip(from);
+    let mut lines = lines.filter(|(_, line)| is_shown(line));
+    let of_page: Vec<(usize, RetiredLine)> = lines.by_ref().take(limit).collect();
+    let next = lines.next().map(|(line, _)| Place {
+        at: Cursor::new(),
+        so_far: FromLine { line },
+    });
+    let line = |(_, line): (usize, RetiredLine)| LineOnBoth {
         submission: line.submission.to_string(),
         submitter: line.submitter,
         is_baseline: line.is_baseline,
@@ -180,7 +203,8 @@ pub(super) async fn retirement(
         intercept: estimate(report.intercept),
         tau_b: estimate(report.tau_b),
         why_none,
-        lines: report.lines.into_iter().filter(is_shown).map(line).collect(),
+        lines: of_page.into_iter().map(line).collect(),
+        next: next.map(|place| app.seal().word(&place)),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
