@@ -1397,16 +1397,20 @@ test("a board that takes no uploads says so, and which one does", async () => {
     assert.equal(await page.getByRole("link", { name: "those of that board" }).getAttribute("href"), "#/selection/board/digits-20/spring/rules");
     assert.equal(await said("past", "about"), `This round is closed. It closed 1 Feb 2020, 00:00 UTC. ${elsewhere}`);
     assert.equal(await said("past.post", "about"), `The round has closed. This board has the uploads from after the close. ${elsewhere}`);
+    let changes = { daily_limit: 3, total_limit: 40 };
     await page.route("**/api/v1/benchmarks/selection", async (route) => {
       const benchmark = await (await route.fetch()).json();
       const [past] = benchmark.challenge.rounds;
-      await route.fulfill({ json: { ...benchmark, challenge: { ...benchmark.challenge, rounds: [{ ...past, daily_limit: 3, total_limit: 40 }] } } });
+      await route.fulfill({ json: { ...benchmark, challenge: { ...benchmark.challenge, rounds: [{ ...past, ...changes }] } } });
     });
     assert.equal(await said("past", "rules"), "This round is closed. It closed 1 Feb 2020, 00:00 UTC. The board takes no uploads now: they count on digits-20 · past.post.");
     assert.match(await rules.innerText(), /Scored in all\s+40 of each submitter/i);
     assert.equal(await said("past.post", "rules"), "The round has closed. Uploads from after the close count on this board, up to 3 a day of each submitter.");
     assert.doesNotMatch(await rules.innerText(), /Scored in all/i);
     assert.equal(await said("spring", "rules"), "No published challenge has this round now. The board takes no uploads now: they count on digits-20 · past.post.");
+    changes = { opens: "2999-01-01T00:00:00Z", closes: null };
+    assert.equal(await said("open", "rules"), "This board is outside of any round. The board takes no uploads: they are rejected until 1 Jan 2999, 00:00 UTC and count on digits-20 · past from then on.");
+    assert.match(await said("past", "rules"), /^This round is not open yet\. It opens 1 Jan 2999, 00:00 UTC, in [^.]*\.$/);
   });
 });
 
