@@ -73,6 +73,12 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
         leaderboard: args.leaderboard.clone(),
         round: args.round.clone(),
     };
+    if board.is_final() {
+        bail!(
+            "`{}` is the board of a final data set, whose scores are for good: what stands there follows the round's own board",
+            board.round
+        );
+    }
     let known = Known::of(&cloud, &board.benchmark).await?;
     known.check(Some(&board.leaderboard), Some(&board.round))?;
     refuse_before_retirement(&cloud, &board).await?;

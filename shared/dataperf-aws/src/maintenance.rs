@@ -109,6 +109,12 @@ impl Table {
             (Step::Other, series),
         ];
         operations.extend(rows::changed(table, entry, spread, order).await?);
+        let on_final = rows::following_public(table, entry, order).await?;
+        if !on_final.is_empty() {
+            let due = table.put(comparison_mark(&entry.board.of_final()), None);
+            operations.push((Step::Other, due));
+        }
+        operations.extend(on_final);
         Ok(operations)
     }
 
@@ -190,7 +196,6 @@ impl Maintenance for Table {
                 .changed(as_read(&receipt), &entry, &receipt, None, order)
                 .await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
-            operations.extend(rows::following_public(self, &entry, order).await?);
             let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
             operations.push((Step::Other, kept));
             let due = self.put(comparison_mark(&submission.board), None);
@@ -229,7 +234,6 @@ impl Maintenance for Table {
             let as_read = as_withdrawn(&receipt, withdrawn_at);
             let mut operations = self.changed(as_read, &entry, &receipt, spread, order).await?;
             operations.extend(self.stepping_up(&entry, direction).await?);
-            operations.extend(rows::following_public(self, &entry, order).await?);
             operations.extend(self.finishing_anew(&entry).await?);
             operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
             let due = self.put(comparison_mark(&submission.board), None);
@@ -403,20 +407,10 @@ impl Maintenance for Table {
         }
     }
 
-    async fn finalize(
-        &self,
-        last: &Finalized,
-        hosted: &Descriptor,
-        ranking: Ranking,
-        run: &str,
-    ) -> Result<bool, PortError> {
+    async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError> {
         let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
         let entry = last.entry();
         let spread = RowSpread::of(&last.verdict, hosted);
-        let order = Order {
-            direction: hosted.direction,
-            ranking,
-        };
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
             let known = self.submission(benchmark, id).await?;
@@ -425,11 +419,15 @@ impl Maintenance for Table {
             };
             let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
             let mut operations = vec![(Step::Other, self.put(mark, None))];
-            operations.extend(rows::of_final(self, &public, entry.as_ref(), &spread, order).await?);
+            let of_board = rows::of_final(self, &public, entry.as_ref(), &spread, hosted.direction).await?;
+            let Some(of_board) = of_board else {
+                return Ok(false);
+            };
+            operations.extend(of_board);
             if entry.is_some() && !self.lists(&last.board).await? {
                 operations.push((Step::Other, self.put(items::board_item(&last.board), None)));
             }
-            // it was not withdrawn meanwhile, and no other one of its submitter stands
+            // it was not withdrawn meanwhile
             let standing = Condition {
                 text: "attribute_not_exists(#withdrawn_at)",
                 names: &["withdrawn_at"],
@@ -437,14 +435,6 @@ impl Maintenance for Table {
             };
             let check = self.check(Key::submission(benchmark, id), standing);
             operations.push((Step::Submission, check));
-            if ranking != Ranking::All {
-                let stands = Condition {
-                    text: "#id = :id",
-                    names: &["id"],
-                    values: vec![("id", text(id.as_str()))],
-                };
-                operations.push((Step::Submission, self.check(Key::row(&public), stands)));
-            }
             match self.transact(operations).await {
                 Ok(()) => return Ok(true),
                 Err(Cancelled::Condition(Step::Submission)) => return Ok(false),

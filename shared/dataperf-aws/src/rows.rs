@@ -8,7 +8,7 @@ use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
 use dataperf::ports::maintenance::{Maintenance as _, Order};
-use dataperf::{Digest, Ending, SubmissionId};
+use dataperf::{Digest, Direction, Ending};
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition, rows_partition};
@@ -164,152 +164,176 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
     }
 }
 
-/// The operations on the board of a final data set for what stands on the public board, `public`: its row, and its point of the series. Where it is
-/// against the rules of the final data set (`entry` is `None`), its submitter has no row there.
+/// The operations on the board of a final data set for what stands on the public board, `public`: its row, of the same kind as its public one, and its
+/// point of the series. Where it is against the rules of the final data set (`entry` is `None`), its submitter has no row there, unless each submission
+/// has its own. `None` where `public` stands on the public board no more. The edition of the public row counts on, so that whoever is changing that row
+/// works it out anew.
 pub(crate) async fn of_final(
     table: &Table,
     public: &Entry,
     entry: Option<&Entry>,
     spread: &RowSpread,
-    order: Order,
-) -> Result<Vec<Operation>, PortError> {
-    let last = of_final_board(public);
+    direction: Direction,
+) -> Result<Option<Vec<Operation>>, PortError> {
+    let last = on_final_board(public);
+    let stands = table.item(Key::row(public)).await?;
     let mut operations = Vec::new();
-    if order.ranking != Ranking::All {
+    let key = if stands.is_some_and(|stands| is_of(&stands, public)) {
+        let change = Change {
+            add: vec![(EDITION, 1)],
+            condition: Some(Condition {
+                text: "#id = :id",
+                names: &["id"],
+                values: vec![("id", text(public.id.as_str()))],
+            }),
+            ..Change::default()
+        };
+        operations.push((Step::Submission, table.update(Key::row(public), change)));
         let key = Key::row(&last);
         let found = table.item(key.clone()).await?;
-        if let Some(found) = found.filter(|found| string(found, "id") != public.id.as_str()) {
-            operations.push((Step::Other, table.put(put_away(found), None)));
+        if let Some(found) = found.filter(|found| !is_of(found, public)) {
+            operations.push((Step::Other, table.put(kept(found), None)));
             if entry.is_none() {
-                operations.push((Step::Row, table.delete(key, None)));
+                operations.push((Step::Row, table.delete(key.clone(), None)));
             }
         }
-    }
-    let Some((entry, rank)) = entry.and_then(|entry| Some((entry, rank_key_of(entry, order.direction)?)))
-    else {
-        return Ok(operations);
+        key
+    } else if table.item(Key::own_row(public)).await?.is_some() {
+        Key::own_row(&last)
+    } else {
+        return Ok(None);
     };
-    let mut row = row_item(final_key(entry, order.ranking), entry, &rank);
-    row.extend([spread.attribute()?]);
-    operations.push((Step::Row, table.put(row, None)));
-    let point = items::entry_item(Key::series(entry), entry);
-    operations.push((Step::Other, table.put(point, None)));
-    Ok(operations)
+    if let Some((entry, rank)) = entry.and_then(|entry| Some((entry, rank_key_of(entry, direction)?))) {
+        let mut row = row_item(key, entry, &rank);
+        row.extend([spread.attribute()?]);
+        operations.push((Step::Row, table.put(row, None)));
+        let point = items::entry_item(Key::series(entry), entry);
+        operations.push((Step::Other, table.put(point, None)));
+    }
+    Ok(Some(operations))
 }
 
 /// A submission on the board of the final data set.
-fn of_final_board(public: &Entry) -> Entry {
+fn on_final_board(public: &Entry) -> Entry {
     Entry {
         board: public.board.of_final(),
         ..public.clone()
     }
 }
 
-fn final_key(last: &Entry, ranking: Ranking) -> Key {
-    match ranking {
-        Ranking::All => Key::own_row(last),
-        Ranking::Best | Ranking::Latest => Key::row(last),
-    }
+fn is_of(row: &Item, entry: &Entry) -> bool {
+    string(row, "id") == entry.id.as_str()
 }
 
-/// The operations on the final board when a submission of the public board was withdrawn, or no longer is. Of what the final data set has judged, the
-/// submission that stands on the public board has its submitter's row on the final board, whatever the order in which submissions went and came back.
+/// The operations on the final board when a submission of the public board is `changed`: it was withdrawn, is no longer, or has another score. Of what the
+/// final data set has judged, the submission that stands on the public board has its submitter's row on the final board, whatever the order in which
+/// submissions went and came back. Where each submission has its own row, that is there while the submission is on the public board.
 pub(crate) async fn following_public(
     table: &Table,
     changed: &Entry,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
-    let last = of_final_board(changed);
+    let last = on_final_board(changed);
     let Some(run) = table.run(&last.board).await? else {
         return Ok(Vec::new());
     };
-    let key = final_key(&last, order.ranking);
-    let found = table.item(key.clone()).await?;
-    let own_away = table.item(put_away_key(changed)).await?;
-    let has_row = |id: &SubmissionId| {
-        found
-            .as_ref()
-            .is_some_and(|found| string(found, "id") == id.as_str())
-    };
+    let of_changed = final_row(table, &last, order.direction).await?;
     let mut operations = Vec::new();
-    if changed.is_on_board() {
-        let away = own_away
-            .as_ref()
-            .map(|away| reader::entry(&taken_out(away.clone())));
-        if let Some(point) = away.transpose()? {
-            let point = items::entry_item(Key::series(&point), &point);
-            operations.push((Step::Other, table.put(point, None)));
-        }
-    } else if has_row(&changed.id) || own_away.is_some() {
-        operations.push((Step::Other, table.delete(Key::series(&last), None)));
+    if let Some(row) = &of_changed {
+        operations.push((Step::Other, table.put(kept(row.clone()), None)));
+        let point = if changed.is_on_board() {
+            table.put(items::entry_item(Key::series(&last), &reader::entry(row)?), None)
+        } else {
+            table.delete(Key::series(&last), None)
+        };
+        operations.push((Step::Other, point));
+    } else if order.ranking == Ranking::All {
+        // finishing does not put it there meanwhile
+        operations.push((Step::Row, table.check(Key::own_row(&last), Condition::new_item())));
     }
-    let stands = match order.ranking {
-        Ranking::All => Some(changed.clone()).filter(Entry::is_on_board),
-        Ranking::Best | Ranking::Latest => {
+    let row = match of_changed {
+        Some(row) if is_own(&row) => {
+            if changed.is_on_board() {
+                table.put(row, None)
+            } else {
+                table.delete(Key::own_row(&last), None)
+            }
+        }
+        _ => {
             let done = table.revisions(&last.board, &run.id).await?;
             let mut of_submitter = OfSubmitter::read(table, changed).await?;
             of_submitter
                 .lines
                 .retain(|line| done.iter().any(|done| done.id == line.id));
-            of_submitter.standing(changed, order).cloned()
+            let row = match of_submitter.standing(changed, order) {
+                Some(stands) => final_row(table, &on_final_board(stands), order.direction).await?,
+                None => None,
+            };
+            let found = table.item(Key::row(&last)).await?;
+            let id = |row: &Option<Item>| row.as_ref().map(|row| string(row, "id").to_owned());
+            if row.as_ref().is_some_and(is_own) || id(&row) == id(&found) {
+                return Ok(operations);
+            }
+            // that of the changed one is kept already
+            let left = found.filter(|found| !is_of(found, changed));
+            operations.extend(left.map(|left| (Step::Other, table.put(kept(left), None))));
+            match row {
+                Some(row) => table.put(row, None),
+                None => table.delete(Key::row(&last), None),
+            }
         }
     };
-    if stands.as_ref().is_some_and(|stands| has_row(&stands.id)) {
-        return Ok(operations);
-    }
-    let mut row = None;
-    if let Some(stands) = stands {
-        let away = match own_away.filter(|_| stands.id == changed.id) {
-            Some(away) => Some(away),
-            None => table.item(put_away_key(&stands)).await?,
-        };
-        if let Some(away) = away {
-            operations.push((Step::Other, table.delete(put_away_key(&stands), None)));
-            row = Some(taken_out(away));
-        } else if let Some(point) = table.item(Key::series(&of_final_board(&stands))).await? {
-            // of an earlier version, which did not put such rows away
-            let point = reader::entry(&point)?;
-            row = rank_key_of(&point, order.direction).map(|rank| row_item(key.clone(), &point, &rank));
-        }
-    }
-    match (row, &found) {
-        (Some(row), _) => operations.push((Step::Row, table.put(row, None))),
-        (None, Some(_)) => operations.push((Step::Row, table.delete(key, None))),
-        (None, None) => {}
-    }
-    operations.extend(found.map(|found| (Step::Other, table.put(put_away(found), None))));
+    operations.push((Step::Row, row));
     Ok(operations)
 }
 
-/// Attributes of a row, and what they are called while its submission does not stand on the final board, so that the row is on no board.
-const PUT_AWAY: [(&str, &str); 3] = [("pk", "row_pk"), ("sk", "row_sk"), ("board", "row_board")];
-
-/// Where the row of a final board is kept while its submission does not stand there: it is withdrawn, or another one of its submitter stands.
-fn put_away_key(entry: &Entry) -> Key {
-    Key::new(put_away_partition(&entry.board.benchmark), entry.id.as_str())
+/// The row of a submission that the final data set has judged, also where it does not stand on the final board; `None` where there is none.
+async fn final_row(table: &Table, last: &Entry, direction: Direction) -> Result<Option<Item>, PortError> {
+    for key in [Key::own_row(last), Key::row(last)] {
+        if let Some(row) = table.item(key).await?.filter(|row| is_of(row, last)) {
+            return Ok(Some(row));
+        }
+    }
+    if let Some(mut row) = table.item(kept_key(last)).await? {
+        for (name, kept) in KEPT {
+            let value = row.remove(kept);
+            row.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        return Ok(Some(row));
+    }
+    // of an earlier version, which did not keep the rows of all that did not stand
+    let Some(point) = table.item(Key::series(last)).await? else {
+        return Ok(None);
+    };
+    let point = reader::entry(&point)?;
+    Ok(rank_key_of(&point, direction).map(|rank| row_item(Key::row(&point), &point, &rank)))
 }
 
-fn put_away_partition(benchmark: &str) -> String {
+/// Whether a row is a submission's own, on a board on which each has one.
+fn is_own(row: &Item) -> bool {
+    string(row, "sk").ends_with(&format!("#{}", string(row, "id")))
+}
+
+/// Attributes of a row, and what they are called where it is kept, on no board.
+const KEPT: [(&str, &str); 3] = [("pk", "row_pk"), ("sk", "row_sk"), ("board", "row_board")];
+
+/// Where the row of a submission on a final board is kept, for when it stands there again.
+fn kept_key(entry: &Entry) -> Key {
+    Key::new(kept_partition(&entry.board.benchmark), entry.id.as_str())
+}
+
+fn kept_partition(benchmark: &str) -> String {
     format!("{benchmark}#withdrawn")
 }
 
-fn put_away(mut row: Item) -> Item {
+fn kept(mut row: Item) -> Item {
     let benchmark = string(&row, "pk").split('#').next().unwrap_or_default();
-    let key = Key::new(put_away_partition(benchmark), string(&row, "id"));
-    for (name, away) in PUT_AWAY {
+    let key = Key::new(kept_partition(benchmark), string(&row, "id"));
+    for (name, kept) in KEPT {
         let value = row.remove(name);
-        row.extend(value.map(|value| (away.to_owned(), value)));
+        row.extend(value.map(|value| (kept.to_owned(), value)));
     }
     row.extend(key.item());
-    row
-}
-
-/// The row as it was before it was put away.
-fn taken_out(mut row: Item) -> Item {
-    for (name, away) in PUT_AWAY {
-        let value = row.remove(away);
-        row.extend(value.map(|value| (name.to_owned(), value)));
-    }
     row
 }
 

@@ -310,7 +310,7 @@ impl Finish<'_> {
             .hosted()
             .ranking(self.challenge.ranking(&self.board.leaderboard));
         let last = self.board.of_final();
-        let (mut n_scored, mut failed) = (0, None);
+        let (mut n_scored, mut n_moved, mut failed) = (0, 0_usize, None);
         let mut looked_at = BTreeSet::new();
         loop {
             let done = self.table.revisions(&last, &run.id).await?;
@@ -318,7 +318,7 @@ impl Finish<'_> {
             let mut rows = self.table.rows(&self.board).await?;
             rows.retain(|row| !looked_at.contains(&row.id) && done.iter().all(|done| done.id != row.id));
             if rows.is_empty() {
-                return failed.map_or(Ok((n_scored, true)), Err);
+                return failed.map_or(Ok((n_scored, n_moved == 0)), Err);
             }
             for row in rows {
                 if !(self.goes_on)() {
@@ -334,7 +334,7 @@ impl Finish<'_> {
                 match self.score_one(&row, dataset, run, evaluator).await {
                     Ok(Scored::Now) => n_scored += 1,
                     Ok(Scored::Withdrawn) => {}
-                    Ok(Scored::Moved) => drop(looked_at.remove(&row.id)), // it may stand again at the next look
+                    Ok(Scored::Moved) => n_moved += 1, // a further call finds whether it stands again
                     Err(error) => failed = failed.or(Some(error)), // it keeps none of the others from being scored
                 }
             }
@@ -405,8 +405,7 @@ impl Finish<'_> {
             board: submission.board,
             verdict,
         };
-        let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
-        let is_noted = self.table.finalize(&last, hosted, ranking, &run.id).await?;
+        let is_noted = self.table.finalize(&last, hosted, &run.id).await?;
         Ok(if is_noted { Scored::Now } else { Scored::Moved })
     }
 }

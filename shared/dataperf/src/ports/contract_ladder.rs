@@ -2,7 +2,7 @@
 
 use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::{Board, Entry, Recorded};
-use super::maintenance::{Finalized, Maintenance, Revised, Revision};
+use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision};
 use crate::challenge::Ranking;
 use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
 use crate::{Digest, Receipt, Timestamp};
@@ -64,7 +64,8 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
     changes(table, benchmark).await?;
     latest(table, benchmark).await?;
     lifting(table, benchmark).await?;
-    finals(table, benchmark).await
+    finals(table, benchmark).await?;
+    finals_of_another_ranking(table, benchmark).await
 }
 
 async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark: &str) -> Outcome {
@@ -294,7 +295,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             for row in &rows {
                 let score = (row.entry.submitter == "ada").then_some(0.625);
                 let of_row = finalized(&story, &row.entry, score);
-                assert!(table.finalize(&of_row, &HOSTED, ranking, &run.id).await?);
+                assert!(table.finalize(&of_row, &HOSTED, &run.id).await?);
             }
         }
         let n_of_ada = if ranking == Ranking::All { 2 } else { 1 };
@@ -334,7 +335,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         // another one of the submitter takes the place, also when the first one has been back meanwhile
         let of_one = vec![("ada".to_owned(), Some(0.625))];
         let last_of_other = finalized(&story, &entry_of(&story, &other).await?, Some(0.5625));
-        assert!(table.finalize(&last_of_other, &HOSTED, ranking, &run.id).await?);
+        assert!(table.finalize(&last_of_other, &HOSTED, &run.id).await?);
         let of_other = vec![("ada".to_owned(), Some(0.5625))];
         assert_eq!(shown(&table.top(&last, 9).await?), of_other);
         table
@@ -342,7 +343,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             .await?;
         assert_eq!(shown(&table.top(&last, 9).await?), of_one);
         assert!(
-            !table.finalize(&last_of_other, &HOSTED, ranking, &run.id).await?,
+            !table.finalize(&last_of_other, &HOSTED, &run.id).await?,
             "it does not stand on the public board"
         );
         assert_eq!(shown(&table.top(&last, 9).await?), of_one);
@@ -368,7 +369,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         // what is against the final rules takes the row away while it stands publicly
         let against = story.submit("ada", 5, Some(0.125)).await?;
         let last_of_it = finalized(&story, &entry_of(&story, &against).await?, None);
-        assert!(table.finalize(&last_of_it, &HOSTED, ranking, &run.id).await?);
+        assert!(table.finalize(&last_of_it, &HOSTED, &run.id).await?);
         assert_eq!(shown(&table.top(&last, 9).await?), []);
         table
             .withdraw(benchmark, &against.submission, at, story.order(), None)
@@ -378,6 +379,74 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             .reinstate(benchmark, &against.submission, at, &HOSTED, ranking, None)
             .await?;
         assert_eq!(shown(&table.top(&last, 9).await?), []);
+        // as after scoring again: what has no score any more makes room, and takes its place again
+        table
+            .withdraw(benchmark, &against.submission, at, story.order(), None)
+            .await?;
+        for (score, run, of_ada) in [(None, "one", &of_other), (Some(0.25), "two", &of_one)] {
+            let old = table.submission(benchmark, &one.submission).await?;
+            let old = old.and_then(|known| known.receipt).ok_or("it has ended")?;
+            let again = Receipt {
+                revision: old.revision + 1,
+                verdict: story.verdict(score),
+                ..old
+            };
+            assert_eq!(
+                table.revise(&again, &HOSTED, ranking, run).await?,
+                Revised::Recorded
+            );
+            assert_eq!(shown(&table.top(&last, 9).await?), *of_ada);
+        }
+    }
+    Ok(())
+}
+
+/// A final board follows the public one also where boards got another `ranking` since their rows were written.
+async fn finals_of_another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let at = Timestamp::from_unix_millis(4);
+    for (before, after) in [(Ranking::All, Ranking::Best), (Ranking::Best, Ranking::All)] {
+        let story = Story::new(
+            table,
+            benchmark,
+            &format!("final {before:?} then {after:?}"),
+            before,
+        );
+        let one = story.submit("ada", 1, Some(0.25)).await?;
+        story.submit("ada", 2, Some(0.5)).await?;
+        let last = story.board.of_final();
+        let run = table.begin_run(&last, at).await?;
+        let rows = table.rows(&story.board).await?;
+        assert_eq!(rows.len(), if before == Ranking::All { 2 } else { 1 });
+        for row in &rows {
+            let of_row = finalized(&story, row, row.score);
+            assert!(table.finalize(&of_row, &HOSTED, &run.id).await?);
+        }
+        let stands = table.rows(&last).await?;
+        let order = Order {
+            ranking: after,
+            ..story.order()
+        };
+        table
+            .withdraw(benchmark, &one.submission, at, order, None)
+            .await?;
+        let left: Vec<_> = table.rows(&last).await?.into_iter().map(|row| row.id).collect();
+        let others = stands
+            .iter()
+            .map(|row| row.id.clone())
+            .filter(|id| *id != one.submission);
+        assert_eq!(left, others.collect::<Vec<_>>(), "{before:?} then {after:?}");
+        table
+            .reinstate(benchmark, &one.submission, at, &HOSTED, after, None)
+            .await?;
+        let sorted = |mut rows: Vec<Entry>| {
+            rows.sort_by(|one, other| one.id.cmp(&other.id));
+            rows
+        };
+        assert_eq!(
+            sorted(table.rows(&last).await?),
+            sorted(stands),
+            "{before:?} then {after:?}"
+        );
     }
     Ok(())
 }

@@ -257,13 +257,7 @@ pub trait Maintenance: Leaderboards {
     ///
     /// # Errors
     /// [`PortError`].
-    async fn finalize(
-        &self,
-        last: &Finalized,
-        hosted: &Descriptor,
-        ranking: Ranking,
-        run: &str,
-    ) -> Result<bool, PortError>;
+    async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError>;
 
     /// What a pass did to one submission, if it has come to it.
     ///

@@ -40,8 +40,12 @@ struct Table {
     runs: BTreeMap<Board, Run>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
     /// By final board: what has a final score.
-    finalized: BTreeMap<(Board, SubmissionId), Entry>,
+    finalized: BTreeMap<(Board, SubmissionId), (Entry, IsOwn)>,
 }
+
+/// Whether a row is a submission's own, on a board on which each has one.
+#[derive(Debug, Clone, Copy)]
+struct IsOwn(bool);
 
 impl Table {
     fn entries(&self, benchmark: &str) -> Vec<Entry> {
@@ -125,8 +129,8 @@ impl Table {
         }
     }
 
-    /// Puts the right row of a submitter on the final board once `changed` was withdrawn, or no longer is. `dataset` is the one whose scores are compared
-    /// on the public board.
+    /// Puts the right row of a submitter on the final board once `changed` was withdrawn, or no longer is, or has another score. `dataset` is the one whose
+    /// scores are compared on the public board.
     fn follow_public(&mut self, changed: &Entry, order: Order, dataset: Option<Digest>) {
         let last = changed.board.of_final();
         let Some(run) = self.runs.get(&last) else {
@@ -134,16 +138,22 @@ impl Table {
         };
         let done = self.revisions.get(&(last.clone(), run.id.clone()));
         let is_done = |line: &Entry| done.is_some_and(|done| done.iter().any(|done| done.id == line.id));
+        let of = |id: &SubmissionId| self.finalized.get(&(last.clone(), id.clone()));
+        let is_own = of(&changed.id).is_some_and(|(_, is_own)| is_own.0);
+        let own = is_own.then(|| changed.id.clone());
         let mut lines = self.entries(&changed.board.benchmark);
         lines.retain(|line| line.submitter == changed.submitter && line.is_on_board() && is_done(line));
-        let stands = match order.ranking {
-            Ranking::All => lines.iter().find(|line| line.id == changed.id),
-            ranking => standing(&lines, &changed.board, ranking, order.direction, dataset),
+        let stands = if is_own {
+            lines.iter().find(|line| line.id == changed.id)
+        } else {
+            standing(&lines, &changed.board, order.ranking, order.direction, dataset)
         };
-        let own = (order.ranking == Ranking::All).then(|| changed.id.clone());
-        let row = stands.and_then(|stands| self.finalized.get(&(last.clone(), stands.id.clone())));
-        let row = row.and_then(|row| Some((rank_key_of(row, order.direction)?, row.clone())));
-        let key = (last, changed.submitter.clone(), own);
+        let row = stands.and_then(|stands| of(&stands.id));
+        if own.is_none() && row.is_some_and(|(_, is_own)| is_own.0) {
+            return;
+        }
+        let row = row.and_then(|(row, _)| Some((rank_key_of(row, order.direction)?, row.clone())));
+        let key = (last.clone(), changed.submitter.clone(), own);
         self.rows.remove(&key);
         self.rows.extend(row.map(|row| (key, row)));
     }
@@ -547,7 +557,15 @@ impl Maintenance for MemoryLeaderboards {
         let entry = revised.entry();
         table.submissions.insert(key, revised);
         let direction = hosted.direction;
-        table.rank(&entry, Order { direction, ranking });
+        let row = (entry.board.clone(), entry.submitter.clone(), None);
+        let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
+        let order = Order { direction, ranking };
+        table.rank(&entry, order);
+        table.follow_public(
+            &entry,
+            order,
+            if entry.is_on_board() { entry.dataset } else { stood },
+        );
         if is_anew && receipt.climb().is_some() {
             table.climb(receipt);
         } else if !entry.is_on_board() {
@@ -586,26 +604,22 @@ impl Maintenance for MemoryLeaderboards {
         Ok(submission.receipt)
     }
 
-    async fn finalize(
-        &self,
-        last: &Finalized,
-        hosted: &Descriptor,
-        ranking: Ranking,
-        run: &str,
-    ) -> Result<bool, PortError> {
+    async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError> {
         let mut table = lock(&self.table);
         let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
         let known = table.submissions.get(&(benchmark.clone(), id.clone()));
         let Some(public) = known.map(Submission::entry).filter(Entry::is_on_board) else {
             return Ok(false);
         };
-        let own = (ranking == Ranking::All).then(|| id.clone());
-        let stands = table
-            .rows
-            .get(&(public.board.clone(), public.submitter.clone(), own.clone()));
-        if stands.is_none_or(|(_, stands)| stands.id != *id) {
+        let of_public = |own| (public.board.clone(), public.submitter.clone(), own);
+        let stands = table.rows.get(&of_public(None));
+        let own = if stands.is_some_and(|(_, stands)| stands.id == *id) {
+            None
+        } else if table.rows.contains_key(&of_public(Some(id.clone()))) {
+            Some(id.clone())
+        } else {
             return Ok(false);
-        }
+        };
         let of_run = (last.board.clone(), run.to_owned());
         let done = table.revisions.entry(of_run).or_default();
         if !done.iter().any(|done| done.id == *id) {
@@ -618,7 +632,8 @@ impl Maintenance for MemoryLeaderboards {
         {
             table.boards.insert(entry.board.clone());
             let of = (entry.board.clone(), entry.id.clone());
-            table.finalized.insert(of, entry.clone());
+            let is_own = IsOwn(row.2.is_some());
+            table.finalized.insert(of, (entry.clone(), is_own));
             table.rows.insert(row, (rank, entry));
         }
         Ok(true)
