@@ -1,5 +1,8 @@
 //! Labels in doubt.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use dataperf_baselines::splits::stratified_folds;
 use dataperf_numerics::confident_learning::flagged;
 use ndarray::{Array2, ArrayView2};
@@ -45,7 +48,7 @@ impl Doubt {
 /// # Errors
 /// [`AuditError`] when there is too little to learn from, or a learner fails.
 pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Result<Vec<Doubt>, AuditError> {
-    let folds = folds(labels, n_classes)?;
+    let folds = with_copies_together(rows, folds(labels, n_classes)?);
     let of_learner = |learner: Learner| {
         let said = learner
             .out_of_sample(rows, labels, n_classes, &folds)
@@ -102,6 +105,29 @@ fn folds(labels: &[usize], n_classes: usize) -> Result<Vec<usize>, AuditError> {
     })
 }
 
+/// Puts all copies of a row into the fold of the first: otherwise a wrong label that copies share is learnt from some of them and confirmed on the others.
+/// The folds stay as they are where fewer than two would be left.
+fn with_copies_together(rows: ArrayView2<f64>, folds: Vec<usize>) -> Vec<usize> {
+    let mut first = HashMap::new();
+    let together: Vec<usize> = rows
+        .rows()
+        .into_iter()
+        .zip(&folds)
+        .map(|(row, &fold)| {
+            let mut content = DefaultHasher::new();
+            for value in row {
+                (value + 0.0).to_bits().hash(&mut content); // + 0.0 makes -0 a 0
+            }
+            *first.entry(content.finish()).or_insert(fold)
+        })
+        .collect();
+    if together.iter().any(|fold| *fold != together[0]) {
+        together
+    } else {
+        folds
+    }
+}
+
 fn doubt(row: usize, given: usize, flagged_by: Vec<Learner>, said: &[&Array2<f64>]) -> Doubt {
     let n = said.len() as f64;
     let mean = |class: usize| said.iter().map(|said| said[[row, class]]).sum::<f64>() / n;
@@ -153,6 +179,23 @@ mod tests {
             likely.contains(&(7, 1)) && likely.contains(&(50, 2)) && likely.len() == 2,
             "{likely:?}"
         );
+    }
+
+    #[test]
+    fn copies_with_a_wrong_label_do_not_confirm_each_other() {
+        let (mut copied, mut labels) = (rows(90), (0..90).map(|row| row % 3).collect::<Vec<_>>());
+        let of_copies = copied.row(7).to_owned();
+        for row in [7, 22, 37, 52, 67] {
+            copied.row_mut(row).assign(&of_copies);
+            labels[row] = 0;
+        }
+        let doubts = doubts(copied.view(), &labels, 3).unwrap();
+        for row in [7, 22, 37, 52, 67] {
+            let doubt = doubts.iter().find(|doubt| doubt.row == row);
+            assert!(doubt.is_some_and(Doubt::is_likely), "{row}: {doubts:?}");
+        }
+        let same = Array2::from_elem((4, 2), 1.0);
+        assert_eq!(with_copies_together(same.view(), vec![0, 1, 0, 1]), [0, 1, 0, 1]);
     }
 
     #[test]
