@@ -90,15 +90,19 @@ function differences(one, other, lines, drawn, digits) {
     const [first] = shown;
     const rows = shown.map(({ name, difference, interval, surely_better, digits: of }) => [name, score(difference, of), range(interval, of), better(surely_better)]);
     return [
-      h("p", {}, `${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
+      h("p", {}, `On ${first.name.toLowerCase()} ${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
       numbers(["Scored with", "Difference", "95 %", "Surely better"], rows),
+      reasons(),
     ];
   };
   const onThis = () => {
     const rows = lines.map(({ name, n, mean, low, high }) => [capital(name), score(mean, digits), range([low, high]), plain(n)]);
     return [h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`), numbers(["Part", "Mean difference", "95 %", "Pairs"], rows)];
   };
-  const without = () => [drawn[0] ? h("p", {}, prose(`${capital(drawn[0].why_none)}.`)) : null, h("p", {}, "Whether the two are told apart on other eval sets of this kind is what their ranks with 95 % say, above; the organizer has the paired interval by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares")];
+  const reasons = () => drawn.filter(({ interval }) => !interval).map(({ name, why_none }) => h("p", {}, prose(`${name}: ${why_none}.`)));
+  // where the pair is published without an interval, the command has none either
+  const organizers = () => (drawn.some(({ difference }) => difference !== undefined) ? null : [h("p", {}, "The organizer compares the two by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares")]);
+  const without = () => [reasons(), h("p", {}, "Whether the two are told apart on other eval sets of this kind is what their ranks with 95 % say, above."), organizers()];
   return panel(shown.length > 0 ? onOthers() : without(), lines.length > 0 ? onThis() : null);
 }
 

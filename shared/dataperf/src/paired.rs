@@ -74,7 +74,9 @@ impl Paired {
             n_items_first_better: of_items(Ordering::Greater),
             n_items_second_better: of_items(Ordering::Less),
             is_clustered: one.is_clustered,
-            why_none: one.missing.clone().or_else(|| other.missing.clone()),
+            why_none: [one, other]
+                .into_iter()
+                .find_map(|of| of.missing.clone().or_else(|| of.without_score_interval.clone())),
         };
         let compared: Vec<&Arc<Replicates>> = pair.iter().collect();
         let found: Vec<Option<&Arc<Replicates>>> = pair.iter().map(Some).collect();
@@ -103,8 +105,7 @@ impl Paired {
         if self.interval.is_none() {
             self.why_none = Some(if n_degrees == 0 {
                 format!(
-                    "the two differ on fewer than {MIN_DIFFERENT_ITEMS} items of the eval set, from which on an interval of their difference holds \
-                     what it promises"
+                    "the two differ on fewer than {MIN_DIFFERENT_ITEMS} items of the eval set, too few for an interval of their difference"
                 )
             } else {
                 "their difference is the same under all draws of the eval set, which say nothing of other eval sets then".to_owned()

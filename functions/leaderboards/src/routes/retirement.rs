@@ -8,7 +8,7 @@ use dataperf::comparison::{rounded_outward, without_numbers};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
-use dataperf::{Feedback, SubmissionId};
+use dataperf::{Digest, Feedback, SubmissionId};
 use dataperf_aws::{Cursor, now};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,10 +67,13 @@ struct Retirement {
     next: Option<String>,
 }
 
-/// The line of a report with which a page begins.
+/// Where a page of a report begins.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FromLine {
+    /// The report: its board, and the data set that followed.
+    report: (String, String, String, Digest),
+    /// How many of the lines that the caller may see are before it.
     line: usize,
 }
 
@@ -139,7 +142,7 @@ pub(super) async fn retirement(
         .cursor
         .as_deref()
         .map(|word| app.seal().open::<FromLine>(word));
-    let from = place.transpose()?.map_or(0, |place| place.so_far.line);
+    let place = place.transpose()?.map(|place| place.so_far);
     let challenge = catalogue::challenge(&app, facts.id).await?;
     let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
     if let Some(until) = hidden {
@@ -173,14 +176,28 @@ pub(super) async fn retirement(
     let withdrawn: BTreeSet<SubmissionId> = withdrawn.into_iter().map(|entry| entry.id).collect();
     let is_shown =
         |line: &RetiredLine| caller.acts_for(&line.submitter) || !withdrawn.contains(&line.submission);
-    let lines = report.lines.into_iter().enumerate().skip(from);
-    let mut lines = lines.filter(|(_, line)| is_shown(line));
-    let of_page: Vec<(usize, RetiredLine)> = lines.by_ref().take(limit).collect();
-    let next = lines.next().map(|(line, _)| Place {
+    let Board {
+        benchmark,
+        leaderboard,
+        round,
+    } = board.clone();
+    let of = (benchmark, leaderboard, round, report.dataset_after);
+    if place.as_ref().is_some_and(|place| place.report != of) {
+        return Err(Problem::bad_cursor(
+            "the cursor is of another report: begin without one",
+        ));
+    }
+    let from = place.map_or(0, |place| place.line);
+    let mut lines = report.lines.into_iter().filter(is_shown).skip(from);
+    let of_page: Vec<RetiredLine> = lines.by_ref().take(limit).collect();
+    let next = lines.next().map(|_| Place {
         at: Cursor::new(),
-        so_far: FromLine { line },
+        so_far: FromLine {
+            report: of,
+            line: from + of_page.len(),
+        },
     });
-    let line = |(_, line): (usize, RetiredLine)| LineOnBoth {
+    let line = |line: RetiredLine| LineOnBoth {
         submission: line.submission.to_string(),
         submitter: line.submitter,
         is_baseline: line.is_baseline,
