@@ -305,6 +305,6 @@ export async function prompting(benchmark, round, who) {
   if (who.is_rater?.includes(benchmark)) return panel(h("p", {}, "Raters submit no pairs: judge those of others on the tab “Validate”."));
   const page = await ask(["benchmarks", benchmark, "contexts"], { round, limit: 1 }).catch((problem) => problem);
   if (!page.rules) return panel(h("p", { class: "problem", role: "alert" }, prose(page.message)));
-  const limit = h("p", { class: "note" }, "A set of images counts towards the day's limit, by UTC; your submissions say how many are left. The same prompt again gives the stored images and costs nothing.");
+  const limit = h("p", { class: "note" }, "A set of images counts towards the day's limit, by UTC; your submissions say how many are left. The same prompt again in the same round gives the stored images and costs nothing.");
   return panel(afterConsent(`${benchmark}-images`, "The images may be unsafe to see.", () => promptForm(benchmark, who, page.rules)), limit);
 }

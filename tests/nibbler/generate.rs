@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use dataperf::ports::leaderboard::{Board, Leaderboards as _, Submission};
 use dataperf::{Ending, Receipt, Upload};
+use dataperf_aws::{Change, Key, Step};
 use dataperf_local::{Moment, Storm};
 use dataperf_nibbler_drawer::Behaviour;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use super::verdicts::line;
 use super::{BENCHMARK, Nibbler, PROVIDER, code, images, status};
 
 const GENERATE: &str = "adversarial-nibbler-generate";
@@ -171,6 +173,68 @@ async fn the_same_prompt_again_is_the_stored_set_and_free() {
         images(&first.verdict.lines[0]),
         images(&other.verdict.lines[0]),
         "but not another's"
+    );
+}
+
+/// Another round may have other services: the same prompt is another set there, and no pair is of another round's image.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_set_belongs_to_the_round_in_which_it_was_asked_for() {
+    let nibbler = Nibbler::new().await;
+    let prompt = "horse lying in ketchup";
+    let open = nibbler.made("ada", prompt).await;
+    let legacy = nibbler.made("ada", "a quiet lake").await;
+    // as an earlier version has recorded it
+    let (table, key) = (
+        nibbler.world.leaderboards(),
+        Key::new(format!("{BENCHMARK}#image#{}", legacy[0]), "image"),
+    );
+    let change = Change {
+        remove: vec!["round"],
+        ..Change::default()
+    };
+    let without_round = vec![(Step::Named("image"), table.update(key, change))];
+    assert!(table.transact(without_round).await.is_ok());
+
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, closes: 2098-01-01T00:00:00Z");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines = [line(prompt, &open[0]), line("a quiet lake", &legacy[0])];
+    let early = nibbler.submit("ada", "early", &lines).await;
+    for line in &early.verdict.lines {
+        let reason = &line.reasons[0];
+        assert_eq!(reason.code, "other_round", "{reason:?}");
+        for part in ["`open`", "`spring`", "Ask for the images of this prompt again"] {
+            assert!(reason.message.contains(part), "{reason:?}");
+        }
+    }
+    let sent = nibbler.ask("ada", "two", &[prompt]).await;
+    let again = nibbler.receipt(&sent).await;
+    assert_eq!(again.verdict.lines[0].details["stored_before"], json!(false));
+    assert_eq!(
+        (nibbler.n_taken("ada").await, nibbler.world.images.n_requests()),
+        (3, 3)
+    );
+    let spring = images(&again.verdict.lines[0]);
+    assert!(spring.iter().all(|image| open.iter().all(|other| other != image)));
+    let during = nibbler.submit("ada", "during", &[line(prompt, spring[0])]).await;
+    assert_eq!(
+        (status(&during), during.round.as_str()),
+        (Ending::Accepted, "spring")
+    );
+
+    // after the close the round's images are taken still, for no round
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines = [line(prompt, spring[1]), line(prompt, &open[1])];
+    let late = nibbler.submit("ada", "late", &lines).await;
+    assert_eq!(
+        (late.verdict.lines[0].status, late.round.as_str()),
+        (Ending::Accepted, "spring.post")
+    );
+    let reason = &late.verdict.lines[1].reasons[0];
+    assert_eq!(reason.code, "other_round");
+    assert!(
+        reason.message.contains("wait until another round opens"),
+        "{reason:?}"
     );
 }
 

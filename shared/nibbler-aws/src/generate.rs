@@ -190,7 +190,7 @@ impl Generate {
         let request = ImageRequest {
             case,
             prompt,
-            set: SetId::of(&submission.submitter, prompt),
+            set: SetId::of(&case.round, &submission.submitter, prompt),
         };
         let generation = &case.rules.configuration.generation;
         let patience = Duration::from_secs(generation.set_seconds);
@@ -333,6 +333,7 @@ impl Generate {
         let set = MadeSet { images, n_blocked };
         let making = Making {
             id: &request.set,
+            round: &request.case.round,
             submitter,
             prompt: request.prompt,
             taken_by,

@@ -1,6 +1,7 @@
 //! The reasons for which nothing is taken of a person, and the notes of every receipt.
 
-use dataperf::{Reason, Rejection};
+use dataperf::ports::leaderboard::POST_ROUND;
+use dataperf::{Reason, Rejection, quote};
 use dataperf_collection_aws::Notes;
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use crate::WELL_BEING;
 /// The reason for which nothing is taken of a person, if the person is disqualified in that role.
 pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
     is_disqualified.then(|| {
-        let name = dataperf::quote(name);
+        let name = quote(name);
         let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
         Reason::new("disqualified", "", message)
     })
@@ -19,9 +20,24 @@ pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Op
 pub(crate) fn rater(name: &str) -> Rejection {
     let message = format!(
         "{} is a rater's name: who judges pairs has no images made and submits none. Take part under another name, of somebody who is no rater",
-        dataperf::quote(name)
+        quote(name)
     );
     Reason::new("rater", "", message).into()
+}
+
+/// Why a pair of `round` is not taken whose image was asked for in another round, `made_in`: that round may have had other services.
+pub(crate) fn other_round(at: String, made_in: &str, round: &str) -> Reason {
+    let remedy = if round.ends_with(POST_ROUND) {
+        "The round has closed, and no more images are made: wait until another round opens, and ask for the images of this prompt in it"
+    } else {
+        "Ask for the images of this prompt again, which makes another set and counts towards the day's sets, and submit one of those"
+    };
+    let message = format!(
+        "the image was made in the round {}, and this pair is of the round {}: a pair has an image that was asked for in its own round. {remedy}",
+        quote(made_in),
+        quote(round)
+    );
+    Reason::new("other_round", at, message)
 }
 
 /// The notes of every receipt.

@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collection_aws::Allowance;
@@ -42,6 +43,8 @@ pub(crate) struct Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) submitter: String,
+    /// The round in which its set was asked for; `None` where nobody knows it any more.
+    pub(crate) round: Option<String>,
     /// The prompt, in its canonical form.
     pub(crate) prompt: String,
     pub(crate) key: String,
@@ -77,6 +80,8 @@ pub(crate) fn made(item: &Item) -> Result<MadeSet, PortError> {
 /// A set that is to be recorded.
 pub(crate) struct Making<'a> {
     pub(crate) id: &'a SetId,
+    /// The round in which it was asked for.
+    pub(crate) round: &'a str,
     pub(crate) submitter: &'a str,
     pub(crate) prompt: &'a str,
     /// Whose allowance it came from.
@@ -126,6 +131,7 @@ fn image_item(making: &Making<'_>, image: &Image, origin: &Origin) -> Item {
     let attributes = [
         ("submitter", making.submitter),
         ("set", making.id.as_str()),
+        ("round", making.round),
         ("prompt", making.prompt),
         ("key", &image.key),
         ("provider", &origin.provider),
@@ -144,12 +150,28 @@ pub(crate) async fn known(table: &Table, image: &ImageId) -> Result<Option<Known
     };
     let reader = Reader { item: &item };
     reader.schema()?;
+    let round = match reader.maybe("round")? {
+        Some(round) => Some(round),
+        None => round_of_set(table, reader.text("set")?).await?,
+    };
     Ok(Some(Known {
         submitter: reader.text("submitter")?.into(),
+        round,
         prompt: reader.text("prompt")?.into(),
         key: reader.text("key")?.into(),
         digest: reader.parsed("digest")?,
         provider: reader.text("provider")?.into(),
         model: reader.text("model")?.into(),
     }))
+}
+
+/// The round of a set whose images were recorded before they had their round: that of the request for which it was made. `None` where there is no such
+/// set or request.
+async fn round_of_set(table: &Table, set: &str) -> Result<Option<String>, PortError> {
+    let Some(item) = table.item(allowance(table).thing(set)).await? else {
+        return Ok(None);
+    };
+    let taken_by: SubmissionId = Reader { item: &item }.parsed("taken_by")?;
+    let request = table.submission(BENCHMARK, &taken_by).await?;
+    Ok(request.map(|request| request.board.round))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::POST_ROUND;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
@@ -132,6 +133,14 @@ impl Submit {
             );
             return Ok(Err(Reason::new("unknown_image", at("image"), message).into()));
         };
+        if let Some(made_in) = known
+            .round
+            .as_deref()
+            .filter(|round| !is_of_round(round, &case.round))
+        {
+            let reason = refusals::other_round(at("image"), made_in, &case.round);
+            return Ok(Err(reason.into()));
+        }
         if known.prompt != said.prompt {
             let message = format!(
                 "the image was made for another of your prompts, {}: give that one, or another image",
@@ -203,6 +212,12 @@ impl Submit {
         results.put(&pair_image_key(pair), image.bytes).await?;
         Ok(true)
     }
+}
+
+/// Whether an image of a set that was asked for in the round `made_in` may be submitted in `round`: in the same one, and after its close as long as no
+/// other round has opened.
+fn is_of_round(made_in: &str, round: &str) -> bool {
+    round == made_in || round.strip_suffix(POST_ROUND) == Some(made_in)
 }
 
 fn details(pair: &Pair) -> BTreeMap<String, Value> {

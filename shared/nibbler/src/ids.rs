@@ -3,7 +3,8 @@
 use dataperf_collection::{SecretKey, digest, id, short};
 
 id! {
-    /// A set of images: one for each submitter and prompt, so that the same prompt again finds the same set.
+    /// A set of images: one for each round, submitter and prompt, so that the same prompt again finds the same set within a round. Another round may
+    /// have other services, whose images are another set.
     SetId
 }
 id! {
@@ -16,15 +17,20 @@ id! {
 }
 
 impl SetId {
-    /// The id of the set of a submitter's prompt, which is compared in its [canonical form](crate::prompt::canonical).
+    /// The id of the set of a submitter's prompt that was asked for in `round`. Prompts are compared in their [canonical
+    /// form](crate::prompt::canonical). Sets from before ids had the round have other ids: their images stay known by their own.
     ///
     /// ```
     /// use dataperf_nibbler::SetId;
-    /// assert_eq!(SetId::of("ada", "a  horse"), SetId::of("ada", " a horse"));
-    /// assert_ne!(SetId::of("ada", "a horse"), SetId::of("bob", "a horse"));
+    /// assert_eq!(SetId::of("one", "ada", "a  horse"), SetId::of("one", "ada", " a horse"));
+    /// assert_ne!(SetId::of("one", "ada", "a horse"), SetId::of("one", "bob", "a horse"));
+    /// assert_ne!(SetId::of("one", "ada", "a horse"), SetId::of("two", "ada", "a horse"));
     /// ```
-    pub fn of(submitter: &str, prompt: &str) -> Self {
-        Self(digest("set", &[submitter, &crate::prompt::canonical(prompt)]))
+    pub fn of(round: &str, submitter: &str, prompt: &str) -> Self {
+        Self(digest(
+            "set",
+            &[round, submitter, &crate::prompt::canonical(prompt)],
+        ))
     }
 }
 

@@ -20,7 +20,7 @@ fn key() -> SecretKey {
 
 /// The `n`-th image of a person's prompt.
 fn image(person: &str, prompt: &str, n: usize) -> ImageId {
-    ImageId::of(&key(), &SetId::of(person, prompt), "drawer", n)
+    ImageId::of(&key(), &SetId::of("open", person, prompt), "drawer", n)
 }
 
 fn submission(person: &str, prompt: &str) -> Submission {
