@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dataperf::{Ending, Timestamp};
-use dataperf_collection_aws::{index, read};
+use dataperf_collection_aws::{file, index, read};
 use dataperf_local::Moment;
 use dataperf_text::ExampleId;
 use dataperf_text_aws::{Examples, FiledExample};
@@ -322,6 +322,7 @@ async fn a_duplicate_that_came_later_is_found_when_it_is_decided() {
         ..said
     };
     index(&table, &earlier, ()).await.unwrap();
+    file(&table, &earlier).await.unwrap();
     for validator in &VALIDATORS[..3] {
         let receipt = text.judge(validator, &id, "positive").await;
         assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");

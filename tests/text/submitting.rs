@@ -1,6 +1,9 @@
 //! Examples: the models' answers, duplicates, the day's count, and a board that also counts what fooled nobody.
 
 use dataperf::{Ending, Receipt};
+use dataperf_collection_aws::{file, index, read};
+use dataperf_text::{Example, ExampleId};
+use dataperf_text_aws::{Examples, FiledExample};
 use serde_json::json;
 
 use super::{Text, code, example, fooling, honest, line, line_code, own, status};
@@ -71,6 +74,43 @@ async fn what_was_written_before_does_not_count() {
     }
     assert_eq!(text.counts("bo").await, [3, 3, 3, 0, 0, 0, 4]);
     assert_eq!(text.counts("ada").await, [1, 1, 1, 0, 0, 0, 0]);
+}
+
+/// A run that was cut short after it has filed the keys of its texts, and before the examples, leaves keys without an example where a model gives the
+/// next run no answer, or the upload is given up. They make no text a duplicate of what is not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_without_an_example_make_no_duplicate() {
+    let text = Text::new().await;
+    let receipt = text.submit("ada", "one", &[honest(1)]).await;
+    let table = text.world.leaderboards();
+    let there = read::<Examples>(&table, &example(&receipt.verdict.lines[0]).parse().unwrap())
+        .await
+        .unwrap()
+        .unwrap();
+    let said = Example {
+        text: fooling(2)["text"].as_str().unwrap().to_owned(),
+        ..there.said.clone()
+    };
+    let cut_short = FiledExample {
+        id: ExampleId::of(there.submission.as_str(), 2),
+        line: 2,
+        said,
+        ..there
+    };
+    index(&table, &cut_short, ()).await.unwrap();
+    let receipt = text.submit("ada", "again", &[fooling(2)]).await;
+    assert!(
+        !receipt.verdict.lines[0].details.contains_key("duplicate"),
+        "{receipt:#?}"
+    );
+    assert_eq!(text.counts("ada").await, [2, 1, 1, 0, 0, 0, 0]);
+    // once it is filed, by whatever run, it is the earlier one
+    file(&table, &cut_short).await.unwrap();
+    let receipt = text.submit("bo", "one", &[fooling(2)]).await;
+    assert_eq!(
+        receipt.verdict.lines[0].details["duplicate"],
+        json!({ "how": "exact", "whose": "another's", "example": null })
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

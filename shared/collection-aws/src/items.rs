@@ -1,9 +1,10 @@
 //! Items in the table: each with what was said of it, the keys by which others find that they repeat it, and its place in the
 //! validators' queue, which says nothing of whose it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
@@ -146,12 +147,58 @@ pub async fn duplicate<C: Collection>(
     from: f64,
     version: C::Version,
 ) -> Result<Duplicate<C::Id>, PortError> {
+    let (mut earlier, uploads) = earlier(table, item, version).await?;
+    let mut filed = BTreeSet::new();
+    let repeated = loop {
+        let repeated = C::repeated(&item.said, &earlier, from, version);
+        let mut named: Vec<C::Id> = repeated.of.iter().chain(&repeated.of_own).cloned().collect();
+        if repeated.repeats_another && repeated.is_own {
+            let of_others: Vec<_> = earlier
+                .iter()
+                .filter(|earlier| !earlier.is_own)
+                .cloned()
+                .collect();
+            named.extend(C::repeated(&item.said, &of_others, from, version).of);
+        }
+        let mut never_filed = None;
+        for id in named {
+            if filed.contains(&id) {
+                continue;
+            }
+            let upload = uploads.get(&id).and_then(|upload| upload.submission.as_ref());
+            if is_filed::<C>(table, &id, upload).await? {
+                filed.insert(id);
+            } else {
+                never_filed = Some(id);
+                break;
+            }
+        }
+        match never_filed {
+            Some(id) => earlier.retain(|earlier| earlier.item != id),
+            None => break repeated,
+        }
+    };
+    Ok(repeated)
+}
+
+/// Of which upload the text of an item was filed under its keys, as far as it is known.
+struct OfUpload {
+    submission: Option<SubmissionId>,
+}
+
+/// The items with a key of `item`'s text that were uploaded before it, oldest first, and the upload of each.
+async fn earlier<C: Collection>(
+    table: &Table,
+    item: &Collected<C>,
+    version: C::Version,
+) -> Result<(Vec<Earlier<C::Id>>, BTreeMap<C::Id, OfUpload>), PortError> {
     let partitions = text_partitions::<C>(&item.said, version);
     let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
     let queries = partitions
         .iter()
         .map(|partition| table.query_first(partition, MOST_COMPARED));
     let (mut earlier, place, id) = (BTreeMap::new(), item.place(), item.id.to_string());
+    let mut uploads = BTreeMap::new();
     for found in try_join_all(queries).await?.concat() {
         let reader = Reader { item: &found };
         let at = reader.text("sk")?;
@@ -160,16 +207,41 @@ pub async fn duplicate<C: Collection>(
             None => at < place.as_str(),
         };
         if is_earlier && reader.text(C::SPACE.item)? != id {
+            let found: C::Id = reader.parsed(C::SPACE.item)?;
+            let upload = OfUpload {
+                submission: reader.maybe(SUBMISSION)?,
+            };
+            uploads.insert(found.clone(), upload);
             let found = Earlier {
-                item: reader.parsed(C::SPACE.item)?,
+                item: found,
                 text: C::comparable(reader.text(C::SPACE.text)?, version),
                 is_own: reader.text("submitter")? == item.submitter,
             };
             earlier.insert(at.to_owned(), found);
         }
     }
-    let earlier: Vec<Earlier<C::Id>> = earlier.into_values().collect();
-    Ok(C::repeated(&item.said, &earlier, from, version))
+    Ok((earlier.into_values().collect(), uploads))
+}
+
+/// Whether an item whose text is filed under its keys is filed itself, or may be yet. A run files the keys first: where it was cut short after that,
+/// and its upload has ended without the item, nobody will file it, and its text is no earlier one.
+async fn is_filed<C: Collection>(
+    table: &Table,
+    id: &C::Id,
+    submission: Option<&SubmissionId>,
+) -> Result<bool, PortError> {
+    let key = || C::SPACE.item_key(&id.to_string());
+    if table.item(key()).await?.is_some() {
+        return Ok(true);
+    }
+    let Some(submission) = submission else {
+        return Ok(true); // of an earlier version, which did not note it
+    };
+    let submission = table.submission(C::SPACE.benchmark, submission).await?;
+    if submission.is_some_and(|submission| submission.receipt.is_none()) {
+        return Ok(true);
+    }
+    Ok(table.item(key()).await?.is_some()) // it may have been filed just before its upload ended
 }
 
 /// The upload and the line of a text that came at the very same time; `None` where the time differs, and where an earlier version, which did not note
