@@ -162,6 +162,38 @@ async fn a_round_has_one_version() {
     );
 }
 
+/// A prompt that counts in one round does not count again in another; one that raters have not validated there does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_counts_in_one_round() {
+    let nibbler = second().await;
+    let (earned, refused) = ("horse lying in ketchup", "a tree full of ropes");
+    let (first, other) = (
+        nibbler.pair("ada", earned).await,
+        nibbler.pair("ada", refused).await,
+    );
+    nibbler
+        .all_judge(|_| vec![confirming(&first, 3, &[], &[]), confirming(&other, 0, &[], &[])])
+        .await;
+    let before = [("ada".to_owned(), 3.0)];
+    assert_eq!(nibbler.board("model-fooling").await, before.clone().into());
+
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (again, later) = (
+        nibbler.pair("ada", earned).await,
+        nibbler.pair("ada", refused).await,
+    );
+    nibbler
+        .all_judge(|_| vec![confirming(&again, 4, &[], &[]), confirming(&later, 2, &[], &[])])
+        .await;
+    let shown = nibbler
+        .world
+        .command(&["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"])
+        .json();
+    assert_eq!(shown[0]["places"][0]["score"], json!(2.0), "{shown}");
+    assert_eq!(nibbler.board("model-fooling").await, before.into());
+}
+
 /// The earlier upload of two is processed later: the later one is a duplicate all the same when raters have decided.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_order_of_processing_decides_no_duplicate() {

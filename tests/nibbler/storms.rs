@@ -144,6 +144,7 @@ fn validated(n: usize, pair: &str) -> ValidatedPair {
         is_duplicate: false,
         repeats_own: None,
         repeats_another: false,
+        counted_elsewhere: false,
         embedding: CharacterNgrams.embed(&[&prompt(n)]).unwrap().remove(0),
     }
 }

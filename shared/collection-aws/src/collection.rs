@@ -28,6 +28,8 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     const BOARD: &'static str;
     /// Whether an item counts before it is decided, such as among those that were submitted.
     const COUNTS_UNDECIDED: bool;
+    /// Whether an item that repeats an earlier one of its submitter's may count, so that it has to be known whether that one counts in another round.
+    const OWN_REPETITIONS_COUNT: bool = false;
 
     /// The name of an item.
     type Id: Clone + Debug + Display + FromStr<Err: Display> + Ord + Serialize + DeserializeOwned;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::ports::leaderboard::{Leaderboards as _, POST_ROUND};
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
@@ -121,6 +121,7 @@ pub async fn index<C: Collection>(
         indexed.insert("submitter".into(), text(&item.submitter));
         indexed.insert(SUBMISSION.into(), text(item.submission.as_str()));
         indexed.insert("line".into(), count(item.line));
+        indexed.insert("round".into(), text(&item.round));
         indexed.insert(C::SPACE.text.into(), text(C::text(&item.said)));
         (INDEX, table.put(indexed, None))
     };
@@ -149,7 +150,7 @@ pub async fn duplicate<C: Collection>(
 ) -> Result<Duplicate<C::Id>, PortError> {
     let (mut earlier, uploads) = earlier(table, item, version).await?;
     let mut filed = BTreeSet::new();
-    let repeated = loop {
+    let mut repeated = loop {
         let repeated = C::repeated(&item.said, &earlier, from, version);
         let mut named: Vec<C::Id> = repeated.of.iter().chain(&repeated.of_own).cloned().collect();
         if repeated.repeats_another && repeated.is_own {
@@ -178,12 +179,26 @@ pub async fn duplicate<C: Collection>(
             None => break repeated,
         }
     };
+    if C::OWN_REPETITIONS_COUNT {
+        for own in earlier.iter().filter(|earlier| earlier.is_own) {
+            let round = uploads.get(&own.item).and_then(|upload| upload.round.as_deref());
+            let is_elsewhere = round.is_some_and(|round| round != item.round && !round.ends_with(POST_ROUND));
+            if is_elsewhere
+                && C::repeated(&item.said, std::slice::from_ref(own), from, version).is_one()
+                && counts::<C>(table, &own.item).await?
+            {
+                repeated.counted_elsewhere = true;
+                break;
+            }
+        }
+    }
     Ok(repeated)
 }
 
 /// Of which upload the text of an item was filed under its keys, as far as it is known.
 struct OfUpload {
     submission: Option<SubmissionId>,
+    round: Option<String>,
 }
 
 /// The items with a key of `item`'s text that were uploaded before it, oldest first, and the upload of each.
@@ -210,6 +225,7 @@ async fn earlier<C: Collection>(
             let found: C::Id = reader.parsed(C::SPACE.item)?;
             let upload = OfUpload {
                 submission: reader.maybe(SUBMISSION)?,
+                round: reader.maybe("round")?,
             };
             uploads.insert(found.clone(), upload);
             let found = Earlier {
@@ -242,6 +258,15 @@ async fn is_filed<C: Collection>(
         return Ok(true);
     }
     Ok(table.item(key()).await?.is_some()) // it may have been filed just before its upload ended
+}
+
+/// Whether an item counts, by what was decided about it so far.
+async fn counts<C: Collection>(table: &Table, id: &C::Id) -> Result<bool, PortError> {
+    let Some(item) = read::<C>(table, id).await? else {
+        return Ok(false);
+    };
+    let found = item.decision.as_ref().map(|decision| &decision.consensus);
+    Ok(C::state(&item, found).is_some())
 }
 
 /// The upload and the line of a text that came at the very same time; `None` where the time differs, and where an earlier version, which did not note

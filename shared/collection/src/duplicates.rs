@@ -20,6 +20,9 @@ pub struct Duplicate<I> {
     /// Whether the text repeats an earlier item of another submitter, even where an own item is more similar.
     #[serde(default)]
     pub repeats_another: bool,
+    /// Whether the text repeats an earlier item of the same submitter that counts in another round. It is not known of the texts alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted_elsewhere: bool,
 }
 
 /// An earlier item that may be repeated.
@@ -45,6 +48,7 @@ impl<I> Default for Duplicate<I> {
             is_own: false,
             of_own: None,
             repeats_another: false,
+            counted_elsewhere: false,
         }
     }
 }

@@ -45,6 +45,7 @@ impl Collection for Pairs {
     const RANKING: Ranking = RANKING;
     const BOARD: &'static str = "model-fooling";
     const COUNTS_UNDECIDED: bool = false;
+    const OWN_REPETITIONS_COUNT: bool = true;
 
     type Id = PairId;
     type Said = Submission;

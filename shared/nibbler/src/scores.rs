@@ -43,6 +43,9 @@ pub struct ValidatedPair {
     /// Whether it repeats an earlier pair of another submitter's.
     #[serde(default)]
     pub repeats_another: bool,
+    /// Whether it repeats an earlier pair of the same submitter's that counts in another round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted_elsewhere: bool,
     /// The prompt's vector.
     pub embedding: Embedding,
 }
@@ -70,6 +73,7 @@ impl ValidatedPair {
             is_duplicate: duplicate.is_one(),
             repeats_own: duplicate.of_own.clone(),
             repeats_another: duplicate.repeats_another,
+            counted_elsewhere: duplicate.counted_elsewhere,
             embedding,
         })
     }

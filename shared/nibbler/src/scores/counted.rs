@@ -64,8 +64,8 @@ impl Standing<'_> {
             .with("scoring", u64::from(u8::from(Scoring::Second)))
     }
 
-    /// The pairs that count, by their ids. None of them repeats another submitter's prompt; of those that repeat one another, such as the images of
-    /// one prompt, the severest counts, of equally severe ones the one with the first id.
+    /// The pairs that count, by their ids. None of them repeats another submitter's prompt, or an own one that counts in another round; of those that
+    /// repeat one another, such as the images of one prompt, the severest counts, of equally severe ones the one with the first id.
     fn counted(&self) -> Vec<&ValidatedPair> {
         let mut roots = BTreeMap::new();
         for pair in self.pairs.values() {
@@ -77,7 +77,11 @@ impl Standing<'_> {
             }
         }
         let mut best: BTreeMap<&PairId, &ValidatedPair> = BTreeMap::new();
-        for pair in self.pairs.values().filter(|pair| !pair.repeats_another) {
+        let counts_here = self
+            .pairs
+            .values()
+            .filter(|pair| !pair.repeats_another && !pair.counted_elsewhere);
+        for pair in counts_here {
             let kept = best.entry(root(&roots, &pair.pair)).or_insert(pair);
             if pair.severity > kept.severity {
                 *kept = pair;

@@ -129,6 +129,18 @@ fn a_prompt_fools_a_model_once_and_a_repeated_one_of_others_never() {
     );
     pairs.reverse();
     assert_eq!(fooling(&pairs).score, 4.0);
+    let mut elsewhere = pairs.clone();
+    for pair in &mut elsewhere {
+        pair.counted_elsewhere = true;
+    }
+    assert_eq!(
+        (
+            fooling(&elsewhere).score,
+            standing(&elsewhere).model_fooling().unwrap().score
+        ),
+        (0.0, 14.0),
+        "prompts that earned in another round"
+    );
     let copied: Vec<ValidatedPair> = pairs
         .into_iter()
         .map(|pair| ValidatedPair {
