@@ -115,7 +115,10 @@ function model(name, of) {
 }
 
 /** What each model answered; null where none was asked. */
-export const answers = (line) => (line.models ? h("ul", { class: "models" }, Object.entries(line.models).map(([name, of]) => model(name, of))) : null);
+export function answers(line) {
+  if (line.models_left_out) return h("p", { class: "note" }, "The models' answers are left out: the receipt has no room for those of all lines. Upload fewer lines in a file to see them.");
+  return line.models ? h("ul", { class: "models" }, Object.entries(line.models).map(([name, of]) => model(name, of))) : null;
+}
 
 /** Every reason why a line was not taken; null where it was. */
 export function refusals({ status, reasons }) {

@@ -30,8 +30,15 @@ const PATIENCE: Duration = Duration::from_mins(2);
 const ASKED: &str = "asked";
 /// The most lines of one annotator that models may be asked about on a day, as a multiple of the day's examples.
 const ASKED_A_DAY: u64 = 5;
+/// The member of a line of a receipt that has what each model answers.
+const ANSWERS: &str = "models";
 /// Number of examples that are written to the table at the same time.
 const AT_ONCE: usize = 8;
+
+/// Bytes of the models' answers that a receipt has at most, as JSON. The receipt is an attribute of an item of the table, which takes 400 KB. The
+/// rest of it has at most 200 lines of less than 300 bytes, and 200 reasons of those that are rejected, of less than a kilobyte each. Answers
+/// alone could be larger than the item: 200 lines for each of which 7 models answer a question with their whole context, of 10,000 characters.
+const MAX_ANSWERS_BYTES: usize = 140_000;
 
 struct Submit {
     common: Common<Examples>,
@@ -157,14 +164,12 @@ impl LineFunction for Submit {
         reservation.keep(&submission.id, n_filed).await?;
         let n_unused = reserved.n_granted.saturating_sub(n_filed);
         let n_taken = reserved.n_taken.saturating_sub(n_unused);
-        let notes = refusals::counted(EXAMPLES, n_taken, limit, submission.received_at);
-        Ok(Judged::Lines(
-            taken
-                .into_iter()
-                .map(|(line, taken)| outcome(line, taken))
-                .collect(),
-            notes,
-        ))
+        let mut notes = refusals::counted(EXAMPLES, n_taken, limit, submission.received_at);
+        let (outcomes, n_without) = outcomes(taken);
+        if n_without > 0 {
+            notes.insert("answers_left_out".into(), json!(n_without));
+        }
+        Ok(Judged::Lines(outcomes, notes))
     }
 }
 
@@ -397,6 +402,28 @@ fn chunks<T>(all: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     })
 }
 
+/// What a receipt says of each line, with the models' answers of as many lines as it has room for, and the number of lines without them. Their examples have
+/// them all.
+fn outcomes(taken: BTreeMap<usize, Taken>) -> (Vec<LineOutcome>, usize) {
+    let (mut left, mut n_without) = (MAX_ANSWERS_BYTES, 0);
+    let outcomes = taken.into_iter().map(|(line, taken)| {
+        let mut outcome = outcome(line, taken);
+        let Some(answers) = outcome.details.get(ANSWERS) else {
+            return outcome;
+        };
+        if let Some(rest) = left.checked_sub(answers.to_string().len()) {
+            left = rest;
+        } else {
+            let n_models = answers.as_object().map_or(0, serde_json::Map::len);
+            outcome.details.remove(ANSWERS);
+            outcome.details.insert("models_left_out".into(), json!(n_models));
+            n_without += 1;
+        }
+        outcome
+    });
+    (outcomes.collect(), n_without)
+}
+
 fn outcome(line: usize, taken: Taken) -> LineOutcome {
     match taken {
         Taken::Filed(example) => LineOutcome::accepted(line, details(&example)),
@@ -422,10 +449,102 @@ fn details(example: &FiledExample) -> BTreeMap<String, Value> {
     BTreeMap::from([
         ("example".to_owned(), json!(example.id)),
         ("task".to_owned(), json!(example.said.task)),
-        ("models".to_owned(), json!(example.more.models)),
+        (ANSWERS.to_owned(), json!(example.more.models)),
         ("fooled".to_owned(), json!(example.more.is_fooling)),
     ])
     .into_iter()
     .chain(duplicate.map(|duplicate| ("duplicate".to_owned(), duplicate)))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::{Digest, Timestamp, Verdict};
+    use dataperf_text::{Gold, MAX_CONTEXT_CHARS, Span};
+
+    use super::*;
+
+    /// The largest number of models of a task, as the configuration allows it, and of lines of a file.
+    const MOST: (usize, usize) = (7, 200);
+
+    fn example(line: usize, answer: &str) -> FiledExample {
+        let gold = Gold::Span(Span {
+            start: 0,
+            text: answer.into(),
+        });
+        let said = ModelSaid {
+            answer: Answer {
+                gold: gold.clone(),
+                probabilities: [("confidence".into(), 0.123_456_789_012_345_68)].into(),
+            },
+            fooled: true,
+        };
+        let name = |n: usize| (format!("{n}{}", "m".repeat(63)), said.clone());
+        FiledExample {
+            id: ExampleId::of("a", line),
+            submitter: "ada".into(),
+            submission: "0".repeat(32).parse().unwrap(),
+            line: line as u64,
+            received_at: Timestamp::from_unix_millis(0),
+            round: "open".into(),
+            said: Example {
+                task: Task::Qa,
+                context_id: None,
+                text: "a text".into(),
+                gold,
+                why: String::new(),
+            },
+            duplicate: dataperf_text::Duplicate {
+                of: Some(ExampleId::of("a", line)),
+                is_own: true,
+                ..dataperf_text::Duplicate::default()
+            },
+            n_raters: 0,
+            more: Asked {
+                models: (0..MOST.0).map(name).collect(),
+                is_fooling: true,
+                context: None,
+            },
+            decision: None,
+        }
+    }
+
+    fn judged(answer: &str) -> (Vec<LineOutcome>, usize) {
+        let taken = (1..=MOST.1).map(|line| (line, Taken::Filed(Box::new(example(line, answer)))));
+        outcomes(taken.collect())
+    }
+
+    #[test]
+    fn the_largest_answers_fit_into_the_table_and_small_ones_are_all_told() {
+        let whole_context = "\u{1f40e}".repeat(MAX_CONTEXT_CHARS / 10);
+        let (lines, n_without) = judged(&whole_context);
+        let with = lines
+            .iter()
+            .filter(|line| line.details.contains_key(ANSWERS))
+            .count();
+        assert!(with > 0 && with + n_without == MOST.1, "{with} {n_without}");
+        let without = &lines[MOST.1 - 1].details;
+        assert_eq!(
+            (&without["models_left_out"], &without["fooled"]),
+            (&json!(MOST.0), &json!(true))
+        );
+        let digest = Digest::of(b"");
+        let verdict = Verdict::of_lines(BENCHMARK, "submit", digest, digest, lines, Notes::new());
+        let n_bytes = serde_json::to_string(&verdict).unwrap().len();
+        assert!(
+            n_bytes < 205_000,
+            "with 200 reasons of a kilobyte it is still below 400 KB: {n_bytes}"
+        );
+
+        let taken = (1..=MOST.1).map(|line| {
+            let mut example = example(line, "green");
+            example
+                .more
+                .models
+                .retain(|name, _| name.starts_with(['0', '1', '2']));
+            (line, Taken::Filed(Box::new(example)))
+        });
+        let (lines, n_without) = outcomes(taken.collect());
+        assert!(n_without == 0 && lines.iter().all(|line| line.details.contains_key(ANSWERS)));
+    }
 }

@@ -37,6 +37,11 @@ pub const METRICS: &[Metric] = &[
     Metric::value("examples_used", "examples today", Feedback::Score),
     Metric::value("examples_a_day", "examples a day", Feedback::Score),
     Metric::value("examples_reset_at", "counted anew from", Feedback::Score),
+    Metric::value(
+        "answers_left_out",
+        "lines without the models' answers",
+        Feedback::Score,
+    ),
     Metric::value("verdicts_used", "verdicts today", Feedback::Score),
     Metric::value("verdicts_a_day", "verdicts a day", Feedback::Score),
     Metric::value("verdicts_reset_at", "counted anew from", Feedback::Score),

@@ -94,17 +94,23 @@ pub(crate) async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> 
 /// What each model answers, line by line.
 fn print_answers(receipt: &Receipt) {
     for line in &receipt.verdict.lines {
-        let Some(models) = line.details.get("models").and_then(Value::as_object) else {
+        let Some(fooled) = line.details.get("fooled") else {
             continue;
         };
-        let is_fooling = line.details.get("fooled") == Some(&json!(true));
+        let is_fooling = *fooled == json!(true);
         let said = if is_fooling {
             "the models are fooled"
         } else {
             "the models are not fooled"
         };
         println!("line {}: {said}", line.line);
-        for (name, model) in models {
+        if let Some(n) = line.details.get("models_left_out") {
+            println!(
+                "  the answers of {n} models are left out: upload fewer lines in a file to be told them"
+            );
+        }
+        let models = line.details.get("models").and_then(Value::as_object);
+        for (name, model) in models.into_iter().flatten() {
             let answer = model["label"]
                 .as_str()
                 .or_else(|| model["answer"]["text"].as_str())
