@@ -1,7 +1,7 @@
 //! Target models that are not built in: a service that comes and goes, and a program of the data set.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dataperf::Ending;
@@ -10,22 +10,24 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::{Text, fooling, honest, line_code, status};
+use super::{Text, code, fooling, honest, line, line_code, own, status};
 use crate::access::deployed;
 use crate::project::binary;
 
-/// A service on this machine that takes everything for negative, unless it is told to fail.
-async fn service() -> (String, Arc<AtomicBool>) {
+/// A service on this machine that takes everything for negative, unless it is told to fail; the number of calls. It refuses texts with the word
+/// `unspeakable`, and everything that is sent to `/refuses`.
+async fn service() -> (String, Arc<AtomicBool>, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let fails = Arc::new(AtomicBool::new(false));
-    let told = fails.clone();
+    let n_calls = Arc::new(AtomicUsize::new(0));
+    let (told, counted) = (fails.clone(), n_calls.clone());
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let told = told.clone();
+            let (told, counted) = (told.clone(), counted.clone());
             tokio::spawn(async move {
                 let mut bytes = Vec::new();
-                let n_texts = loop {
+                let (n_texts, is_refused) = loop {
                     let mut buffer = [0; 4096];
                     match stream.read(&mut buffer).await {
                         Ok(n) if n > 0 => bytes.extend_from_slice(&buffer[..n]),
@@ -36,12 +38,18 @@ async fn service() -> (String, Arc<AtomicBool>) {
                     let asked = body.and_then(|body| serde_json::from_str::<serde_json::Value>(body).ok());
                     if let Some(asked) = asked {
                         assert!(text.contains("Bearer the key of a service"), "{text}");
-                        break asked["inputs"].as_array().unwrap().len();
+                        let is_refused = text.contains("POST /refuses") || text.contains("unspeakable");
+                        break (asked["inputs"].as_array().unwrap().len(), is_refused);
                     }
                 };
                 let answers = vec![r#"{"label":"negative"}"#; n_texts].join(",");
                 let body = format!(r#"{{"answers":[{answers}]}}"#);
-                let status = if told.load(Ordering::SeqCst) { 503 } else { 200 };
+                counted.fetch_add(1, Ordering::SeqCst);
+                let status = match (told.load(Ordering::SeqCst), is_refused) {
+                    (true, _) => 503,
+                    (false, true) => 422,
+                    (false, false) => 200,
+                };
                 let head = format!(
                     "HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
                     body.len()
@@ -50,13 +58,13 @@ async fn service() -> (String, Arc<AtomicBool>) {
             });
         }
     });
-    (url, fails)
+    (url, fails, n_calls)
 }
 
 /// A service that fails takes nobody's day: the file is tried again, fails, and can be redriven when the service is back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_is_asked_with_its_key_and_its_failure_costs_nothing() {
-    let (url, fails) = service().await;
+    let (url, fails, _) = service().await;
     let text = Text::with(
         |_| (),
         |rules| {
@@ -94,6 +102,60 @@ async fn a_service_is_asked_with_its_key_and_its_failure_costs_nothing() {
     assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
     assert_eq!(text.n_taken("ada", "examples").await, 5);
     assert_eq!(text.counts("ada").await, [5, 4, 4, 0, 0, 0, 0]);
+}
+
+/// A text that a service refuses takes no other of its call with it, and is rejected with its reason, also where it is the only one of a file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_text_takes_no_other_with_it() {
+    let (url, _, n_calls) = service().await;
+    let rules = |url: String| {
+        move |rules: &mut serde_json::Value| {
+            rules["targets"] = json!({ "far": { "kind": "http", "url": url, "secret": "far", "timeout_seconds": 5, "batch": 4 } });
+            rules["tasks"]["sentiment"]["targets"] = json!(["far"]);
+        }
+    };
+    let change = |config: &mut Config| config.retry_backoff = Vec::new();
+    let text = Text::with(change, rules(url.clone())).await;
+    let refused = |n| line("negative", &format!("unspeakable {}", own(n)));
+    let lines = [fooling(1), refused(2), honest(3), honest(4)];
+    let receipt = text.submit("ada", "one", &lines).await;
+    let codes: Vec<&str> = receipt.verdict.lines.iter().map(line_code).collect();
+    assert_eq!(codes, ["", "refused_by_model", "", ""], "{receipt:#?}");
+    let reason = &receipt.verdict.lines[1].reasons[0];
+    assert_eq!(reason.at, "line 2 /text");
+    assert!(
+        reason.message.contains("`far`") && reason.message.contains("422"),
+        "{reason:?}"
+    );
+    assert_eq!(
+        n_calls.load(Ordering::SeqCst),
+        1 + 1 + 4,
+        "the call that is refused, a plain text, and each alone"
+    );
+    assert_eq!(text.counts("ada").await, [3, 1, 1, 0, 0, 0, 0]);
+    let receipt = text.submit("ada", "alone", &[refused(5)]).await;
+    assert_eq!(
+        (status(&receipt), code(&receipt)),
+        (Ending::Rejected, "refused_by_model")
+    );
+    assert_eq!(n_calls.load(Ordering::SeqCst), 6 + 2);
+    assert_eq!(
+        (
+            text.n_taken("ada", "examples").await,
+            text.n_taken("ada", "asked").await
+        ),
+        (3, 5),
+        "it costs nothing, and is not asked about without end"
+    );
+
+    // a service that refuses everything is asked in a wrong way: nobody's text is to blame
+    text.rules(rules(format!("{url}refuses"))).await;
+    let receipt = text.submit("bo", "one", &[honest(6), honest(7)]).await;
+    assert_eq!(
+        (status(&receipt), code(&receipt)),
+        (Ending::Failed, "organizer_fault")
+    );
+    assert_eq!(n_calls.load(Ordering::SeqCst), 8 + 2, "and not about each text");
 }
 
 fn with_programs(config: &mut Config) {
@@ -195,7 +257,7 @@ async fn models_are_asked_about_lines_of_one_annotator_so_often_a_day() {
 /// Of two models one is gone: lines that it was to answer are rejected with their reason where others of the file were taken.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_line_whose_model_is_gone_ends_with_its_reason() {
-    let (url, fails) = service().await;
+    let (url, fails, _) = service().await;
     fails.store(true, Ordering::SeqCst);
     let text = Text::with(
         |_| (),

@@ -42,6 +42,9 @@ pub enum NotAnswered {
     /// It was not called this time, and may be the next time.
     #[error("{0}")]
     NotAsked(String),
+    /// It refuses what it was asked about, and answers when it is asked about something else.
+    #[error("{0}")]
+    Refused(String),
     /// It will not answer before the organizer mends something.
     #[error("{0}")]
     Organizer(String),
@@ -54,6 +57,7 @@ impl NotAnswered {
         match self {
             Self::Transient(what) => Self::Transient(words(what)),
             Self::NotAsked(what) => Self::NotAsked(words(what)),
+            Self::Refused(what) => Self::Refused(words(what)),
             Self::Organizer(what) => Self::Organizer(words(what)),
         }
     }
@@ -63,7 +67,7 @@ impl From<NotAnswered> for WorkflowError {
     fn from(not: NotAnswered) -> Self {
         let fault = match not {
             NotAnswered::Transient(_) | NotAnswered::NotAsked(_) => FaultKind::Provider,
-            NotAnswered::Organizer(_) => FaultKind::Organizer,
+            NotAnswered::Refused(_) | NotAnswered::Organizer(_) => FaultKind::Organizer,
         };
         Self::judge(fault, not.to_string())
     }

@@ -49,6 +49,15 @@ pub(crate) fn asked_too_often(line: usize, most: u64, n_asked: u64, at: Timestam
     )
 }
 
+/// Why a line is refused whose text one of the models refuses; `why` names the model and what it answers.
+pub(crate) fn refused_by_model(line: usize, why: &str) -> Reason {
+    let message = format!(
+        "{why} when it was asked about this text alone, and answers about others: the example can't be judged and does not count. Change the \
+         text, or ask the organizer what the model takes"
+    );
+    Reason::new("refused_by_model", format!("line {line} /text"), message)
+}
+
 /// Why a line is refused for which nothing of the day's count is left.
 pub(crate) fn used_up(what: &str, line: usize, limit: u64, reserved: Reserved, at: Timestamp) -> Reason {
     let n_taken = reserved.n_taken;

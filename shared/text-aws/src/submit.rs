@@ -206,6 +206,11 @@ impl Submit {
                     Ok(said) => {
                         answered.push((line, example_of(case, line, example, input, said)));
                     }
+                    Err(NotAnswered::Refused(why)) => {
+                        tracing::warn!(line, why, "a model refuses a text");
+                        let reason = refusals::refused_by_model(line, &why);
+                        taken.push((line, Taken::Rejected(reason.into())));
+                    }
                     Err(not) => {
                         tracing::error!(line, error = %not, "a model has not answered, the file's other lines may be taken");
                         fault = fault.or(Some(not));

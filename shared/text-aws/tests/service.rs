@@ -231,14 +231,53 @@ async fn what_does_not_pass_ends_with_its_reason_and_in_time() {
         assert_eq!(n, 3, "{replies:?}");
         assert!(took < Duration::from_secs(10), "{replies:?}: {took:?}");
     }
-    for status in [400, 401, 403, 404] {
+    // what may be said of a text is asked once more, about a plain one
+    for (status, n_calls) in [(400, 2), (401, 1), (403, 1), (404, 1), (413, 2), (422, 2)] {
         let replies: &'static [Reply] = Box::leak(Box::new([Reply::Status(status)]));
         let (said, n, _) = one(replies).await;
         assert!(
-            matches!(said, Err(NotAnswered::Organizer(_))) && n == 1,
+            matches!(said, Err(NotAnswered::Organizer(_))) && n == n_calls,
             "{status}: {said:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_refused_text_takes_no_other_of_its_call_with_it() {
+    use Reply::{Good, Status};
+    // the call of three, a plain text, and each of the three alone, of which the third is tried twice
+    let server = server(&[Status(422), Good, Good, Status(400), Status(503), Good]).await;
+    let said = service(&server, None, 16)
+        .ask(Task::Nli, &inputs(3), soon())
+        .await;
+    assert!(said[0].is_ok() && said[2].is_ok(), "{said:?}");
+    let Err(NotAnswered::Refused(why)) = &said[1] else {
+        panic!("it is refused: {said:?}");
+    };
+    assert!(why.contains("400"), "{why}");
+    assert_eq!(server.n_calls.load(Ordering::SeqCst), 6);
+    let requests = server.requests.lock().unwrap();
+    for (request, text) in requests[2..].iter().zip(["text 0", "text 1", "text 2", "text 2"]) {
+        assert!(request.contains(text), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_refuses_everything_is_not_asked_about_each_text() {
+    let server = server(&[Reply::Status(400)]).await;
+    let said = service(&server, None, 8)
+        .ask(Task::Nli, &inputs(40), soon())
+        .await;
+    assert!(
+        said.iter()
+            .all(|said| matches!(said, Err(NotAnswered::Organizer(_)))),
+        "{said:?}"
+    );
+    assert_eq!(
+        server.n_calls.load(Ordering::SeqCst),
+        5 + 1,
+        "five calls, and a plain text once"
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! A model behind an address: it is sent texts by `POST`, a batch at a time, and answers in JSON. It may be late, wrong, or gone.
+//! A model behind an address: it is sent texts by `POST`, a batch at a time, and answers in JSON. It may be late, wrong, or gone, and it may refuse a text:
+//! then those of its batch are sent one by one, so that one text keeps no other from being answered.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +10,21 @@ use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::sync::OnceCell;
 
 use super::NotAnswered;
 use super::answers::{MAX_ANSWER_BYTES, checked, request};
 use super::breaker::Breaker;
 
+/// The statuses by which a service refuses what it was asked about. So it also answers where it is asked in a way that it does not know, which is the
+/// organizer's to mend: that is told from a refused text by a plain one.
+const REFUSALS: [StatusCode; 3] = [
+    StatusCode::BAD_REQUEST,
+    StatusCode::PAYLOAD_TOO_LARGE,
+    StatusCode::UNPROCESSABLE_ENTITY,
+];
+/// What the organizer is to check where a service gives no answers.
+const CHECK: &str = "check its address and its key";
 /// Number of batches that are asked for at the same time.
 const AT_ONCE: usize = 4;
 /// How often a batch is tried again.
@@ -69,31 +80,89 @@ impl Service {
     ) -> Vec<Result<Answer, NotAnswered>> {
         let batches: Vec<&[Input]> = inputs.chunks(self.batch).collect();
         let mut outcomes = Vec::with_capacity(inputs.len());
+        let plain = OnceCell::new();
         for batches in batches.chunks(AT_ONCE) {
-            let asked = batches.iter().map(|batch| self.batch(task, batch, deadline));
-            for (said, batch) in join_all(asked).await.into_iter().zip(batches) {
-                outcomes.extend(super::spread(said, batch.len()));
-            }
+            let asked = batches
+                .iter()
+                .map(|batch| self.each(task, batch, deadline, &plain));
+            outcomes.extend(join_all(asked).await.into_iter().flatten());
         }
         outcomes
     }
 
-    /// One batch, tried again while that may help.
+    /// One batch, and where it is refused each of its texts alone. `plain` keeps what the service says of a plain text, so that it is asked about that once.
+    async fn each(
+        &self,
+        task: Task,
+        inputs: &[Input],
+        deadline: Instant,
+        plain: &OnceCell<Result<(), NotAnswered>>,
+    ) -> Vec<Result<Answer, NotAnswered>> {
+        let mut tries = 0;
+        let said = self.batch(task, inputs, deadline, &mut tries).await;
+        if !matches!(said, Err(NotAnswered::Refused(_))) {
+            return super::spread(said, inputs.len());
+        }
+        let has_context = inputs.iter().any(|input| input.context.is_some());
+        let asked = || self.answers_a_plain_text(task, has_context, deadline);
+        let answers = plain.get_or_init(asked).await;
+        if let Err(not) = answers {
+            return vec![Err(not.clone()); inputs.len()];
+        }
+        if inputs.len() == 1 {
+            return super::spread(said, 1);
+        }
+        let mut outcomes = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let mut tries = tries; // those of the batch were tries of each of its texts
+            let alone = std::slice::from_ref(input);
+            let said = self.batch(task, alone, deadline, &mut tries).await;
+            outcomes.extend(super::spread(said, 1));
+        }
+        outcomes
+    }
+
+    /// Asks about a text that no service has a reason to refuse.
+    async fn answers_a_plain_text(
+        &self,
+        task: Task,
+        has_context: bool,
+        deadline: Instant,
+    ) -> Result<(), NotAnswered> {
+        let text = if task.has_spans() {
+            "Which colour is the barn?"
+        } else {
+            "The barn has a colour."
+        };
+        let input = Input {
+            context: has_context.then(|| "The barn is red.".into()),
+            text: text.into(),
+        };
+        match self.batch(task, &[input], deadline, &mut 0).await {
+            Ok(_) => Ok(()),
+            Err(NotAnswered::Refused(what)) => Err(NotAnswered::Organizer(format!(
+                "{what}, and so it does about a plain text: {CHECK}"
+            ))),
+            Err(not) => Err(not),
+        }
+    }
+
+    /// One batch, tried again while that may help. `tries` counts the calls, those of a larger batch before it included.
     async fn batch(
         &self,
         task: Task,
         inputs: &[Input],
         deadline: Instant,
+        tries: &mut u32,
     ) -> Result<Vec<Answer>, NotAnswered> {
-        let mut tries = 0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(no_call(tries, "was not asked: there was no time left"));
+                return Err(no_call(*tries, "was not asked: there was no time left"));
             }
             if !self.breaker.lets_through(Instant::now()) {
                 let what = "was not asked: it has failed too often just now";
-                return Err(no_call(tries, what));
+                return Err(no_call(*tries, what));
             }
             let patience = self.timeout.min(left);
             let called = tokio::time::timeout(patience, self.call(task, inputs)).await;
@@ -101,16 +170,20 @@ impl Service {
                 let what = format!("gave no answer in {:.1} s", patience.as_secs_f64());
                 Err(Failure::transient(what))
             });
-            self.breaker.ended(called.is_ok(), Instant::now());
+            let refuses = |failure: &Failure| matches!(failure.error, NotAnswered::Refused(_));
+            // a service that refuses a text works
+            let is_good = called.as_ref().map_or_else(refuses, |_| true);
+            self.breaker.ended(is_good, Instant::now());
             let failure = match called {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
-            tries += 1;
-            let pause = PAUSES.after(tries, failure.after);
+            *tries += 1;
+            let pause = PAUSES.after(*tries, failure.after);
             let left = deadline.saturating_duration_since(Instant::now());
-            if matches!(failure.error, NotAnswered::Organizer(_)) || tries > RETRIES || pause >= left {
-                return Err(tried(failure.error, tries));
+            let may_pass = matches!(failure.error, NotAnswered::Transient(_));
+            if !may_pass || *tries > RETRIES || pause >= left {
+                return Err(tried(failure.error, *tries));
             }
             tokio::time::sleep(pause).await;
         }
@@ -130,12 +203,12 @@ impl Service {
         let answer =
             answer.map_err(|error| Failure::transient(format!("can't be reached: {}", kind_of(&error))))?;
         let (parts, body) = answer.into_parts();
+        if REFUSALS.contains(&parts.status) {
+            let what = format!("answered with {}", parts.status.as_u16());
+            return Err(NotAnswered::Refused(what).into());
+        }
         if parts.status != StatusCode::OK {
-            return Err(Failure::of_status(
-                parts.status,
-                &parts.headers,
-                "check its address and its key",
-            ));
+            return Err(Failure::of_status(parts.status, &parts.headers, CHECK));
         }
         let most = (inputs.len() + 1) * MAX_ANSWER_BYTES;
         let body = Limited::new(body, most).collect().await;
@@ -162,6 +235,6 @@ fn no_call(tries: u32, what: &str) -> NotAnswered {
 fn tried(error: NotAnswered, tries: u32) -> NotAnswered {
     match error {
         NotAnswered::Transient(what) => NotAnswered::Transient(format!("{what} (tried {tries} times)")),
-        NotAnswered::NotAsked(_) | NotAnswered::Organizer(_) => error,
+        NotAnswered::NotAsked(_) | NotAnswered::Refused(_) | NotAnswered::Organizer(_) => error,
     }
 }

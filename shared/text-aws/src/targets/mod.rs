@@ -125,6 +125,8 @@ impl Targets {
             for ((answer, is_paid), said) in answers.iter_mut().zip(&mut is_paid).zip(said) {
                 *is_paid |= costs && !matches!(said, Err(NotAnswered::NotAsked(_)));
                 match said {
+                    // what is refused stays refused, whatever other models may say later
+                    Err(_) if matches!(answer, Err(NotAnswered::Refused(_))) => {}
                     Err(not) => *answer = Err(not.map(|what| format!("the target model `{name}` {what}"))),
                     Ok(said) => {
                         if let Ok(known) = answer {
