@@ -97,7 +97,7 @@ pub enum Target {
     Program {
         /// Its file in the data set.
         file: String,
-        /// Fuel that it may use for the examples of one call.
+        /// Fuel that it may use for each example: a run on several has as many times that.
         #[serde(default = "default_fuel")]
         max_fuel: u64,
     },

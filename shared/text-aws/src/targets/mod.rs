@@ -45,6 +45,10 @@ pub const WEIGHTS: [&str; 3] = [
     "models/minilm/model.safetensors",
 ];
 
+/// Number of texts that a program is given in one run. With the longest contexts and texts they have 1 MB, of 6 MB that a function is sent at most; a
+/// program of the usual fuel takes some ten seconds for them, of the two minutes that models have.
+const PROGRAM_BATCH: usize = 20;
+
 /// One target model, ready to be asked.
 enum Ready {
     Builtin(Box<dyn TargetModel>),
@@ -238,22 +242,39 @@ impl Asking<'_> {
                 spread(said, inputs.len())
             }
             Ready::Service(service) => service.ask(self.task, inputs, self.deadline).await,
-            Ready::Program { file, max_fuel } => {
-                let run = ModelRun {
-                    benchmark: BENCHMARK.into(),
-                    dataset: self.dataset,
-                    file: file.clone(),
-                    max_fuel: *max_fuel,
-                    inputs: inputs_file(self.task, inputs),
-                };
-                let said = program::run(self.clients, self.programs, &run, self.deadline).await;
-                let said = said.and_then(|written| {
-                    checked(written.lines().map(str::as_bytes), self.task, inputs)
-                        .map_err(|why| NotAnswered::Organizer(format!("writes no answers: {why}")))
-                });
-                spread(said, inputs.len())
-            }
+            Ready::Program { file, max_fuel } => self.ask_program(file, *max_fuel, inputs).await,
         }
+    }
+
+    /// Asks a program, some texts in a run, so that what it writes about some does not depend on all, and what is sent stays below what a function takes.
+    async fn ask_program(
+        &self,
+        file: &str,
+        max_fuel: u64,
+        inputs: &[Input],
+    ) -> Vec<Result<Answer, NotAnswered>> {
+        let mut outcomes = Vec::with_capacity(inputs.len());
+        for inputs in inputs.chunks(PROGRAM_BATCH) {
+            let run = model_run(self.dataset, self.task, file, max_fuel, inputs);
+            let said = program::run(self.clients, self.programs, &run, self.deadline).await;
+            let said = said.and_then(|written| {
+                checked(written.lines().map(str::as_bytes), self.task, inputs)
+                    .map_err(|why| NotAnswered::Organizer(format!("writes no answers: {why}")))
+            });
+            outcomes.extend(spread(said, inputs.len()));
+        }
+        outcomes
+    }
+}
+
+/// A program's run on some texts. It has `max_fuel` for each of them, so that it never runs out where each text alone would not.
+fn model_run(dataset: Digest, task: Task, file: &str, max_fuel: u64, inputs: &[Input]) -> ModelRun {
+    ModelRun {
+        benchmark: BENCHMARK.into(),
+        dataset,
+        file: file.to_owned(),
+        max_fuel: max_fuel.saturating_mul(inputs.len() as u64),
+        inputs: inputs_file(task, inputs),
     }
 }
 
@@ -266,5 +287,34 @@ fn spread(said: Result<Vec<Answer>, NotAnswered>, n: usize) -> Vec<Result<Answer
             vec![Err(NotAnswered::Organizer(what)); n]
         }
         Err(not) => vec![Err(not); n],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_fuel_for_each_text_and_a_function_is_sent_what_it_takes() {
+        let input = Input {
+            context: Some("\u{1f40e}".repeat(dataperf_text::MAX_CONTEXT_CHARS)),
+            text: "\u{1f40e}".repeat(2_000),
+        };
+        let inputs = vec![input; PROGRAM_BATCH];
+        let run = |max_fuel, n| {
+            model_run(
+                Digest::of(b""),
+                Task::Nli,
+                "models/a.wasm",
+                max_fuel,
+                &inputs[..n],
+            )
+        };
+        for n in [1, 7, PROGRAM_BATCH] {
+            assert_eq!(run(1_000, n).max_fuel, 1_000 * n as u64);
+        }
+        assert_eq!(run(u64::MAX, 2).max_fuel, u64::MAX);
+        let event = serde_json::json!({ (ModelRun::EVENT): run(1, PROGRAM_BATCH) });
+        assert!(event.to_string().len() < 2 << 20);
     }
 }

@@ -16,6 +16,11 @@ pub(super) async fn run(
     deadline: Instant,
 ) -> Result<String, NotAnswered> {
     let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(NotAnswered::NotAsked(
+            "was not asked: there was no time left".into(),
+        ));
+    }
     let event = json!({ (ModelRun::EVENT): run }).to_string();
     let request = Post {
         operation: "Invoke",
