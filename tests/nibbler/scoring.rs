@@ -263,7 +263,7 @@ async fn each_step_is_read_once() {
     for pair in &pairs[..10] {
         let again = Occasion::Disqualification;
         let id = pair.parse().unwrap();
-        decide(&table, &id, &rules, &mut standings, again).await.unwrap();
+        decide(&table, &id, &*rules, &mut standings, again).await.unwrap();
         assert_eq!(
             standings.n_read(),
             10 + 1,
@@ -272,7 +272,7 @@ async fn each_step_is_read_once() {
     }
     nibbler.judge("rosa", "two", &lines[10..]).await;
     let id = pairs[0].parse().unwrap();
-    let step = decide(&table, &id, &rules, &mut standings, Occasion::Disqualification)
+    let step = decide(&table, &id, &*rules, &mut standings, Occasion::Disqualification)
         .await
         .unwrap()
         .unwrap();

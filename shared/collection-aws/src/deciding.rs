@@ -13,7 +13,7 @@ use crate::collection::Collection;
 use crate::decisions::{Occasion, decide};
 use crate::files::{Case, Common, LineFunction, settle_lines};
 use crate::items;
-use crate::rules::Rules;
+use crate::rules::{Rules, RulesOfItem};
 use crate::scores::{publish, publish_again, step_of_a_score};
 use crate::standings::Standings;
 
@@ -59,19 +59,31 @@ impl<C: Collection> Deciding<C> {
         Ok(Some(settled))
     }
 
-    /// Decides an item after a verdict, by the rules of the round in which it was submitted, and writes the scores that follow.
+    /// Decides an item after a verdict, by the rules by which it was taken, and writes the scores that follow.
     ///
     /// # Errors
     /// [`WorkflowError`].
     pub async fn decide(&self, case: &Case<'_, C>, id: &C::Id) -> Result<(), WorkflowError> {
         let table = case.table;
-        let round = items::read::<C>(table, id).await?.map(|item| item.round);
-        let rules = match round {
-            Some(round) => self.rules_of(case, &round).await?,
+        let item = items::read::<C>(table, id).await?;
+        let of_round = match &item {
+            Some(item) => self.rules_of(case, &item.round).await?,
             None => case.rules.clone(),
         };
+        let taken_by = item.and_then(|item| item.dataset);
+        let own = match taken_by.filter(|dataset| *dataset != of_round.dataset) {
+            Some(dataset) => {
+                let datasets = self.common.resources.datasets().await;
+                self.common.kept.rules(datasets, Some(dataset)).await?
+            }
+            None => of_round.clone(),
+        };
+        let rules = RulesOfItem {
+            own: &own,
+            of_round: &of_round,
+        };
         let standings = &mut *self.standings.lock().await;
-        if let Some(step) = decide(table, id, &rules, standings, Occasion::Verdict).await? {
+        if let Some(step) = decide(table, id, rules, standings, Occasion::Verdict).await? {
             let resources = &self.common.resources;
             let (results, signer) = (resources.results().await, resources.signer().await);
             publish(table, &step, ports(table, &results, &signer)).await?;
@@ -79,7 +91,7 @@ impl<C: Collection> Deciding<C> {
         Ok(())
     }
 
-    /// The rules of a round, whichever round is open now.
+    /// The rules of a round, whichever round is open now: those of the data set that it pins, or that are in force.
     ///
     /// # Errors
     /// [`WorkflowError`].

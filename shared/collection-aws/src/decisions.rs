@@ -13,7 +13,7 @@ use crate::collection::Collection;
 use crate::disqualified::read_disqualified;
 use crate::items::{self, Collected, Decision, JUDGED, Score, UNJUDGED};
 use crate::json::{as_json, parsed};
-use crate::rules::Rules;
+use crate::rules::{Rules, RulesOfItem};
 use crate::standings::{CHANGES, Changes, Standings, Stands, edition_key, standing_partition, step_key};
 use crate::verdicts::{Beside, beside};
 
@@ -53,17 +53,19 @@ pub enum Occasion {
 }
 
 /// Decides an item whose verdicts suffice, unless it is decided; returns the step that follows, or followed before. When something was disqualified,
-/// the item is decided anew by the verdicts that count, or waits for more of them.
+/// the item is decided anew by the verdicts that count, or waits for more of them. Where [`RulesOfItem::own`] and [`RulesOfItem::of_round`] are the
+/// same, `rules` may be these.
 ///
 /// # Errors
 /// [`PortError`].
 pub async fn decide<C: Collection>(
     table: &Table,
     id: &C::Id,
-    rules: &Rules<C::Configuration>,
+    rules: impl Into<RulesOfItem<'_, C::Configuration>>,
     standings: &mut Standings<C>,
     occasion: Occasion,
 ) -> Result<Option<Step<C>>, PortError> {
+    let RulesOfItem { own, of_round } = rules.into();
     let what = C::SPACE.what(&id.to_string());
     let malformed = |why: String| PortError::Malformed {
         what: what.clone(),
@@ -87,32 +89,33 @@ pub async fn decide<C: Collection>(
             .filter(|named| !disqualified.has_verdict(&id.to_string(), &named.rater));
         let verdicts: Vec<C::Verdict> = counted.map(|named| named.verdict).collect();
         let all_count = verdicts.len() as u64 == n_verdicts;
-        let consensus = ruling.or_else(|| C::consensus(&item, &verdicts, &rules.configuration));
+        let consensus = ruling.or_else(|| C::consensus(&item, &verdicts, &own.configuration));
         if consensus.is_none() && all_count && occasion == Occasion::Verdict {
             return Ok(None); // it waits for more, as the queue says
         }
-        let version = C::version(table, &item.round, &rules.configuration).await?;
+        let version = C::version(table, &item.round, &of_round.configuration).await?;
         let duplicate = match &consensus {
             // earlier items may have come since it was submitted
             Some(_) => {
-                let from = C::near_duplicate_from(&rules.configuration);
+                let from = C::near_duplicate_from(&own.configuration);
                 items::duplicate(table, &item, from, version).await?
             }
             None => item.duplicate.clone(),
         };
         let item = Collected { duplicate, ..item };
         let state = C::state(&item, consensus.as_ref());
-        let mut next = first_of(&item, stands, rules.dataset)?;
+        let mut next = first_of(&item, stands, of_round.dataset)?;
         let changes = consensus.is_some()
             || item.decision.is_some()
             || (C::COUNTS_UNDECIDED && occasion == Occasion::Disqualification);
         let changed = vec![(id.clone(), state.clone())];
         if changes {
             next.scores =
-                scores(&item, stands, &changed, &disqualified, rules, version).map_err(malformed)?;
+                scores(&item, stands, &changed, &disqualified, of_round, version).map_err(malformed)?;
         }
         let now = Now {
             consensus,
+            dataset: own.dataset,
             state: state.as_ref(),
             verdicts: &verdicts,
             n_verdicts,
@@ -216,6 +219,8 @@ fn first_of<C: Collection>(
 /// What is known of an item when it is looked at.
 struct Now<'a, C: Collection> {
     consensus: Option<C::Consensus>,
+    /// The data set whose rules that follows.
+    dataset: Digest,
     state: Option<&'a C::State>,
     /// The verdicts that count.
     verdicts: &'a [C::Verdict],
@@ -280,7 +285,7 @@ fn operations<C: Collection>(
             consensus: consensus.clone(),
             edition: next.edition,
             at: next.at,
-            dataset: next.dataset,
+            dataset: now.dataset,
         };
         set.push(("status".into(), text(JUDGED)));
         set.push(("decision".into(), text(as_json(&what, &decision)?)));

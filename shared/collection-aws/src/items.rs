@@ -41,6 +41,8 @@ pub struct Collected<C: Collection> {
     pub received_at: Timestamp,
     /// The round it counts in.
     pub round: String,
+    /// The data set by whose rules it was taken and is decided; `None` where it was filed before that was noted.
+    pub dataset: Option<Digest>,
     /// What its line says.
     pub said: C::Said,
     /// Whether it repeats an earlier one.
@@ -358,6 +360,10 @@ fn written<C: Collection>(item: &Collected<C>) -> Result<Item, PortError> {
     written.insert("received_at".into(), text(item.received_at.to_string()));
     written.insert("said".into(), text(as_json(&what, &item.said)?));
     written.insert("duplicate".into(), text(as_json(&what, &item.duplicate)?));
+    written.extend(
+        item.dataset
+            .map(|dataset| ("dataset".to_owned(), text(dataset.to_string()))),
+    );
     written.insert("line".into(), count(item.line));
     written.insert("n_raters".into(), count(item.n_raters));
     written.insert("n_verdicts".into(), count(0));
@@ -389,6 +395,7 @@ fn of_item<C: Collection>(item: &Item) -> Result<Collected<C>, PortError> {
         line: number("line")?,
         received_at: reader.parsed("received_at")?,
         round: reader.text("round")?.into(),
+        dataset: reader.maybe("dataset")?,
         said: parsed(&reader, "said")?,
         duplicate: parsed(&reader, "duplicate")?,
         n_raters: number("n_raters")?,

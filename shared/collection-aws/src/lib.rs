@@ -33,7 +33,7 @@ pub use items::{
 pub use json::{as_json, parsed};
 pub use raters::{is_participant, is_rater, judged_by, name_rater};
 pub use reservation::{Reservation, Reserved, Reserving};
-pub use rules::{Kept, Rules, broken};
+pub use rules::{Kept, Rules, RulesOfItem, broken};
 pub use scores::{publish, publish_again, step_of_a_score};
 pub use secrets::Secrets;
 pub use space::Space;

@@ -20,6 +20,24 @@ pub struct Rules<T> {
     pub files: FrozenFiles,
 }
 
+/// By which rules an item is decided. Rules may be replaced in a round that pins no data set, and the verdicts on what was taken before go by what held then.
+pub struct RulesOfItem<'a, T> {
+    /// The rules by which it was taken: what its verdicts say together, and what it repeats.
+    pub own: &'a Rules<T>,
+    /// The rules of its round as they are now: the scores that follow, which all items of a submitter's have a part in, and the data set that a board ranks.
+    pub of_round: &'a Rules<T>,
+}
+
+impl<'a, T> From<&'a Rules<T>> for RulesOfItem<'a, T> {
+    /// Of an item that was taken by the rules of its round as they are now.
+    fn from(rules: &'a Rules<T>) -> Self {
+        Self {
+            own: rules,
+            of_round: rules,
+        }
+    }
+}
+
 /// The rules that were read last; read anew when others are in force.
 pub struct Kept<C: Collection>(Mutex<Option<Arc<Rules<C::Configuration>>>>);
 

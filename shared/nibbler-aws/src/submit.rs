@@ -156,6 +156,7 @@ impl Submit {
             line: line as u64,
             received_at: submission.received_at,
             round: case.round.clone(),
+            dataset: Some(case.rules.dataset),
             said,
             duplicate: Duplicate::default(),
             n_raters: case.rules.configuration.validation.raters as u64,

@@ -361,6 +361,7 @@ fn example_of(
         line: line as u64,
         received_at: submission.received_at,
         round: case.round.clone(),
+        dataset: Some(case.rules.dataset),
         said: example,
         duplicate: dataperf_text::Duplicate::default(),
         n_raters: 0, // until it is known whether it repeats another
@@ -492,6 +493,7 @@ mod tests {
             line: line as u64,
             received_at: Timestamp::from_unix_millis(0),
             round: "open".into(),
+            dataset: None,
             said: Example {
                 task: Task::Qa,
                 context_id: None,

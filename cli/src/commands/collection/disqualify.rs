@@ -9,7 +9,7 @@ use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::workflow::Ports;
 use dataperf_collection::Subject;
 use dataperf_collection_aws::{
-    Collection, Kept, Occasion, Standings, concerned, decide, disqualify, publish,
+    Collection, Kept, Occasion, RulesOfItem, Standings, concerned, decide, disqualify, publish,
 };
 use serde_json::json;
 
@@ -97,15 +97,24 @@ async fn decide_anew<C: Collection>(cloud: &Cloud, subject: &Subject) -> Result<
         signer: &signer,
         now: &now,
     };
-    let (rules, mut standings, mut n_steps) = (Kept::<C>::default(), Standings::<C>::default(), 0);
+    let (rules, rules_before) = (Kept::<C>::default(), Kept::<C>::default());
+    let (mut standings, mut n_steps) = (Standings::<C>::default(), 0);
     for item in &items {
         let round = challenge
             .as_ref()
             .and_then(|challenge| challenge.round(&item.round));
         let pinned = round.and_then(|round| round.dataset);
-        let rules = rules.rules(cloud.datasets(), pinned).await?;
+        let of_round = rules.rules(cloud.datasets(), pinned).await?;
+        let own = match item.dataset.filter(|dataset| *dataset != of_round.dataset) {
+            Some(dataset) => rules_before.rules(cloud.datasets(), Some(dataset)).await?,
+            None => of_round.clone(),
+        };
+        let rules = RulesOfItem {
+            own: &own,
+            of_round: &of_round,
+        };
         let occasion = Occasion::Disqualification;
-        if let Some(step) = decide(&table, &item.id, &rules, &mut standings, occasion).await? {
+        if let Some(step) = decide(&table, &item.id, rules, &mut standings, occasion).await? {
             publish(&table, &step, ports).await?;
             n_steps += usize::from(!step.scores.is_empty());
         }

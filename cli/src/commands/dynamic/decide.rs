@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::Withdrawal;
 use dataperf::workflow::Ports;
-use dataperf_collection_aws::{Kept, Occasion, Standings, decide, publish, read, rule};
+use dataperf_collection_aws::{Kept, Occasion, RulesOfItem, Standings, decide, publish, read, rule};
 use dataperf_text::{BENCHMARK, Decision, Example, ExampleId, Gold, Span};
 use dataperf_text_aws::Examples;
 use serde_json::json;
@@ -129,12 +129,19 @@ pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
         .as_ref()
         .and_then(|challenge| challenge.round(&example.round));
     let pinned = round.and_then(|round| round.dataset);
-    let rules = Kept::<Examples>::default()
-        .rules(cloud.datasets(), pinned)
-        .await?;
+    let kept = Kept::<Examples>::default();
+    let of_round = kept.rules(cloud.datasets(), pinned).await?;
+    let own = match example.dataset.filter(|dataset| *dataset != of_round.dataset) {
+        Some(dataset) => kept.rules(cloud.datasets(), Some(dataset)).await?,
+        None => of_round.clone(),
+    };
+    let rules = RulesOfItem {
+        own: &own,
+        of_round: &of_round,
+    };
     let mut standings = Standings::<Examples>::default();
     let occasion = Occasion::Disqualification;
-    let step = decide(&table, &args.example, &rules, &mut standings, occasion).await?;
+    let step = decide(&table, &args.example, rules, &mut standings, occasion).await?;
     let (results, signer) = (cloud.results(), cloud.signer());
     if let Some(step) = &step {
         let ports = Ports {
