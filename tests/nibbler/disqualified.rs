@@ -31,6 +31,15 @@ impl Nibbler {
         self.board("model-fooling").await.get(who).copied()
     }
 
+    /// The numbers of pairs and of verdicts that agreement is worked out from.
+    fn agreed(&self) -> (u64, u64) {
+        let found = self.world.command(&["nibbler", "agreement"]).json();
+        (
+            found["n_pairs"].as_u64().unwrap(),
+            found["n_verdicts"].as_u64().unwrap(),
+        )
+    }
+
     fn exported(&self, name: &str) -> usize {
         let out = self.world.scratch().join(name);
         let ran = self
@@ -151,7 +160,13 @@ async fn a_submitters_rows_leave_the_boards() {
     nibbler.judged("bo", "red paint on a swing", 1).await;
     let both = [("ada".to_owned(), 6.0), ("bo".to_owned(), 1.0)];
     let bo = [("bo".to_owned(), 1.0)];
+    assert_eq!(nibbler.agreed(), (3, 9));
     let said = nibbler.disqualify(&["submitter", "ada"]);
+    assert_eq!(
+        nibbler.agreed(),
+        (1, 3),
+        "nobody's verdicts on what does not count"
+    );
     assert_eq!(said["withdrawn"], json!(4));
     assert_eq!(nibbler.board("model-fooling").await, BTreeMap::from(bo.clone()));
     assert_eq!(nibbler.board("prompt-creativity").await.len(), 1);
@@ -163,6 +178,7 @@ async fn a_submitters_rows_leave_the_boards() {
     assert_eq!(nibbler.exported("without"), 1);
 
     nibbler.disqualify(&["submitter", "ada", "--undo"]);
+    assert_eq!(nibbler.agreed(), (3, 9));
     assert_eq!(nibbler.board("model-fooling").await, both.into());
     assert_eq!(
         (

@@ -391,7 +391,7 @@ fn put(table: &Table, operations: &mut Vec<Operation>, mut item: Item) {
     operations.push((OTHER, table.put(item, None)));
 }
 
-/// The verdicts on each decided item of a round: what agreement is worked out from, and what is exported.
+/// The verdicts on each decided item of a round, as they counted when it was decided last, disqualified items included: what an export begins with.
 ///
 /// # Errors
 /// [`PortError`].
@@ -407,4 +407,37 @@ pub async fn decided_in<C: Collection>(
         Ok((reader.parsed("sk")?, parsed(&reader, "verdicts")?))
     };
     items.iter().map(one).collect()
+}
+
+/// The verdicts that count on each decided item of a round that counts: what agreement is worked out from. Of what is disqualified, decisions are not all
+/// written anew, so that it is left out here.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn counted_in<C: Collection>(
+    table: &Table,
+    round: &str,
+) -> Result<Vec<(Collected<C>, Vec<C::Verdict>)>, PortError> {
+    let disqualified = read_disqualified(table, C::SPACE).await?;
+    let mut counted = Vec::new();
+    for (id, mut verdicts) in decided_in::<C>(table, round).await? {
+        let name = id.to_string();
+        let Some(item) = items::read::<C>(table, &id).await? else {
+            continue;
+        };
+        if disqualified.has_item(&name, &item.submitter) {
+            continue;
+        }
+        if !disqualified.is_empty() {
+            let named = beside::<C>(table, &id).await?.verdicts.into_iter();
+            verdicts = named
+                .filter(|named| !disqualified.has_verdict(&name, &named.rater))
+                .map(|named| named.verdict)
+                .collect();
+        }
+        if !verdicts.is_empty() {
+            counted.push((item, verdicts));
+        }
+    }
+    Ok(counted)
 }

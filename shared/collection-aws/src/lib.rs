@@ -24,7 +24,7 @@ mod versions;
 pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, release};
 pub use collection::Collection;
 pub use deciding::Deciding;
-pub use decisions::{Occasion, Step, count_submitted, decide, decided_in, step};
+pub use decisions::{Occasion, Step, count_submitted, counted_in, decide, decided_in, step};
 pub use disqualified::{concerned, disqualify, read_disqualified};
 pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERVE, settle_lines};
 pub use items::{

@@ -32,6 +32,11 @@ impl fmt::Display for Subject {
 pub struct Disqualified(BTreeSet<String>);
 
 impl Disqualified {
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether somebody's items don't count.
     pub fn has_submitter(&self, name: &str) -> bool {
         self.0.contains(&Subject::Submitter(name.into()).to_string())

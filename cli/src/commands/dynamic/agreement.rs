@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use clap::Args;
 use dataperf::challenge::Challenge;
-use dataperf_collection_aws::{decided_in, read};
+use dataperf_collection_aws::counted_in;
 use dataperf_text::{Agreement, BENCHMARK, Said, Task, agreement};
 use dataperf_text_aws::Examples;
 use serde_json::json;
@@ -31,11 +31,9 @@ pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> 
     let round = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
     let leaderboards = cloud.leaderboards();
     let mut by_task: BTreeMap<Task, Vec<Vec<Said>>> = BTreeMap::new();
-    for (id, verdicts) in decided_in::<Examples>(&leaderboards, &round).await? {
-        if let Some(example) = read::<Examples>(&leaderboards, &id).await? {
-            let said = verdicts.into_iter().map(|verdict| verdict.said).collect();
-            by_task.entry(example.said.task).or_default().push(said);
-        }
+    for (example, verdicts) in counted_in::<Examples>(&leaderboards, &round).await? {
+        let said = verdicts.into_iter().map(|verdict| verdict.said).collect();
+        by_task.entry(example.said.task).or_default().push(said);
     }
     let found: BTreeMap<Task, Agreement> = by_task
         .iter()

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use dataperf::challenge::Challenge;
-use dataperf_collection_aws::decided_in;
+use dataperf_collection_aws::counted_in;
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::agreement::agreement;
 use dataperf_nibbler_aws::Pairs;
@@ -28,8 +28,8 @@ pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> 
     let cloud = args.cloud.connect().await;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let round = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
-    let decided = decided_in::<Pairs>(&cloud.leaderboards(), &round).await?;
-    let verdicts: Vec<_> = decided.into_iter().map(|(_, verdicts)| verdicts).collect();
+    let counted = counted_in::<Pairs>(&cloud.leaderboards(), &round).await?;
+    let verdicts: Vec<_> = counted.into_iter().map(|(_, verdicts)| verdicts).collect();
     let found = agreement(&verdicts);
     let alphas = [
         (
