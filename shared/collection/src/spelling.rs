@@ -9,8 +9,45 @@ use crate::text::is_invisible;
 /// What one word may be read as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// The word as it is written and, where it has digits or signs for letters, the word with these letters; `1`, `!` and `|` can be an i or an l.
+    /// The word as it is written and, where it has digits or signs for letters, the word with these letters; `1`, `!` and `|` can be an i or an l, all of
+    /// them the same. [`letters`](Self::letters) has each by itself.
     pub readings: Vec<String>,
+    written: Vec<char>,
+    /// Whether its digits and signs may stand for letters: one at least is a letter.
+    has_letters: bool,
+}
+
+/// A character of a word, with what it may be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Letter {
+    written: char,
+    may_stand_for_others: bool,
+}
+
+impl Letter {
+    /// Whether the character is this letter, or may be read as it.
+    pub fn may_be(self, letter: char) -> bool {
+        self.readings().contains(&letter)
+    }
+
+    /// Whether all three may be read as one letter.
+    pub fn are_alike(three: [Self; 3]) -> bool {
+        let [first, others @ ..] = three;
+        let readings = first.readings();
+        readings
+            .iter()
+            .any(|&letter| others.iter().all(|other| other.may_be(letter)))
+    }
+
+    /// What it may be read as: itself, and up to two letters.
+    fn readings(self) -> [char; 3] {
+        if self.may_stand_for_others {
+            let with = |one| letter_for(self.written, one);
+            [self.written, with('i'), with('l')]
+        } else {
+            [self.written; 3]
+        }
+    }
 }
 
 /// The words of a text, without accents, in lower case, with Latin letters in place of what looks like them.
@@ -121,13 +158,28 @@ impl Word {
         let text: String = letters.iter().collect();
         let has_letters = letters.iter().any(|c| c.is_alphabetic());
         let is_spelt_out = letters.iter().all(|&c| letter_for(c, 'i') == c);
-        if !has_letters || is_spelt_out {
-            return Self { readings: vec![text] };
+        let readings = if !has_letters || is_spelt_out {
+            vec![text]
+        } else {
+            let with = |one: char| letters.iter().map(|&c| letter_for(c, one)).collect::<String>();
+            let mut readings = vec![text, with('i'), with('l')];
+            readings.dedup();
+            readings
+        };
+        Self {
+            readings,
+            written: letters.to_vec(),
+            has_letters,
         }
-        let with = |one: char| letters.iter().map(|&c| letter_for(c, one)).collect::<String>();
-        let mut readings = vec![text, with('i'), with('l')];
-        readings.dedup();
-        Self { readings }
+    }
+
+    /// Its characters, each with what it may be read as, whatever the others are: in `h1t1er` the first `1` may be an i and the second an l.
+    pub fn letters(&self) -> Vec<Letter> {
+        let letter = |&written: &char| Letter {
+            written,
+            may_stand_for_others: self.has_letters,
+        };
+        self.written.iter().map(letter).collect()
     }
 }
 
