@@ -81,6 +81,7 @@ impl Import for AdversarialTextModels {
                 path: &path,
                 part: document.part,
                 ids: &mut ids,
+                collected_in: None,
             };
             items.extend(file.examples(&mut problems));
             progress.advance(1);
@@ -227,6 +228,8 @@ struct ExportFile<'a> {
     part: Split,
     /// The ids of the examples read so far, from this file and from others.
     ids: &'a mut BTreeSet<String>,
+    /// The round that the first of the file's examples names: that of the collection, which the document may call otherwise.
+    collected_in: Option<String>,
 }
 
 impl ExportFile<'_> {
@@ -273,38 +276,65 @@ impl ExportFile<'_> {
         items
     }
 
-    /// Checks a row: it is of this file's part, has a text, an answer that is possible in its task, and an id that no other row
-    /// has.
+    /// Checks a row: it is of this file's part and round, was found right by people, has a text, the context that its task needs, an answer that is
+    /// possible in its task, and an id that no other row has.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
     fn usable(&mut self, row: Row) -> Result<Row, String> {
+        let mut wrong = Vec::new();
         let context = row.context.as_deref().unwrap_or_default();
         if row.split != self.part {
-            return Err(format!(
+            wrong.push(format!(
                 "it is of the part `{}`: this file is of `{}`",
                 row.split.as_str(),
                 self.part.as_str()
             ));
         }
+        let collected_in = self.collected_in.get_or_insert_with(|| row.round.clone());
+        if row.round != *collected_in {
+            wrong.push(format!(
+                "it is of the round {}, and the first example of {}: export each round into a directory of its own",
+                quote(&row.round),
+                quote(collected_in)
+            ));
+        }
+        if !row.is_verified {
+            wrong.push(
+                "nobody has found it right (`is_verified` is false): leave it out, since programs are held against its answer".to_owned(),
+            );
+        }
         if row.text.trim().is_empty() {
-            return Err("it has no text".to_owned());
+            wrong.push("it has no text".to_owned());
+        }
+        if row.task.always_needs_context() && context.trim().is_empty() {
+            wrong.push(format!(
+                "it has no context, and a text of `{}` is about one",
+                row.task
+            ));
         }
         let is_answer = match &row.gold {
             Gold::Label(label) => row.task.labels().contains(&label.as_str()),
             Gold::Span(span) => row.task.has_spans() && span.is_in(context),
         };
         if !is_answer {
-            return Err(format!(
+            wrong.push(format!(
                 "{} is no answer to a text of `{}`",
                 quote(row.gold.as_str()),
                 row.task
             ));
         }
         if !self.ids.insert(row.id.clone()) {
-            return Err(format!(
+            wrong.push(format!(
                 "the example {} stands here or in another round already: every example is asked once",
                 quote(&row.id)
             ));
         }
-        Ok(row)
+        if wrong.is_empty() {
+            Ok(row)
+        } else {
+            Err(wrong.join("; "))
+        }
     }
 }
 

@@ -258,16 +258,22 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
     assert!(refused("rounds: {r: r}\n")[0].contains("title"));
     assert!(refused("title: ' '\nrounds: {r: r}\n")[0].contains("`title` has to be a line"));
 
-    // of an example: another part, no text, an answer that its task has not, and the same one in two rounds
+    // of an example: another part, no text, an answer that its task has not, the same one in two rounds, and in the last line of another round,
+    // found right by nobody, and about nothing
     let row = |id: &str, text: &str, label: &str, split: &str| {
         json!({ "id": id, "round": "r", "task": "nli", "context": "It rains.", "text": text, "label": label, "annotator": "a",
                 "is_fooling": true, "is_verified": true, "split": split })
     };
+    let mut other = row("five", "It pours.", "neutral", "test");
+    other["round"] = json!("s");
+    other["is_verified"] = json!(false);
+    other.as_object_mut().unwrap().remove("context");
     let rows = [
         row("one", "It is wet.", "entailment", "test"),
         row("two", "It is dry.", "contradiction", "train"),
         row("three", " ", "neutral", "test"),
         row("four", "It pours.", "wet", "test"),
+        other,
     ];
     let lines = rows.map(|row| row.to_string()).join("\n");
     fs::write(from.path().join("r/test.jsonl"), lines + "\n\n").unwrap();
@@ -283,6 +289,7 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
         "line 3: it has no text",
         "line 4: `wet` is no answer",
         "`one` stands here or in another round already",
+        "line 5: it is of the round `s`, and the first example of `r`",
         "the rounds `r` and `same` name the same directory",
     ] {
         assert!(
@@ -290,5 +297,13 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
             "{said}: {problems:?}"
         );
     }
+    let all = problems
+        .iter()
+        .find(|problem| problem.contains("line 5"))
+        .unwrap();
+    assert!(
+        all.contains("`is_verified` is false") && all.contains("a text of `nli` is about one"),
+        "all at once: {all}"
+    );
     assert!(!out.exists());
 }
