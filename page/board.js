@@ -239,7 +239,7 @@ async function allowance({ id, submitting }, of) {
   if (!known?.rules) return "as many as the organizer has set: receipts say how many, and how many of them are used";
   const { sets_a_day: sets, examples_a_day: examples, validation } = known.rules;
   if (sets !== undefined) return `${some(sets, "set")} of images of each participant, by UTC`;
-  return `${some(examples, "example")} of each annotator and ${some(validation.verdicts_a_day, "verdict")} of each validator, by UTC`;
+  return `${some(examples, "example")} of each annotator and ${some(validation.verdicts_a_day, "verdict")} of each rater, by UTC`;
 }
 
 const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
@@ -318,7 +318,7 @@ function howToTakePart(benchmark, kinds) {
   // who asks for images judges images; elsewhere texts are written
   const [how, help, guides] = kinds.includes("generate")
     ? ["Ask for images with safe-looking prompts, and submit the pairs whose image is unsafe; trained raters judge them.", "dataperf nibbler --help", ["Images can trouble whoever sees them: the guides, ", "docs/nibbler-participants.md", " and ", "docs/nibbler-raters.md", ", say how to protect yourself and name help."]]
-    : ["Write texts that a person gets right and the round's models get wrong; validators look at what fooled them.", "dataperf dynamic --help", ["Texts can hurt who reads them: the guide, ", "docs/dynamic.md", ", says how to protect yourself."]];
+    : ["Write texts that a person gets right and the round's models get wrong; raters look at what fooled them.", "dataperf dynamic --help", ["Texts can hurt who reads them: the guide, ", "docs/dynamic.md", ", says how to protect yourself."]];
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "submitting" },
@@ -417,12 +417,12 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
   const siblings = benchmark.leaderboards.map((other) => h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, `${boardName(other, benchmark.leaderboards)}${other.round === "open" ? "" : ` · ${other.round}`}`));
   const at = (of) => (of === "standings" ? href(benchmarkId, "board", name, round) : href(benchmarkId, "board", name, round, of));
-  const isValidator = Boolean(who?.is_rater?.includes(benchmarkId));
-  const tabs = Object.entries(TABS).filter(([of]) => of !== "validate" || isValidator || tab === of).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
+  const isRater = Boolean(who?.is_rater?.includes(benchmarkId));
+  const tabs = Object.entries(TABS).filter(([of]) => of !== "validate" || isRater || tab === of).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
   const of = roundOf(benchmark, round);
   const nodes = {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
-    validate: async () => (isValidator ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Validators judge here what others have made: the organizer names them. Sign in with the token of one.")),
+    validate: async () => (isRater ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Raters judge here what others have made: the organizer names them. Sign in with the token of one.")),
     submit: async () => [await written(benchmark, name, round, who), (await import("./upload.js")).uploads(benchmark, name, round, who, of, page.digits), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: async () => rules(benchmark, name, round, of, await allowance(benchmark, of)),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),

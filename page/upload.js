@@ -12,11 +12,11 @@ import { followed, send } from "./send.js";
 const FORMS = { json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly", py: "Python" };
 
 /** What a file of each kind holds: `kinds` of who asks for images, or of who writes texts. */
-const holds = (kinds) => ({ generate: "prompts to have images made of", submit: kinds.includes("generate") ? "pairs of a prompt and its image" : "examples", verdict: "verdicts, of validators only" });
+const holds = (kinds) => ({ generate: "prompts to have images made of", submit: kinds.includes("generate") ? "pairs of a prompt and its image" : "examples", verdict: "verdicts, of raters only" });
 
-/** The choice of what a file holds, where files are of several kinds: a validator's first choice are verdicts. */
-function choosing(kinds, isValidator) {
-  const option = (name) => h("option", { value: name, selected: isValidator && name === "verdict" }, `${holds(kinds)[name] ?? name} (${name})`);
+/** The choice of what a file holds, where files are of several kinds: a rater's first choice are verdicts. */
+function choosing(kinds, isRater) {
+  const option = (name) => h("option", { value: name, selected: isRater && name === "verdict" }, `${holds(kinds)[name] ?? name} (${name})`);
   return h("select", { id: "kind" }, kinds.map(option));
 }
 

@@ -13,7 +13,7 @@ const MOST_SKIPPED = 200; // as many as the read API takes
 /** How something is judged, for who asks. */
 const guide = (...nodes) => h("details", {}, h("summary", {}, "How to judge"), nodes);
 
-/** The guide of validators, as docs/dynamic.md has it. */
+/** The guide of raters, as docs/dynamic.md has it. */
 const guideToTexts = () =>
   guide(
     h("p", {}, "Say what is right about the text. You see neither who wrote it nor what the author and others say of it."),
@@ -38,7 +38,7 @@ const guideToPairs = () =>
     ].map((text) => h("li", {}, text))),
   );
 
-/** What a validator says of a text: `read` gives the verdict's line, or a text that says what is missing. */
+/** What a rater says of a text: `read` gives the verdict's line, or a text that says what is missing. */
 function ofExample({ item, rules }) {
   const { labels } = rules.tasks[item.task];
   const isSpan = labels.length === 0;
@@ -120,7 +120,7 @@ function ofPair({ benchmark, item, rules }) {
 /** Whether what waits may hurt: images always, texts of tasks that say so. */
 const isHarmful = ({ kind, item, rules }) => kind === "pair" || rules.tasks?.[item.task]?.is_harmful;
 
-/** The panel in which a validator judges one item after the other. */
+/** The panel in which a rater judges one item after the other. */
 export function validating(benchmark, task, who) {
   const shown = h("div", {});
   const said = h("div", { class: "found", "aria-live": "polite" });

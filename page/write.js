@@ -131,7 +131,7 @@ export function refusals({ status, reasons }) {
 export function outcome(line) {
   const refused = refusals(line);
   if (refused) return refused;
-  const fooled = line.fooled ? "You fooled the round's models. Validators look at it next; it counts once they agree with you." : "The models were right, or most of them. It counts among what you have tried.";
+  const fooled = line.fooled ? "You fooled the round's models. Raters look at it next; it counts once they agree with you." : "The models were right, or most of them. It counts among what you have tried.";
   const twice = line.duplicate ? h("p", { class: "note" }, `It repeats an earlier example (${line.duplicate.how}), so it does not count.`) : null;
   return [h("p", {}, h("b", {}, fooled)), twice, answers(line)];
 }

@@ -224,8 +224,8 @@ fn the_simulated_campaign_is_printed() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let document = ran.json();
     for task in document["tasks"].as_array().unwrap() {
-        let played = &task["by_validator_error"][1];
-        assert_eq!(played["settings"]["validator_error"], 0.1);
+        let played = &task["by_rater_error"][1];
+        assert_eq!(played["settings"]["rater_error"], 0.1);
         assert_eq!(played["rounds"].as_array().unwrap().len(), 3);
         assert_eq!(played["matrix"]["models"], json!(["r1", "r2", "r3", "r4"]));
     }
@@ -236,7 +236,7 @@ fn the_simulated_campaign_is_printed() {
         "of two tasks four campaigns of three rounds"
     );
     let (fooling, examples) = (rounds.column("n_fooling"), rounds.column("n_examples"));
-    let first = &document["tasks"][0]["by_validator_error"][0]["rounds"][0]["fooling"];
+    let first = &document["tasks"][0]["by_rater_error"][0]["rounds"][0]["fooling"];
     assert_eq!(
         [fooling[0], examples[0]],
         [&first["n_found"], &first["n"]].map(Value::to_string)

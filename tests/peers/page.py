@@ -76,7 +76,7 @@ class Demo:
         return found
 
     def collect_texts(self, scratch: Path) -> None:
-        """A round of Adversarial Text, whose model knows a few words, and a validator of it."""
+        """A round of Adversarial Text, whose model knows a few words, and a rater of it."""
         lines = [{"task": "sentiment", "text": f"{words} {word}", "label": label} for label, word in (("positive", "lovely"), ("negative", "awful"), ("neutral", "table")) for words in ("a", "such a", "what a")]
         lines += [{"task": "hate-speech", "text": f"{words} {word}", "label": label} for label, word in (("hateful", "despised"), ("not-hateful", "welcome")) for words in ("they are", "you are", "we are")]
         place = "The mill stands by the green river. A road leads to the mill."
@@ -141,7 +141,7 @@ def openapi(demo: Demo, scratch: Path, size: str) -> bool:
 
 def browser(demo: Demo, root: Path, scratch: Path, modules: Path, chromium: str) -> bool:
     environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
-    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_VALIDATOR": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch)), "PAGE_MODELS": str(demo.models(root, scratch))}
+    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_RATER": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch)), "PAGE_MODELS": str(demo.models(root, scratch))}
     # Every test ends by itself, with a message; this limit is for all of them, and what happens in between.
     command = ["node", "--test", "--test-reporter", "spec", f"--test-timeout={ALL_SECONDS * 1000}", "--test-force-exit", "page.test.mjs"]
     return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0

@@ -236,7 +236,7 @@ async fn every_route_answers_every_role_as_it_should() {
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/validation/next"), // and have no validators
+            format!("{of}/validation/next"), // and have no raters
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (

@@ -144,7 +144,7 @@ async fn a_score_on_its_way_does_not_bring_a_disqualified_submitter_back() {
         let id = example(&receipt.verdict.lines[0]);
         let line = json!({ "example": id, "label": "positive" });
         faults.kill_at(VERDICT, Moment::After(n));
-        text.send("verdict", super::VALIDATORS[0], &id, &[line]).await;
+        text.send("verdict", super::RATERS[0], &id, &[line]).await;
         text.world.settle().await;
         let is_over = faults.kill_no_more(VERDICT);
         let unfinished = text.world.leaderboards().unfinished(BENCHMARK).await.unwrap();

@@ -51,7 +51,7 @@ async fn examples_are_taken_beside_bad_lines() {
     assert_eq!(
         text.items("unjudged").await.len(),
         n_honest,
-        "what waits for validators"
+        "what waits for raters"
     );
     assert_eq!(text.n_taken("mallory", "examples").await, 0);
     assert!(text.world.cloud.on_failure().await.unwrap().is_empty());

@@ -9,7 +9,7 @@ use dataperf_text::ExampleId;
 use dataperf_text_aws::{Examples, FiledExample};
 use serde_json::{Value, json};
 
-use super::{BENCHMARK, Text, VALIDATORS, VERDICT, code, example, fooling, honest, line_code, status};
+use super::{BENCHMARK, RATERS, Text, VERDICT, code, example, fooling, honest, line_code, status};
 use crate::read_api::{ADA, ANONYMOUS, Reading};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,27 +19,27 @@ async fn three_equal_verdicts_decide() {
         .submit("ada", "one", &[fooling(1), fooling(2), fooling(3), honest(4)])
         .await;
     let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
-    for validator in &VALIDATORS[..2] {
-        text.judge(validator, &ids[0], "positive").await;
+    for rater in &RATERS[..2] {
+        text.judge(rater, &ids[0], "positive").await;
     }
     assert_eq!(
         text.counts("ada").await,
         [4, 3, 3, 0, 0, 0, 0],
         "two decide nothing"
     );
-    text.judge(VALIDATORS[2], &ids[0], "positive").await;
+    text.judge(RATERS[2], &ids[0], "positive").await;
     assert_eq!(text.counts("ada").await, [4, 3, 2, 1, 0, 0, 0]);
-    let late = text.judge(VALIDATORS[3], &ids[0], "negative").await;
+    let late = text.judge(RATERS[3], &ids[0], "negative").await;
     assert_eq!(
         (status(&late), code(&late)),
         (Ending::Rejected, "enough_verdicts")
     );
 
-    for (validator, label) in VALIDATORS
+    for (rater, label) in RATERS
         .iter()
         .zip(["negative", "positive", "negative", "positive", "negative"])
     {
-        let receipt = text.judge(validator, &ids[1], label).await;
+        let receipt = text.judge(rater, &ids[1], label).await;
         assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
     }
     assert_eq!(
@@ -47,11 +47,11 @@ async fn three_equal_verdicts_decide() {
         [4, 3, 1, 1, 1, 0, 0],
         "another label is right"
     );
-    for (validator, label) in VALIDATORS
+    for (rater, label) in RATERS
         .iter()
         .zip(["negative", "positive", "neutral", "positive", "negative"])
     {
-        text.judge(validator, &ids[2], label).await;
+        text.judge(rater, &ids[2], label).await;
     }
     assert_eq!(
         text.counts("ada").await,
@@ -78,8 +78,8 @@ async fn the_board_shows_what_each_annotators_score_is_made_of() {
         .await;
     let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
     for (id, label) in [(&ids[0], "positive"), (&ids[1], "negative")] {
-        for validator in &VALIDATORS[..3] {
-            let receipt = text.judge(validator, id, label).await;
+        for rater in &RATERS[..3] {
+            let receipt = text.judge(rater, id, label).await;
             assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
         }
     }
@@ -205,15 +205,15 @@ async fn an_example_from_before_is_decided_by_the_verdicts_that_it_may_have() {
     let receipt = text.submit("ada", "one", &[fooling(1)]).await;
     let id = example(&receipt.verdict.lines[0]);
     text.rules(|rules| rules["validation"] = validation(4, 5)).await;
-    for (validator, counts) in [
-        (VALIDATORS[0], [1, 1, 1, 0, 0, 0, 0]),
-        (VALIDATORS[1], [1, 1, 0, 1, 0, 0, 0]), // two equal ones, where four are wanted by now
-        (VALIDATORS[2], [1, 1, 0, 1, 0, 0, 0]),
+    for (rater, counts) in [
+        (RATERS[0], [1, 1, 1, 0, 0, 0, 0]),
+        (RATERS[1], [1, 1, 0, 1, 0, 0, 0]), // two equal ones, where four are wanted by now
+        (RATERS[2], [1, 1, 0, 1, 0, 0, 0]),
     ] {
-        text.judge(validator, &id, "positive").await;
+        text.judge(rater, &id, "positive").await;
         assert_eq!(text.counts("ada").await, counts);
     }
-    let late = text.judge(VALIDATORS[3], &id, "positive").await;
+    let late = text.judge(RATERS[3], &id, "positive").await;
     assert_eq!(line_code(&late.verdict.lines[0]), "enough_verdicts");
 }
 
@@ -241,9 +241,9 @@ async fn the_organizer_overrides_and_disqualifies() {
         .submit("ada", "one", &[fooling(1), fooling(2), fooling(3)])
         .await;
     let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
-    for validator in &VALIDATORS[..3] {
-        text.judge(validator, &ids[0], "negative").await;
-        text.judge(validator, &ids[1], "positive").await;
+    for rater in &RATERS[..3] {
+        text.judge(rater, &ids[0], "negative").await;
+        text.judge(rater, &ids[1], "positive").await;
     }
     assert_eq!(text.counts("ada").await, [3, 3, 1, 1, 1, 0, 0]);
     let decide = |id: &str, decision: &str| {
@@ -327,16 +327,16 @@ async fn a_duplicate_that_came_later_is_found_when_it_is_decided() {
     };
     index(&table, &earlier, ()).await.unwrap();
     file(&table, &earlier).await.unwrap();
-    for validator in &VALIDATORS[..3] {
-        let receipt = text.judge(validator, &id, "positive").await;
+    for rater in &RATERS[..3] {
+        let receipt = text.judge(rater, &id, "positive").await;
         assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
     }
     assert_eq!(text.counts("bo").await, [0, 0, 0, 0, 0, 0, 1]);
 }
 
-/// What is known to repeat an earlier text when it is submitted takes no validator's time.
+/// What is known to repeat an earlier text when it is submitted takes no rater's time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_known_duplicate_goes_to_no_validator() {
+async fn a_known_duplicate_goes_to_no_rater() {
     let text = Text::new().await;
     let first = text.submit("ada", "one", &[fooling(1)]).await;
     let own = text.submit("ada", "two", &[fooling(1)]).await;
@@ -356,8 +356,8 @@ async fn a_known_duplicate_goes_to_no_validator() {
             (Ending::Rejected, "unknown_example")
         );
     }
-    for validator in &VALIDATORS[..3] {
-        text.judge(validator, &id(&first), "positive").await;
+    for rater in &RATERS[..3] {
+        text.judge(rater, &id(&first), "positive").await;
     }
     assert_eq!(text.counts("ada").await, [1, 1, 0, 1, 0, 0, 1]);
     assert_eq!(text.counts("bo").await, [0, 0, 0, 0, 0, 0, 1]);
@@ -368,8 +368,8 @@ async fn a_known_duplicate_goes_to_no_validator() {
 async fn histories_list_uploads_and_no_steps_of_scores() {
     let text = Text::new().await;
     let receipt = text.submit("ada", "one", &[fooling(1)]).await;
-    for validator in &VALIDATORS[..3] {
-        text.judge(validator, &example(&receipt.verdict.lines[0]), "positive")
+    for rater in &RATERS[..3] {
+        text.judge(rater, &example(&receipt.verdict.lines[0]), "positive")
             .await;
     }
     let boards = |history: &Value| -> Vec<String> {

@@ -27,7 +27,7 @@ use crate::world::{Sent, World, with_caretaker};
 
 const SECRET: &str = "dataperf-text";
 const VERDICT: &str = "adversarial-text-verdict";
-const VALIDATORS: [&str; 5] = ["rosa", "rita", "ruth", "rhea", "rolf"];
+const RATERS: [&str; 5] = ["rosa", "rita", "ruth", "rhea", "rolf"];
 
 /// A cloud with Adversarial Text's functions and the caretaker, each with the rights that it is deployed with.
 struct Text {
@@ -114,7 +114,7 @@ impl Text {
         text
     }
 
-    /// Puts other rules in force, and names the validators.
+    /// Puts other rules in force, and names the raters.
     async fn rules(&self, change: impl FnOnce(&mut Value)) {
         self.rules_and(change, &[]).await;
     }
@@ -144,7 +144,7 @@ impl Text {
         import_text(source.path(), &frozen, &Silent).unwrap();
         self.world.replace(&frozen);
         let table = self.world.leaderboards();
-        for name in VALIDATORS {
+        for name in RATERS {
             let at = Timestamp::from_unix_millis(0);
             dataperf_collection_aws::name_rater::<Examples>(&table, name, at)
                 .await
@@ -163,7 +163,7 @@ impl Text {
         self.receipts(&[sent]).await.remove(0)
     }
 
-    /// A validator says what is right about an example.
+    /// A rater says what is right about an example.
     async fn judge(&self, who: &str, example: &str, label: &str) -> Receipt {
         let line = json!({ "example": example, "label": label });
         let sent = self

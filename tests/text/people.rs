@@ -1,4 +1,4 @@
-//! What annotators and validators are told of their day, and what the organizer exports.
+//! What annotators and raters are told of their day, and what the organizer exports.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,9 +1,9 @@
-//! What reaches whom: a validator learns nothing that could sway it, and nobody a verdict before the decision.
+//! What reaches whom: a rater learns nothing that could sway it, and nobody a verdict before the decision.
 
 use dataperf::ports::leaderboard::Leaderboards as _;
 use serde_json::{Value, json};
 
-use super::{BENCHMARK, Text, VALIDATORS, example, fooling, line_code, own};
+use super::{BENCHMARK, RATERS, Text, example, fooling, line_code, own};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 
 /// What is nobody's to know who judges: labels, models, names, and whether a model was fooled.
@@ -18,7 +18,7 @@ fn tells_nothing(what: &str, told: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_validator_learns_nothing_but_the_text() {
+async fn a_rater_learns_nothing_but_the_text() {
     let text = Text::new().await;
     dataperf_collection_aws::name_rater::<dataperf_text_aws::Examples>(
         &text.world.leaderboards(),
@@ -57,7 +57,7 @@ async fn a_validator_learns_nothing_but_the_text() {
         [("example".to_owned(), json!(id))].into(),
         "one who agrees with the author is told the same as one who does not"
     );
-    // nothing of the verdicts is anywhere that the author or another validator reads
+    // nothing of the verdicts is anywhere that the author or another rater reads
     let (_, metrics) = text.row("ada").await.unwrap();
     assert_eq!(metrics["n_pending"], 1);
 
@@ -175,7 +175,7 @@ async fn a_step_of_a_score_does_not_tell_whose_example_it_is() {
     assert_eq!(n_steps, 1);
 }
 
-/// A validator is given what waits behind a thousand examples of a task that it did not ask for.
+/// A rater is given what waits behind a thousand examples of a task that it did not ask for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_queue_is_read_on_behind_a_thousand_examples_of_another_task() {
     let text = Text::new().await;
@@ -204,7 +204,7 @@ async fn the_queue_is_read_on_behind_a_thousand_examples_of_another_task() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_validator_is_not_shown_its_own() {
+async fn a_rater_is_not_shown_its_own() {
     let text = Text::new().await;
     let table = text.world.leaderboards();
     for name in ["ada", "bo"] {
@@ -258,7 +258,7 @@ async fn hate_speech_is_shown_with_consent_only() {
         .await;
     assert!(wrote.is_ok());
     let notes = notes.to_str().unwrap();
-    let next = ["dynamic", "next", "--rater", VALIDATORS[0], "--notes", notes];
+    let next = ["dynamic", "next", "--rater", RATERS[0], "--notes", notes];
     let refused = text.world.command(&next);
     assert!(
         refused.code != 0 && !refused.stdout.contains("what may hurt"),

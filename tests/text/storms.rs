@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{BENCHMARK, Text, VALIDATORS, example, fooling, honest};
+use super::{BENCHMARK, RATERS, Text, example, fooling, honest};
 use crate::storms::{n_uploads, storm_over_a_step, without_retries};
 
 const PEOPLE: [&str; 3] = ["ada", "bo", "cy"];
@@ -56,12 +56,9 @@ async fn adversarial_text_in_a_storm() {
         let id = example(&receipt.verdict.lines[0]);
         // every fourth is refused
         let label = if number % 4 == 3 { "negative" } else { "positive" };
-        for validator in &VALIDATORS[..3] {
+        for rater in &RATERS[..3] {
             let line = json!({ "example": id, "label": label });
-            sent.push(
-                text.send("verdict", validator, &number.to_string(), &[line])
-                    .await,
-            );
+            sent.push(text.send("verdict", rater, &number.to_string(), &[line]).await);
         }
     }
     text.world.end_step(BENCHMARK, &sent).await;
@@ -74,8 +71,8 @@ async fn adversarial_text_in_a_storm() {
             [2 * n_files, n_files, 0, n_files - n_refused, n_refused, 0, 0]
         );
     }
-    for validator in &VALIDATORS[..3] {
-        assert_eq!(text.n_taken(validator, "verdicts").await, n as u64);
+    for rater in &RATERS[..3] {
+        assert_eq!(text.n_taken(rater, "verdicts").await, n as u64);
     }
 
     text.world.assert_stormy("Adversarial Text", n * UPLOADS_A_NUMBER);

@@ -174,8 +174,8 @@ async fn the_organizer_exports_a_round_without_names() {
             .iter()
             .filter(|line| line.details["fooled"] == true)
         {
-            for validator in &super::VALIDATORS[..3] {
-                text.judge(validator, &example(line), "positive").await;
+            for rater in &super::RATERS[..3] {
+                text.judge(rater, &example(line), "positive").await;
             }
         }
     }

@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(250);
     program, and runs them on data that none has seen.\n\n\
     `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
     eval set, puts right what the audit doubts, and shows whose rank changes.\n\n\
-    `dataperf demo dynamic` plays three rounds of Adversarial Text with programs for annotators and validators and texts made by a grammar, \
+    `dataperf demo dynamic` plays three rounds of Adversarial Text with programs for annotators and raters and texts made by a grammar, \
     each round against a model that is trained on the rounds before. It starts no cloud.\n\n\
     As CSV, every demo prints one table: the rows of all its boards; `integrity` the ranks and scores before and after; `dynamic` the rounds."
 )]

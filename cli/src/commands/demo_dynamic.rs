@@ -17,12 +17,12 @@ use crate::rows::{RowFormat, print_tabled};
 /// The name of the demo on the command line.
 pub(super) const NAME: &str = "dynamic";
 const TASKS: [Task; 2] = [Task::Sentiment, Task::Nli];
-/// The shares of validators' verdicts that are wrong; the campaign is played with each of them.
-const VALIDATOR_ERRORS: [f64; 3] = [0.0, 0.1, 0.2];
+/// The shares of raters' verdicts that are wrong; the campaign is played with each of them.
+const RATER_ERRORS: [f64; 3] = [0.0, 0.1, 0.2];
 
 /// What is shown of a task.
 struct Played {
-    /// One campaign for each share in [`VALIDATOR_ERRORS`].
+    /// One campaign for each share in [`RATER_ERRORS`].
     by_error: Vec<Outcome>,
     /// The campaign in which the first model stays the target.
     unchanged: Outcome,
@@ -40,7 +40,7 @@ pub(super) fn run(args: &DemoArgs, format: RowFormat) -> Result<Done> {
         spinner.finish_and_clear();
         played.push(found?);
     }
-    let of = |found: &Played| json!({ "by_validator_error": found.by_error, "unchanged": found.unchanged });
+    let of = |found: &Played| json!({ "by_rater_error": found.by_error, "unchanged": found.unchanged });
     print_tabled(
         || Ok(json!({ "tasks": played.iter().map(of).collect::<Vec<_>>() })),
         &COLUMNS,
@@ -57,7 +57,7 @@ pub(super) fn run(args: &DemoArgs, format: RowFormat) -> Result<Done> {
 /// The columns of the rounds.
 const COLUMNS: [&str; 13] = [
     "task",
-    "validator_error",
+    "rater_error",
     "retrains",
     "round",
     "target",
@@ -80,7 +80,7 @@ fn rows(played: &Played) -> Vec<Value> {
         .map(|(settings, round)| {
             let quality = &round.quality;
             json!({
-                "task": settings.task, "validator_error": settings.validator_error, "retrains": settings.retrains,
+                "task": settings.task, "rater_error": settings.rater_error, "retrains": settings.retrains,
                 "round": round.round, "target": round.target, "n_examples": round.fooling.n, "n_fooling": round.fooling.n_found,
                 "n_validated": round.validated.n_found, "alpha": round.alpha,
                 "right_labels_fooling": quality.fooling.share, "right_labels_validated": quality.validated.share,
@@ -99,9 +99,9 @@ fn play_all(task: Task) -> Result<Played> {
         n_plain: 500,
         ..Settings::default()
     };
-    let by_error = VALIDATOR_ERRORS.map(|validator_error| {
+    let by_error = RATER_ERRORS.map(|rater_error| {
         let settings = Settings {
-            validator_error,
+            rater_error,
             ..settings.clone()
         };
         Ok(play(&settings, &train)?.outcome)
@@ -135,19 +135,19 @@ fn print(played: &Played) {
     let Some(main) = played
         .by_error
         .iter()
-        .find(|outcome| (outcome.settings.validator_error - 0.1).abs() < 1e-9)
+        .find(|outcome| (outcome.settings.rater_error - 0.1).abs() < 1e-9)
     else {
         return;
     };
     let of = &main.settings;
     println!(
-        "{}: {} annotators, {} examples each a round, {} % of their labels wrong; {} validators, {} % of their verdicts wrong\n",
+        "{}: {} annotators, {} examples each a round, {} % of their labels wrong; {} raters, {} % of their verdicts wrong\n",
         of.task,
         of.n_annotators,
         of.n_examples,
         100.0 * of.annotator_error,
-        of.n_validators,
-        100.0 * of.validator_error
+        of.n_raters,
+        100.0 * of.rater_error
     );
     print_rounds(main, &played.unchanged);
     print_quality(&played.by_error);
@@ -200,7 +200,7 @@ fn print_quality(by_error: &[Outcome]) {
             Share::of_all(found).to_percent()
         };
         shown.add_row([
-            format!("{}", 100.0 * outcome.settings.validator_error),
+            format!("{}", 100.0 * outcome.settings.rater_error),
             share(|quality| quality.fooling),
             share(|quality| quality.first_verdict),
             share(|quality| quality.validated),

@@ -213,7 +213,7 @@ pub(crate) struct RetirementQuery {
     pub(crate) cursor: Option<String>,
 }
 
-/// Which of the items that wait for validators are asked for.
+/// Which of the items that wait for raters are asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -221,7 +221,7 @@ pub(crate) struct NextQuery {
     /// Only of this task, where there are tasks.
     #[param(max_length = 128)]
     pub(crate) task: Option<String>,
-    /// The ids of items that the validator leaves to others, 200 at most, with commas between them. Those with a verdict of this validator
+    /// The ids of items that the rater leaves to others, 200 at most, with commas between them. Those with a verdict of this rater
     /// are left out in any case.
     #[param(max_length = 6599)]
     pub(crate) skip: Option<String>,

@@ -129,7 +129,7 @@ fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
     })
 }
 
-/// Where files are of several kinds, one of them stands for the leaderboard. Who may send which, such as validators their verdicts, is
+/// Where files are of several kinds, one of them stands for the leaderboard. Who may send which, such as raters their verdicts, is
 /// for the function that judges the file.
 fn must_be_a_kind(asked: &UploadRequest, facts: &Descriptor) -> Result<(), Problem> {
     if facts.kinds.is_empty() || facts.kinds.contains(&asked.leaderboard.as_str()) {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::items::{Collected, Score};
 use crate::space::Space;
 
-/// A benchmark that collects items, has validators judge them, and scores whoever has submitted them.
+/// A benchmark that collects items, has raters judge them, and scores whoever has submitted them.
 pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// The words for its items in the table.
     const SPACE: Space;
@@ -37,9 +37,9 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     type Said: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
     /// What is known of an item beside what its line says.
     type More: Clone + Debug + PartialEq;
-    /// What one validator says of an item.
+    /// What one rater says of an item.
     type Verdict: Clone + Debug + Serialize + DeserializeOwned;
-    /// What the validators of an item say together.
+    /// What the raters of an item say together.
     type Consensus: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
     /// What a standing keeps of an item.
     type State: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
@@ -81,10 +81,10 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// [`PortError`].
     fn read(reader: &Reader<'_>) -> Result<Self::More, PortError>;
 
-    /// Whether validators are to judge an item at all.
+    /// Whether raters are to judge an item at all.
     fn is_judged(item: &Collected<Self>) -> bool;
 
-    /// What validators may know of an item before they judge it, as attributes of its place in the queue.
+    /// What raters may know of an item before they judge it, as attributes of its place in the queue.
     ///
     /// # Errors
     /// [`PortError`].

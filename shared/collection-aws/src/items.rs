@@ -1,5 +1,5 @@
 //! Items in the table: each with what was said of it, the keys by which others find that they repeat it, and its place in the
-//! validators' queue, which says nothing of whose it is.
+//! raters' queue, which says nothing of whose it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub struct Collected<C: Collection> {
     pub said: C::Said,
     /// Whether it repeats an earlier one.
     pub duplicate: Duplicate<C::Id>,
-    /// How many validators judge it at most.
+    /// How many raters judge it at most.
     pub n_raters: u64,
     /// What is known of it beside what its line says.
     pub more: C::More,
@@ -58,7 +58,7 @@ pub struct Collected<C: Collection> {
 /// What was found of an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision<T> {
-    /// What the validators say together, or the organizer alone.
+    /// What the raters say together, or the organizer alone.
     pub consensus: T,
     /// The 1-based number of this decision among those about the submitter's items in the round.
     pub edition: u64,
@@ -95,7 +95,7 @@ impl<C: Collection> Collected<C> {
         C::SPACE.item_key(&self.id.to_string())
     }
 
-    /// Its place in the validators' queue.
+    /// Its place in the raters' queue.
     pub fn queue_key(&self) -> Key {
         Key::new(C::SPACE.queue_partition(), self.place())
     }
@@ -293,7 +293,7 @@ pub enum Filed<C: Collection> {
     Before(Box<Collected<C>>),
 }
 
-/// Files an item, and puts it into the validators' queue if they are to judge it, unless it is there.
+/// Files an item, and puts it into the raters' queue if they are to judge it, unless it is there.
 ///
 /// # Errors
 /// [`PortError`].
@@ -323,7 +323,7 @@ pub async fn file<C: Collection>(table: &Table, item: &Collected<C>) -> Result<F
     }
 }
 
-/// An item's place in the queue: what validators may know before they judge.
+/// An item's place in the queue: what raters may know before they judge.
 ///
 /// # Errors
 /// [`PortError`].
@@ -421,7 +421,7 @@ pub async fn items_of<C: Collection>(
         .collect()
 }
 
-/// The items of the validators' queue, oldest first.
+/// The items of the raters' queue, oldest first.
 ///
 /// # Errors
 /// [`PortError`].

@@ -36,7 +36,7 @@ impl Space {
         format!("{}#{}#{key}", self.benchmark, self.text)
     }
 
-    /// The validators' queue.
+    /// The raters' queue.
     pub fn queue_partition(&self) -> String {
         format!("{}#unjudged", self.benchmark)
     }

@@ -44,7 +44,7 @@ pub enum Given {
     Disqualified,
     /// The item is the rater's own.
     Own,
-    /// There is no such item, or validators don't judge it.
+    /// There is no such item, or raters don't judge it.
     NoSuchItem,
 }
 
@@ -210,7 +210,7 @@ pub async fn verdicts_on<C: Collection>(
     Ok(beside::<C>(table, id).await?.verdicts)
 }
 
-/// Notes what the organizer decides about an item, whatever validators say of it, and why. The caller then has the item decided anew.
+/// Notes what the organizer decides about an item, whatever raters say of it, and why. The caller then has the item decided anew.
 ///
 /// # Errors
 /// [`PortError`].

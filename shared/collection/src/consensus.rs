@@ -1,4 +1,4 @@
-//! What most validators of an item say.
+//! What most raters of an item say.
 
 use std::collections::BTreeMap;
 

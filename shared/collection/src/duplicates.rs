@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// Whether an item's text is a duplicate, and of which earlier item.
+#[expect(clippy::struct_excessive_bools, reason = "four answers to four questions")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplicate<I> {
     /// The most similar earlier item (an exact duplicate comes before all near ones); of equally similar items the first.

@@ -1,5 +1,5 @@
 //! What is shared by benchmarks in which people make examples and others validate them: files of lines with an outcome each, ids that reveal nothing,
-//! duplicates, leases on what costs money, consensus and agreement of validators, disqualifications, and how a submitter stands.
+//! duplicates, leases on what costs money, consensus and agreement of raters, disqualifications, and how a submitter stands.
 //!
 //! It knows nothing of what is collected: Adversarial Nibbler and Adversarial Text are built on it. Like the crate `dataperf`, it knows no cloud, no
 //! clock, no environment and no file system.

@@ -11,7 +11,7 @@ pub struct Stands<I, T> {
     pub edition: u64,
     /// The time of the last step; `None` before the first.
     pub at: Option<Timestamp>,
-    /// The items that validators have validated.
+    /// The items that raters have validated.
     pub validated: BTreeMap<I, T>,
 }
 

@@ -37,7 +37,7 @@ impl Table {
         Ok(n_taken.flatten().unwrap_or_default())
     }
 
-    /// Whether the organizer has named somebody a validator of what a benchmark collects.
+    /// Whether the organizer has named somebody a rater of what a benchmark collects.
     ///
     /// # Errors
     /// [`PortError`].

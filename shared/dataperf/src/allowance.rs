@@ -11,6 +11,6 @@ pub struct DailyAllowance {
     pub counted_as: &'static str,
     /// The most that a person may use on a day.
     pub limit: u64,
-    /// Whether the allowance is for validators only.
-    pub is_of_validators: bool,
+    /// Whether the allowance is for raters only.
+    pub is_of_raters: bool,
 }

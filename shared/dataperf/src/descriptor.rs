@@ -41,7 +41,7 @@ pub struct Descriptor {
     pub kinds: &'static [&'static str],
     /// The largest artifact of a kind that is read at all, in bytes; for any other word it is `max_artifact_bytes`.
     pub max_bytes_of_kind: fn(&str) -> u64,
-    /// What its participants submit and its validators judge, where there are such.
+    /// What its participants submit and its raters judge, where there are such.
     pub collects: Option<Collects>,
     /// What its boards show of each row beside the score.
     pub columns: &'static [Column],

@@ -18,7 +18,7 @@ impl Parameters {
             title: "sets of images",
             counted_as: SETS,
             limit: self.sets_a_day.into(),
-            is_of_validators: false,
+            is_of_raters: false,
         }]
     }
 }

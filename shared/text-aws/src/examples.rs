@@ -1,4 +1,4 @@
-//! Examples as collected items: what the table keeps of them beside what every item has, what validators may see, and the scores that
+//! Examples as collected items: what the table keeps of them beside what every item has, what raters may see, and the scores that
 //! follow.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct Asked {
     pub models: BTreeMap<String, ModelSaid>,
     /// Whether it fooled the models: more than half of them.
     pub is_fooling: bool,
-    /// The text of its context, where it has one: what the models saw is what validators see.
+    /// The text of its context, where it has one: what the models saw is what raters see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }
@@ -46,12 +46,12 @@ pub struct ModelSaid {
     pub fooled: bool,
 }
 
-/// A validator's verdict, and what it means for the example.
+/// A rater's verdict, and what it means for the example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// The example.
     pub example: ExampleId,
-    /// What the validator finds, who has not seen what the author says.
+    /// What the rater finds, who has not seen what the author says.
     pub found: Found,
     /// What that means: whether the author is right.
     pub said: Said,
@@ -102,7 +102,7 @@ impl Collection for Examples {
         &verdict.example
     }
 
-    /// Removes the reason why a validator has flagged an example: it is for the organizer, beside the example.
+    /// Removes the reason why a rater has flagged an example: it is for the organizer, beside the example.
     fn without_notes(verdict: &Judged) -> Judged {
         let mut without = verdict.clone();
         if let Found::Flagged(why) = &mut without.found {
@@ -141,7 +141,7 @@ impl Collection for Examples {
         parsed(reader, "asked")
     }
 
-    /// An example that is known to repeat an earlier text goes to no validator, and neither do most of those that fooled nobody.
+    /// An example that is known to repeat an earlier text goes to no rater, and neither do most of those that fooled nobody.
     fn is_judged(example: &FiledExample) -> bool {
         example.n_raters > 0
     }
@@ -249,7 +249,7 @@ pub async fn examples_in(table: &Table, round: &str) -> Result<Vec<ExampleId>, P
         .collect()
 }
 
-/// An example as validators see it before they judge: nothing of whose it is, of what is right, and of models.
+/// An example as raters see it before they judge: nothing of whose it is, of what is right, and of models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unjudged {
     /// Its id, which does not reveal whose it is.
@@ -265,7 +265,7 @@ pub struct Unjudged {
     pub round: String,
 }
 
-/// The validators' queue, oldest first.
+/// The raters' queue, oldest first.
 ///
 /// # Errors
 /// [`PortError`].

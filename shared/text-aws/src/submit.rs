@@ -1,4 +1,4 @@
-//! The function that takes examples: the round's models are asked at once, and what fools them goes to the validators.
+//! The function that takes examples: the round's models are asked at once, and what fools them goes to the raters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -387,11 +387,11 @@ async fn file_all(
     let mut taken = Vec::with_capacity(answered.len());
     for some in chunks(answered) {
         let filed = some.into_iter().map(|(line, mut example)| async move {
-            // as far as is known now: it is asked again when validators decide
+            // as far as is known now: it is asked again when raters decide
             example.duplicate = duplicate(table, &example, configuration.near_duplicate_from, ()).await?;
             let (is_duplicate, is_fooling) = (example.duplicate.is_one(), example.more.is_fooling);
             let validation = &configuration.validation;
-            example.n_raters = validation.n_validators(&example.id, is_duplicate, is_fooling) as u64;
+            example.n_raters = validation.n_raters(&example.id, is_duplicate, is_fooling) as u64;
             file(table, &example).await?;
             Ok::<_, WorkflowError>((line, Taken::Filed(Box::new(example))))
         });

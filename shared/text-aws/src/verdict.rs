@@ -1,4 +1,4 @@
-//! The function that takes validators' verdicts: when enough of them say the same, the example is decided, and its author's score
+//! The function that takes raters' verdicts: when enough of them say the same, the example is decided, and its author's score
 //! follows.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ impl LineFunction for JudgeFunction {
         let (table, submission) = (case.table, case.submission);
         if !is_rater::<Examples>(table, &submission.submitter).await? {
             let message = format!(
-                "{} is no validator: verdicts come from people whom the organizer names with `dataperf submitter add NAME \
+                "{} is no rater: verdicts come from people whom the organizer names with `dataperf submitter add NAME \
                  {BENCHMARK} --rater`",
                 quote(&submission.submitter)
             );
@@ -191,7 +191,7 @@ impl JudgeFunction {
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
         let id = quote(verdict.example.as_str());
         let example = read::<Examples>(table, &verdict.example).await?;
-        // an example that goes to no validator is treated as missing: nobody learns which examples there are
+        // an example that goes to no rater is treated as missing: nobody learns which examples there are
         let Some(example) = example.filter(|example| example.n_raters > 0) else {
             let message = format!("there is no example {id}: copy its id from `dataperf dynamic next`");
             return refuse("unknown_example", message);
@@ -241,7 +241,7 @@ impl JudgeFunction {
                 self.0.decide(case, &verdict.example).await?;
             }
         }
-        // What the other validators say is not told, and neither is what the author says: the next validator could hear of it.
+        // What the other raters say is not told, and neither is what the author says: the next rater could hear of it.
         Ok(Ok(BTreeMap::from([("example".into(), json!(verdict.example))])))
     }
 }

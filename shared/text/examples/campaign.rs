@@ -96,10 +96,10 @@ fn print_quality(settings: &Settings, n_seeds: u64) {
     println!(
         "\n| wrong verdicts, % | right labels of fooling, % | after one verdict, % | validated, % | right ones refused, % | wrong ones validated, % | alpha |\n|---|---|---|---|---|---|---|"
     );
-    for validator_error in [0.0, 0.1, 0.2, 0.3] {
+    for rater_error in [0.0, 0.1, 0.2, 0.3] {
         let outcomes = all(
             &Settings {
-                validator_error,
+                rater_error,
                 ..settings.clone()
             },
             n_seeds,
@@ -114,7 +114,7 @@ fn print_quality(settings: &Settings, n_seeds: u64) {
             .collect();
         println!(
             "| {:.0} | {} | {} | {} | {} | {} | {:.2} |",
-            100.0 * validator_error,
+            100.0 * rater_error,
             share(|quality| quality.fooling),
             share(|quality| quality.first_verdict),
             share(|quality| quality.validated),

@@ -1,4 +1,4 @@
-//! How far validators agree beyond chance.
+//! How far raters agree beyond chance.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::answers::Gold;
 use crate::lines::Said;
 use crate::squad::normalised;
 
-/// The agreement of a round's validators about the examples of a task.
+/// The agreement of a round's raters about the examples of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     /// Examples with verdicts.

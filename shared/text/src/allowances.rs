@@ -9,7 +9,7 @@ use crate::lines::{Example, Verdict};
 
 /// The word under which the table counts an annotator's examples.
 pub const EXAMPLES: &str = "examples";
-/// The word under which the table counts a validator's verdicts.
+/// The word under which the table counts a rater's verdicts.
 pub const VERDICTS: &str = "verdicts";
 
 impl Parameters {
@@ -21,14 +21,14 @@ impl Parameters {
                 title: "examples",
                 counted_as: EXAMPLES,
                 limit: self.examples_a_day.into(),
-                is_of_validators: false,
+                is_of_raters: false,
             },
             DailyAllowance {
                 kind: VERDICTS,
                 title: "verdicts",
                 counted_as: VERDICTS,
                 limit: self.validation.verdicts_a_day.into(),
-                is_of_validators: true,
+                is_of_raters: true,
             },
         ]
     }

@@ -143,9 +143,9 @@ pub struct Validation {
     pub equal: usize,
     /// The number of verdicts after which an example is refused if nothing is decided.
     pub most: usize,
-    /// The share of the examples that fooled nobody that validators get as well.
+    /// The share of the examples that fooled nobody that raters get as well.
     pub share_of_others: f64,
-    /// Verdicts that a validator may give on a day, in UTC.
+    /// Verdicts that a rater may give on a day, in UTC.
     pub verdicts_a_day: u32,
 }
 
@@ -161,16 +161,16 @@ impl Default for Validation {
 }
 
 impl Validation {
-    /// The most validators that judge an example: none if it is known to repeat an earlier text, since it never counts, and none for most examples
+    /// The most raters that judge an example: none if it is known to repeat an earlier text, since it never counts, and none for most examples
     /// that fooled nobody.
     ///
     /// ```
     /// use dataperf_text::{ExampleId, Validation};
     /// let (validation, id) = (Validation::default(), ExampleId::of("a", 1));
-    /// assert_eq!(validation.n_validators(&id, false, true), 5);
-    /// assert_eq!(validation.n_validators(&id, true, true), 0);
+    /// assert_eq!(validation.n_raters(&id, false, true), 5);
+    /// assert_eq!(validation.n_raters(&id, true, true), 0);
     /// ```
-    pub fn n_validators(&self, id: &ExampleId, is_duplicate: bool, is_fooling: bool) -> usize {
+    pub fn n_raters(&self, id: &ExampleId, is_duplicate: bool, is_fooling: bool) -> usize {
         let is_chosen = is_fooling || is_validated_by_chance(id, self.share_of_others);
         if is_chosen && !is_duplicate { self.most } else { 0 }
     }

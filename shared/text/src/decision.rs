@@ -1,4 +1,4 @@
-//! What validators decide about an example.
+//! What raters decide about an example.
 
 use dataperf::{Reason, Rejection, quote};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::answers::Gold;
 use crate::configuration::Validation;
 use crate::lines::{Example, Found, Said};
 
-/// What is decided about an example, by its validators or by the organizer.
+/// What is decided about an example, by its raters or by the organizer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -17,7 +17,7 @@ pub enum Decision {
     Incorrect(Option<Gold>),
     /// It is no example of the task.
     Flagged,
-    /// Its validators don't agree.
+    /// Its raters don't agree.
     NoAgreement,
 }
 
@@ -79,7 +79,7 @@ impl From<Said> for Decision {
     }
 }
 
-/// What the verdicts on an example decide, listed oldest first, each from another validator. The first `validation.equal` equal verdicts decide;
+/// What the verdicts on an example decide, listed oldest first, each from another rater. The first `validation.equal` equal verdicts decide;
 /// after `validation.most` without a decision there is no agreement. `None` while more are needed. Verdicts after a decision change nothing.
 ///
 /// ```

@@ -29,7 +29,7 @@ pub struct JudgedExample {
     pub annotator: String,
     /// What was submitted.
     pub example: Example,
-    /// The text of its context as models and validators saw it, where it has one.
+    /// The text of its context as models and raters saw it, where it has one.
     pub context: Option<String>,
     /// Whether it repeated an earlier text when it was submitted.
     pub is_duplicate: bool,
@@ -39,7 +39,7 @@ pub struct JudgedExample {
     pub answers: BTreeMap<String, Answer>,
     /// Which of them were fooled.
     pub fooled: BTreeMap<String, bool>,
-    /// The validators' names, each with what the validator says.
+    /// The raters' names, each with what the rater says.
     pub verdicts: Vec<(String, Said)>,
     /// What is decided, where anything is.
     pub decision: Option<Decision>,
@@ -87,7 +87,7 @@ pub struct Row {
     /// What each model answered.
     #[serde(default)]
     pub answers: BTreeMap<String, Answer>,
-    /// What validators say, in the order of their pseudonyms.
+    /// What raters say, in the order of their pseudonyms.
     #[serde(default)]
     pub verdicts: Vec<VerdictRow>,
     /// The part of the data set that it is in.
@@ -107,11 +107,11 @@ impl Row {
 /// One verdict on an example. Reasons of flags are not published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictRow {
-    /// The validator's pseudonym.
+    /// The rater's pseudonym.
     pub validator: String,
     /// `correct`, `incorrect` or `flagged`.
     pub verdict: String,
-    /// What is right instead, where the validator says so.
+    /// What is right instead, where the rater says so.
     #[serde(flatten)]
     pub instead: Option<Gold>,
 }
@@ -123,9 +123,9 @@ pub struct Counts {
     pub n_submitted: usize,
     /// Examples that repeated an earlier text: left out.
     pub n_duplicates: usize,
-    /// Examples that fooled the models and wait for validators: left out.
+    /// Examples that fooled the models and wait for raters: left out.
     pub n_pending: usize,
-    /// Examples whose authors are not right, or about which validators don't agree: left out.
+    /// Examples whose authors are not right, or about which raters don't agree: left out.
     pub n_refused: usize,
     /// Texts that are no examples of the task: left out.
     pub n_flagged: usize,
@@ -142,7 +142,7 @@ pub struct Export {
     pub rows: Vec<Row>,
     /// What became of all examples, by task.
     pub counts: BTreeMap<Task, Counts>,
-    /// How far validators agree about all examples, by task.
+    /// How far raters agree about all examples, by task.
     pub agreement: BTreeMap<Task, Agreement>,
 }
 

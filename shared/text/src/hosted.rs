@@ -20,7 +20,7 @@ pub const ABOUT: &str = "Adversarial Text: examples that fool the round's models
 /// Which score stands on the boards, in a challenge or outside of any: the latest, since it is of all of an annotator's examples so far.
 pub const RANKING: Ranking = Ranking::Latest;
 
-/// What its scores are made of, and what its receipts note. It follows from models' answers and validators' verdicts, and not from a
+/// What its scores are made of, and what its receipts note. It follows from models' answers and raters' verdicts, and not from a
 /// hidden data set: all of it is shown.
 pub const METRICS: &[Metric] = &[
     Metric::value("n_submitted", "examples", Feedback::Score),
@@ -141,7 +141,7 @@ const EXAMPLES_A_DAY: &str =
 pub enum Kind {
     /// Examples.
     Submit,
-    /// Validators' verdicts on examples.
+    /// Raters' verdicts on examples.
     Verdict,
 }
 

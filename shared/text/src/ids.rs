@@ -14,7 +14,7 @@ impl ExampleId {
     }
 }
 
-/// Whether validators get an example that fooled nobody, of which they get the share `share`. It is decided by chance, in a way that anybody can work
+/// Whether raters get an example that fooled nobody, of which they get the share `share`. It is decided by chance, in a way that anybody can work
 /// out again from the example's id.
 pub fn is_validated_by_chance(id: &ExampleId, share: f64) -> bool {
     const DIGITS: usize = 8;

@@ -226,7 +226,7 @@ fn rules(parameters: &Parameters, contexts: &Contexts) -> String {
          - The organizer may deny words and phrases, in any spelling that looks alike. The list is not in this kit; a rejection names the term that stands in the text.\n\
          - At most {examples_a_day} examples a day, in UTC; lines that are rejected cost nothing.\n\
          - A text that repeats an earlier one about the same context never counts, anybody's and in any spelling: from a share of {near_duplicate_from} of three-letter sequences in common on.\n\
-         - Validators decide: {} equal verdicts, of at most {}; without so many the example is refused. Nobody judges examples of their own. A validator gives at most {} verdicts a day.",
+         - Raters decide: {} equal verdicts, of at most {}; without so many the example is refused. Nobody judges examples of their own. A rater gives at most {} verdicts a day.",
         validation.equal, validation.most, validation.verdicts_a_day
     ));
     if parameters.tasks.values().any(|task| task.is_harmful) {
@@ -250,7 +250,7 @@ fn commands(tasks: &[String], examples: &BTreeMap<String, Vec<u8>>) -> String {
         "## Offline\n\nIn this folder:\n\n```sh\npython starter.py\ndataperf validate {BENCHMARK} --dataset . --leaderboard {board} {file}\n```\n\n\
          It holds each line against the rules above with the cloud's own code, and says what it can't know: what is denied, what was uploaded before, and whether a text fools the models. \
          The models stay with the organizer, because texts could be fitted to them, so that there is no `dataperf score` here, and `dataperf baseline` has nothing: people write the texts. \
-         `--leaderboard verdict` takes a validator's file.\n\n\
+         `--leaderboard verdict` takes a rater's file.\n\n\
          ## Upload\n\n```sh\ndataperf dynamic submit {file} --submitter YOU\n```\n\nOr put the file into the submissions bucket below `{BENCHMARK}/submit/YOU/`, or onto the page of a \
          leaderboard. The receipt has what each model answers."
     )

@@ -2,7 +2,7 @@
 //! the next round's models are trained on what came of it.
 //!
 //! The loop is Dynabench's (Kiela et al. 2021, *Dynabench: Rethinking Benchmarking in NLP*), with its [four tasks](Task). Two kinds of
-//! artifact arrive as JSON Lines: [examples](Example) and validators' [verdicts](Verdict). Here is what they must look like, which texts
+//! artifact arrive as JSON Lines: [examples](Example) and raters' [verdicts](Verdict). Here is what they must look like, which texts
 //! are refused, when models are fooled, how verdicts become a decision, how annotators stand, and what a round leaves behind. Like the crate
 //! `dataperf`, it knows no cloud, no clock, no environment and no file system.
 

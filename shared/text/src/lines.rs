@@ -14,7 +14,7 @@ use crate::task::Task;
 pub use example::Example;
 pub use verdict::{Found, Said, Verdict};
 
-/// The most characters of an annotator's explanation or a validator's reason.
+/// The most characters of an annotator's explanation or a rater's reason.
 pub const MAX_WHY_CHARS: usize = 1_000;
 /// The most characters of an answer.
 const MAX_ANSWER_CHARS: usize = 1_000;

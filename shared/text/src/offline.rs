@@ -124,7 +124,7 @@ const EXAMPLES_UNKNOWN: [&str; 3] = [
 const VERDICTS_UNKNOWN: [&str; 3] = [
     "whether there is such an example for you to judge, and whether its task has that label or answer",
     "whether the answer stands in the example's context",
-    "what is left of the day's verdicts, and whether you are a validator",
+    "what is left of the day's verdicts, and whether you are a rater",
 ];
 
 #[cfg(test)]

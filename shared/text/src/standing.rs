@@ -14,11 +14,11 @@ pub enum State {
     Duplicate,
     /// It fooled nobody.
     NotFooling,
-    /// It fooled the models, and the validators have not decided.
+    /// It fooled the models, and the raters have not decided.
     Pending,
     /// It fooled the models, and its author is right.
     Validated,
-    /// It fooled the models, and its author is not right, or the validators don't agree.
+    /// It fooled the models, and its author is not right, or the raters don't agree.
     Refused,
     /// It is no example of the task, whether it fooled or not.
     Flagged,
@@ -45,7 +45,7 @@ pub struct Standing {
     pub n_submitted: u64,
     /// Examples among them that fooled the models when they were submitted.
     pub n_fooling: u64,
-    /// Examples that fooled and wait for validators.
+    /// Examples that fooled and wait for raters.
     pub n_pending: u64,
     /// Examples that fooled and whose author is right.
     pub n_validated: u64,
@@ -125,7 +125,7 @@ impl Standing {
     }
 }
 
-/// A validated model error rate, as bounds while examples wait for validators.
+/// A validated model error rate, as bounds while examples wait for raters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ErrorRate {
     /// The rate if none of the waiting examples turns out right.

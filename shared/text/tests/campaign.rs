@@ -83,9 +83,9 @@ fn a_campaign_is_the_same_from_the_same_seed_and_its_counts_add_up() {
 }
 
 #[test]
-fn validators_without_errors_let_no_wrong_label_through() {
+fn raters_without_errors_let_no_wrong_label_through() {
     let settings = Settings {
-        validator_error: 0.0,
+        rater_error: 0.0,
         annotator_error: 0.2,
         ..small(Task::Sentiment)
     };
@@ -104,11 +104,11 @@ fn what_there_is_no_grammar_for_is_not_played() {
     let error = |settings: &Settings| play(settings, &train).unwrap_err();
     assert_eq!(error(&small(Task::Qa)), CampaignError::NoGrammar(Task::Qa));
     let few = Settings {
-        n_validators: 4,
+        n_raters: 4,
         ..small(Task::Nli)
     };
     assert_eq!(
         error(&few).to_string(),
-        "`n_validators` is 4, and needs to be at least 5"
+        "`n_raters` is 4, and needs to be at least 5"
     );
 }

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_VALIDATOR: validator, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_MODELS: compared, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_RATER: rater, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_MODELS: compared, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
 const PATIENCE = 120_000; // for one step
 const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
@@ -951,8 +951,8 @@ test("hate speech is shown to who has agreed to see it, and can be left", async 
   });
 });
 
-test("a validator judges one text after the other, blind", async () => {
-  await on("light", `#token=${validator}`, async (page, faults) => {
+test("a rater judges one text after the other, blind", async () => {
+  await on("light", `#token=${rater}`, async (page, faults) => {
     await go(page, "#/adversarial-text/board/qa/open/validate", "Adversarial text qa");
     await page.waitForSelector("#validate");
     await page.waitForSelector("blockquote.context");
@@ -974,8 +974,8 @@ test("a validator judges one text after the other, blind", async () => {
   });
 });
 
-test("of what a validator skips as much is told as an address holds, and of what it has judged nothing", async () => {
-  await on("light", `#token=${validator}`, async (page) => {
+test("of what a rater skips as much is told as an address holds, and of what it has judged nothing", async () => {
+  await on("light", `#token=${rater}`, async (page) => {
     const { rules } = await api("adversarial-text/contexts?limit=1");
     const asked = []; // what each request skips
     let longest = 0;
@@ -1015,7 +1015,7 @@ test("of what a validator skips as much is told as an address holds, and of what
 });
 
 test("a rater judges a pair by keyboard, whose image is shown after consent and blurred", async () => {
-  await on("light", `#token=${validator}`, async (page, faults) => {
+  await on("light", `#token=${rater}`, async (page, faults) => {
     await go(page, "#/adversarial-nibbler/board/model-fooling/open/validate", "Adversarial nibbler model-fooling");
     const section = page.locator("section[aria-labelledby=validate]");
     await page.waitForSelector(".consented");
@@ -1122,10 +1122,10 @@ test("prompts, pairs and verdicts are uploaded as files by keyboard alone", asyn
     const { reasons } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "verdict", [{ submission: pair.pair, prompt_safe: true, image_unsafe: true, severity: 2, ...said }]);
     assert.deepEqual(reasons.map(({ code }) => code), ["not_a_rater"]);
   });
-  await on("light", `#token=${validator}`, async (page, faults) => {
+  await on("light", `#token=${rater}`, async (page, faults) => {
     await go(page, submit, title);
     await page.waitForSelector("#kind");
-    assert.equal(await page.locator("#kind").inputValue(), "verdict", "a validator's first choice");
+    assert.equal(await page.locator("#kind").inputValue(), "verdict", "a rater's first choice");
     const { lines: [verdict] } = await uploadByKeyboard(page, faults, "adversarial-nibbler", "verdict", [{ submission: pair.pair, prompt_safe: true, image_unsafe: true, severity: 2, ...said }]);
     assert.equal(verdict.status, "accepted");
   });
@@ -1143,7 +1143,7 @@ test("examples and verdicts are uploaded as files where texts are written", asyn
     assert.deepEqual(lines.map(({ status, fooled }) => [status, Boolean(fooled)]), [["accepted", true], ["rejected", false]]);
     example = lines[0].example;
   });
-  await on("light", `#token=${validator}`, async (page, faults) => {
+  await on("light", `#token=${rater}`, async (page, faults) => {
     await go(page, submit, "Adversarial text sentiment");
     await page.waitForSelector("#kind");
     const { lines: [verdict] } = await uploadByKeyboard(page, faults, "adversarial-text", "verdict", [{ example, label: "negative" }]);
@@ -1235,7 +1235,7 @@ test("a prompt is written by keyboard, and one of its images is submitted with w
     await section.getByRole("button", { name: "Stop and hide it" }).press("Enter");
     assert.equal(await section.locator("textarea, img").count(), 0);
   });
-  await on("light", `#token=${validator}`, async (page) => {
+  await on("light", `#token=${rater}`, async (page) => {
     await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", title);
     assert.match(await page.locator("section[aria-labelledby=write]").innerText(), /Raters submit no pairs/);
   });
@@ -1283,7 +1283,7 @@ test("which of several places is the answer is chosen by keyboard, in writing an
     });
     assert.equal(await page.locator("#place").inputValue(), String(context.indexOf("mill")));
   });
-  await on("light", `#token=${validator}`, async (page, faults) => {
+  await on("light", `#token=${rater}`, async (page, faults) => {
     await go(page, "#/adversarial-text/board/qa/open/validate", "Adversarial text qa");
     await page.waitForSelector("#answer");
     await choose(page);
@@ -1307,7 +1307,7 @@ test("the rules and the description of a board say what is true of its benchmark
     const { rules } = await api("adversarial-text/contexts?limit=1");
     const text = await said(page, "#/adversarial-text/board/qa/open/rules", "Adversarial text qa", "#round");
     assert.match(text, /within the benchmark's own daily allowances/);
-    assert.ok(text.includes(`${rules.examples_a_day} examples of each annotator and ${rules.validation.verdicts_a_day} verdicts of each validator, by UTC`), text);
+    assert.ok(text.includes(`${rules.examples_a_day} examples of each annotator and ${rules.validation.verdicts_a_day} verdicts of each rater, by UTC`), text);
     const images = await said(page, "#/adversarial-nibbler/board/model-fooling/open/rules", "Adversarial nibbler model-fooling", "#round");
     assert.match(images, /within the benchmark's own daily allowances.* \d+ sets of images of each participant, by UTC/);
     assert.match(await said(page, "#/speech-selection/board/en-25/open/rules", "Speech selection en-25", "#round"), /as often as they like/);

@@ -1,4 +1,4 @@
-//! What an organizer takes out of the count of a benchmark that collects something: a submitter, a validator, an item or a verdict.
+//! What an organizer takes out of the count of a benchmark that collects something: a submitter, a rater, an item or a verdict.
 
 use anyhow::{Result, ensure};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! How far validators agree.
+//! How far raters agree.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What an organizer decides of an example, whatever validators say of it.
+//! What an organizer decides of an example, whatever raters say of it.
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -28,7 +28,7 @@ enum As {
 #[command(
     after_help = "Examples:\n  dataperf dynamic decide 0123456789abcdef0123456789abcdef correct --reason 'the context says so' --local\n  \
     dataperf dynamic decide 0123456789abcdef0123456789abcdef incorrect --label neutral --reason 'it says nothing of that' --local\n\n\
-    For the organizer. It goes before what validators say, now and later; the author's score is worked out anew. If the command is cut \
+    For the organizer. It goes before what raters say, now and later; the author's score is worked out anew. If the command is cut \
     short, give it again."
 )]
 pub(crate) struct DecideArgs {

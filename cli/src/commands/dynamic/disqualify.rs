@@ -1,4 +1,4 @@
-//! What an organizer takes out of the count: an annotator, a validator, an example or a verdict.
+//! What an organizer takes out of the count: an annotator, a rater, an example or a verdict.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -17,7 +17,7 @@ use crate::output::Format;
     dataperf dynamic disqualify verdict 0123456789abcdef0123456789abcdef --rater rosa --reason 'a slip' --local\n  \
     dataperf dynamic disqualify submitter ada --undo --reason 'she did not' --local\n\nFor the organizer. It holds for \
     everything that is decided later, until it is undone. Of what is decided the scores are worked out anew: examples without enough verdicts \
-    wait for validators again. Nothing is deleted. If the command is cut short, give it again. Programs on a board of models are no examples: \
+    wait for raters again. Nothing is deleted. If the command is cut short, give it again. Programs on a board of models are no examples: \
     `dataperf withdraw` takes them off."
 )]
 pub(crate) struct DisqualifyArgs {
@@ -34,9 +34,9 @@ enum What {
         #[command(flatten)]
         how: How,
     },
-    /// All verdicts of a validator, whose further ones are refused
+    /// All verdicts of a rater, whose further ones are refused
     Rater {
-        /// The validator
+        /// The rater
         name: SubmitterName,
         #[command(flatten)]
         how: How,

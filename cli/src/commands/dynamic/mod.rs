@@ -15,9 +15,9 @@ mod local;
 mod matrix;
 #[cfg(feature = "closed")]
 mod models;
+mod rater;
 mod registered;
 mod train;
-mod validator;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -38,15 +38,15 @@ pub(crate) const WELL_BEING: &str = "Texts may be hateful or disturbing. None of
 pub(crate) enum DynamicCommand {
     /// Submit an example that is meant to fool the round's models, or a file of examples, and see what the models answer
     Submit(annotator::SubmitArgs),
-    /// Show a validator the next example to judge, without saying whose it is, what its author says or what models answer
-    Next(validator::NextArgs),
-    /// Say what is right about an example, as a validator
-    Judge(validator::JudgeArgs),
-    /// Decide an example as the organizer, whatever validators say of it
+    /// Show a rater the next example to judge, without saying whose it is, what its author says or what models answer
+    Next(rater::NextArgs),
+    /// Say what is right about an example, as a rater
+    Judge(rater::JudgeArgs),
+    /// Decide an example as the organizer, whatever raters say of it
     Decide(decide::DecideArgs),
-    /// Take an annotator, a validator, an example or a verdict out of the count, or let it count again
+    /// Take an annotator, a rater, an example or a verdict out of the count, or let it count again
     Disqualify(disqualify::DisqualifyArgs),
-    /// Say how far the validators of a round agree beyond chance
+    /// Say how far the raters of a round agree beyond chance
     Agreement(agreement::AgreementArgs),
     /// Write the data set of a round: train, dev and test sets, without anybody's name
     Export(export::ExportArgs),
@@ -72,8 +72,8 @@ pub(crate) async fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done
         DynamicCommand::Models(args) => models::run(&args, rows),
         DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),
         DynamicCommand::Submit(args) => annotator::submit(args, rows).await,
-        DynamicCommand::Next(args) => validator::next(args, rows.of_documents()?).await,
-        DynamicCommand::Judge(args) => validator::judge(args, rows).await,
+        DynamicCommand::Next(args) => rater::next(args, rows.of_documents()?).await,
+        DynamicCommand::Judge(args) => rater::judge(args, rows).await,
         DynamicCommand::Decide(args) => decide::run(args, rows.of_documents()?).await,
         DynamicCommand::Disqualify(args) => disqualify::run(args, rows.of_documents()?).await,
         DynamicCommand::Agreement(args) => agreement::run(args, rows).await,

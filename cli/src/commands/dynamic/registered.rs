@@ -54,7 +54,7 @@ impl Extension for Text {
     }
 
     fn why_no_score(&self) -> &'static str {
-        "A score is the number of somebody's examples that fooled the round's models and were found right by validators: the models stay with \
+        "A score is the number of somebody's examples that fooled the round's models and were found right by raters: the models stay with \
          the organizer, because texts could be fitted to them, and people judge in the cloud"
     }
 
@@ -71,7 +71,7 @@ impl Extension for Text {
             .collect())
     }
 
-    /// A validator sends verdicts, and examples of its own; a participant examples. Both read how their scores change. A validator
+    /// A rater sends verdicts, and examples of its own; a participant examples. Both read how their scores change. A rater
     /// reads the queue too, and what it has judged already.
     fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads {
         let kinds: &[Kind] = if is_rater { &Kind::ALL } else { &[Kind::Submit] };
@@ -92,7 +92,7 @@ impl Extension for Text {
         }
     }
 
-    /// Names a validator. Participants may validate too, but not what is their own.
+    /// Names a rater. Participants may validate too, but not what is their own.
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
         Ok(name_rater::<Examples>(&cloud.leaderboards(), name.as_str(), now()).await?)
     }

@@ -106,12 +106,12 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What is left of a submitter's daily allowances. Allowances of validators are listed for validators only.
+    /// What is left of a submitter's daily allowances. Allowances of raters are listed for raters only.
     async fn left_of_allowances(&self, submitter: &str) -> Result<Vec<Value>> {
         let (table, at) = (self.cloud.leaderboards(), now());
         let mut left = Vec::with_capacity(self.allowances.len());
         for one in &self.allowances {
-            if one.is_of_validators && !table.is_rater(self.benchmark, submitter).await? {
+            if one.is_of_raters && !table.is_rater(self.benchmark, submitter).await? {
                 continue;
             }
             let n_used = table

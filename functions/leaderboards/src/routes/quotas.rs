@@ -208,12 +208,12 @@ impl Limits {
         })
     }
 
-    /// What is left of a submitter's daily allowances; those of validators only for these.
+    /// What is left of a submitter's daily allowances; those of raters only for these.
     async fn allowances(&self, table: &Table, submitter: &str) -> Result<Vec<OfDay>, Problem> {
         let (id, at) = (self.facts.id, self.at);
         let mut found = Vec::with_capacity(self.daily.len());
         for one in &self.daily {
-            if one.is_of_validators && !table.is_rater(id, submitter).await? {
+            if one.is_of_raters && !table.is_rater(id, submitter).await? {
                 continue;
             }
             let n_used = table.n_taken_of_day(id, submitter, one.counted_as, at).await?;

@@ -1,4 +1,4 @@
-//! What waits for validators: for them only, and nothing of it that could sway them.
+//! What waits for raters: for them only, and nothing of it that could sway them.
 
 use std::collections::BTreeMap;
 
@@ -29,51 +29,51 @@ const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
 /// The most bytes that fit in base64 into a function's answer of six megabytes.
 const MAX_IMAGE_BYTES: u64 = 4 << 20;
 
-/// What waits for a validator.
+/// What waits for a rater.
 #[derive(Serialize, ToSchema)]
 struct Next {
     /// The benchmark's id.
     benchmark: String,
     /// What one item is called, such as `pair`: the member of `item` with its id.
     kind: String,
-    /// What validators may know of the first item that waits for this one; `null` where none does.
+    /// What raters may know of the first item that waits for this one; `null` where none does.
     #[schema(value_type = Option<Object>)]
     item: Option<BTreeMap<String, Value>>,
-    /// How many more wait for this validator; of a long queue, among the thousand that the item is found in.
+    /// How many more wait for this rater; of a long queue, among the thousand that the item is found in.
     n_more: usize,
-    /// How many verdicts the validator may still give today; `null` where that is not limited.
+    /// How many verdicts the rater may still give today; `null` where that is not limited.
     n_left_today: Option<u64>,
     /// What the data set says to participants: its tasks, its words.
     #[schema(value_type = Object)]
     rules: Value,
 }
 
-/// The validator who asks, and what items are called.
-async fn validator(
+/// The rater who asks, and what items are called.
+async fn rater(
     app: &App,
     facts: &Descriptor,
     caller: &Caller,
 ) -> Result<(SubmitterName, &'static str), Problem> {
     let collects = facts.collects.ok_or_else(|| {
-        let detail = format!("nothing of `{}` waits for validators", facts.id);
+        let detail = format!("nothing of `{}` waits for raters", facts.id);
         Problem::not_found("no_validation", "benchmark", detail)
     })?;
     let name = match caller {
         Caller::Anonymous => {
             return Err(Problem::no_token(
-                "what waits is for validators: send `Authorization: Bearer TOKEN` with a token of theirs",
+                "what waits is for raters: send `Authorization: Bearer TOKEN` with a token of theirs",
             ));
         }
         Caller::Known(Holder::Submitter(name)) => name,
         Caller::Known(Holder::Organizer) => {
             return Err(Problem::not_yours(
-                "what waits is for validators: use the token of one",
+                "what waits is for raters: use the token of one",
             ));
         }
     };
     if !app.table().await.is_rater(facts.id, name.as_str()).await? {
         return Err(Problem::not_yours(format!(
-            "`{name}` is no validator of `{}`: the organizer names validators with `dataperf submitter add NAME {} --rater`",
+            "`{name}` is no rater of `{}`: the organizer names raters with `dataperf submitter add NAME {} --rater`",
             facts.id, facts.id
         )));
     }
@@ -86,14 +86,14 @@ async fn validator(
         .is_some_and(|note| note.contains_key("since"))
     {
         return Err(Problem::not_yours(format!(
-            "the organizer has disqualified `{name}` as a validator: nothing is shown to it"
+            "the organizer has disqualified `{name}` as a rater: nothing is shown to it"
         )));
     }
     Ok((name.clone(), collects.item))
 }
 
-/// The next item that waits for a validator's verdict: not judged by this one, not its own, not among those that it skips. For
-/// validators.
+/// The next item that waits for a rater's verdict: not judged by this one, not its own, not among those that it skips. For
+/// raters.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/validation/next", operation_id = "next_to_validate",
     params(
@@ -114,7 +114,7 @@ pub(super) async fn next(
     Strict(query): Strict<NextQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
-    let (name, kind) = validator(&app, facts, &caller).await?;
+    let (name, kind) = rater(&app, facts, &caller).await?;
     let task = named("task", query.task.as_deref())?;
     let mut passed = skipped(query.skip.as_deref())?;
     let table = app.table().await;
@@ -160,7 +160,7 @@ pub(super) async fn next(
     Ok(wishes.json(&caller, &document))
 }
 
-/// What waits for validators, part by part, the oldest first.
+/// What waits for raters, part by part, the oldest first.
 struct Queue<'a> {
     table: &'a Table,
     /// What is read next; `None` behind the end.
@@ -203,7 +203,7 @@ async fn is_own(table: &Table, benchmark: &str, kind: &str, id: &str, name: &str
     Ok(submitter.is_none_or(|submitter| submitter == name))
 }
 
-/// A place in the queue without what is the table's: all that is left is for validators to know.
+/// A place in the queue without what is the table's: all that is left is for raters to know.
 fn shown(place: &Item) -> BTreeMap<String, Value> {
     let own = place
         .iter()
@@ -231,7 +231,7 @@ async fn rules(
     Ok(catalogue::parameters(app, facts, pinned).await?)
 }
 
-/// The image of an item that waits for validators, where its items have images. For validators.
+/// The image of an item that waits for raters, where its items have images. For raters.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/validation/{item}/image", operation_id = "image_to_validate",
     params(
@@ -252,7 +252,7 @@ pub(super) async fn image(
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
-    let (_, kind) = validator(&app, facts, &caller).await?;
+    let (_, kind) = rater(&app, facts, &caller).await?;
     let missing = |detail: &str| Problem::not_found("unknown_image", "item", detail);
     let table = app.table().await;
     let (mut place, mut queue) = (None, Queue::of(&table, &benchmark));
@@ -263,7 +263,7 @@ pub(super) async fn image(
         place = places.into_iter().find(is_it);
     }
     let key = place.as_ref().and_then(|place| place.get("image")?.as_s().ok());
-    let key = key.ok_or_else(|| missing("nothing with this id and an image waits for validators"))?;
+    let key = key.ok_or_else(|| missing("nothing with this id and an image waits for raters"))?;
     match app.results().await.get(key, None, MAX_IMAGE_BYTES).await? {
         Got::Object(object) => Ok(wishes.picture(&caller, PictureForm::Png, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => Err(missing(&format!(

@@ -1,5 +1,5 @@
-//! A simulated campaign: annotators and validators are programs, texts are made by a grammar, so that what is right about each is known.
-//! Everything else is what a real round has: lines are read and held against the rules, models answer, duplicates are found, validators
+//! A simulated campaign: annotators and raters are programs, texts are made by a grammar, so that what is right about each is known.
+//! Everything else is what a real round has: lines are read and held against the rules, models answer, duplicates are found, raters
 //! decide, rounds are exported, and the next round's model is trained on the train sets.
 //!
 //! It shows how the loop behaves, not how people write: the grammar has a few hundred words and some rewrites.
@@ -47,10 +47,10 @@ pub struct Settings {
     pub n_tries: usize,
     /// The probability that an annotator's label is wrong.
     pub annotator_error: f64,
-    /// Number of validators.
-    pub n_validators: usize,
-    /// The probability that a validator's verdict is wrong.
-    pub validator_error: f64,
+    /// Number of raters.
+    pub n_raters: usize,
+    /// The probability that a rater's verdict is wrong.
+    pub rater_error: f64,
     /// Whether each round has a model that is trained on the rounds before; otherwise all have the first one.
     pub retrains: bool,
 }
@@ -66,8 +66,8 @@ impl Default for Settings {
             n_plain: 1_000,
             n_tries: 5,
             annotator_error: 0.05,
-            n_validators: 10,
-            validator_error: 0.1,
+            n_raters: 10,
+            rater_error: 0.1,
             retrains: true,
         }
     }
@@ -90,7 +90,7 @@ pub struct RoundOutcome {
     pub rewrites: BTreeMap<String, usize>,
     /// What the labels are worth, against the grammar's truth.
     pub quality: Quality,
-    /// Krippendorff's alpha of the validators.
+    /// Krippendorff's alpha of the raters.
     pub alpha: Option<f64>,
 }
 
@@ -204,7 +204,7 @@ fn check(settings: &Settings) -> Result<(), CampaignError> {
         ("n_examples", settings.n_examples, 1),
         ("n_plain", settings.n_plain, 10),
         ("n_tries", settings.n_tries, 1),
-        ("n_validators", settings.n_validators, most),
+        ("n_raters", settings.n_raters, most),
     ] {
         if found < least {
             return Err(CampaignError::TooFew { name, found, least });

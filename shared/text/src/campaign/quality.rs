@@ -51,7 +51,7 @@ pub(super) struct Known {
     pub(super) is_right: bool,
     pub(super) is_duplicate: bool,
     pub(super) is_fooling: bool,
-    /// Whether the first validator agrees with the author.
+    /// Whether the first rater agrees with the author.
     pub(super) first: Option<bool>,
     /// Whether it is decided that the author is right.
     pub(super) is_correct: Option<bool>,
@@ -64,7 +64,7 @@ pub struct Quality {
     pub all: Share,
     /// Right labels among the examples that fooled the model: without any validation.
     pub fooling: Share,
-    /// Right labels among the fooling examples with which the first validator agrees.
+    /// Right labels among the fooling examples with which the first rater agrees.
     pub first_verdict: Share,
     /// Right labels among the fooling examples that are validated.
     pub validated: Share,

@@ -1,4 +1,4 @@
-//! One round: annotators write, the model answers, validators decide.
+//! One round: annotators write, the model answers, raters decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ pub(super) fn play(
     let mut annotators: Vec<Annotator> = (0..settings.n_annotators)
         .map(|number| Annotator::new(settings, round, number))
         .collect();
-    let mut validators = Chance::new(settings.seed, &format!("{round}:validators"));
+    let mut raters = Chance::new(settings.seed, &format!("{round}:raters"));
     let mut index = Index::default();
     let mut played = Played {
         judged: Vec::new(),
@@ -85,7 +85,7 @@ pub(super) fn play(
                 verdicts: Vec::new(),
                 decision: None,
             };
-            validate(settings, rules, &truth, &mut judged, &mut validators)?;
+            validate(settings, rules, &truth, &mut judged, &mut raters)?;
             played.known.push(Known::of(&judged, &truth));
             played.judged.push(judged);
         }
@@ -114,7 +114,7 @@ fn submitted(task: Task, written: &Written, rules: &Rules) -> Result<Example, Mo
     outcome.map_err(|rejection| refused(format!("{} {:?}", example.text, rejection.reasons())))
 }
 
-/// Asks one validator after another what is right, until it is decided.
+/// Asks one rater after another what is right, until it is decided.
 fn validate(
     settings: &Settings,
     rules: &Rules,
@@ -129,11 +129,11 @@ fn validate(
     let mut asked = BTreeSet::new();
     let context = judged.context.clone();
     while judged.decision.is_none() {
-        let validator = chance.below(settings.n_validators);
-        if !asked.insert(validator) {
+        let rater = chance.below(settings.n_raters);
+        if !asked.insert(rater) {
             continue;
         }
-        let found = if chance.happens(settings.validator_error) {
+        let found = if chance.happens(settings.rater_error) {
             other_label(settings.task, truth, chance)
         } else {
             truth.clone()
@@ -141,7 +141,7 @@ fn validate(
         let said = Found::Right(Some(found))
             .about(&judged.example, context.as_deref(), "line 1")
             .map_err(|rejection| ModelError::NoAnswer(format!("{:?}", rejection.reasons())))?;
-        judged.verdicts.push((format!("validator-{validator:02}"), said));
+        judged.verdicts.push((format!("rater-{rater:02}"), said));
         let all: Vec<Said> = judged.verdicts.iter().map(|(_, said)| said.clone()).collect();
         judged.decision = decide(&all, validation);
     }

@@ -56,12 +56,12 @@ pub fn datasheet(export: &Export, about: &About) -> String {
         set also those that fooled nobody, of which `is_verified` says whether anybody was asked. Exported at {exported_at}.\n\n\
         ## Collection and agreement\n\n\
         Annotators wrote texts, the round's models ({targets}) answered at once, and a text counts as fooling where more than half of them were \
-        wrong (questions: where the words of the answer have an F1 below 0.4). Validators, who saw neither the author nor the label nor the models' \
+        wrong (questions: where the words of the answer have an F1 below 0.4). Raters, who saw neither the author nor the label nor the models' \
         answers, said what is right: {equal} equal verdicts of at most {most} decide. They got all fooling texts and {share} % of the others. \
         Krippendorff's alpha (nominal):\n\n{agreement}\n\
         The data set with the rules, contexts and models of the round: `{dataset}`.\n\n\
         ## Privacy\n\n\
-        Annotators and validators have pseudonyms made with a secret key; names, times and the reasons of flags are not part of the data. Texts and \
+        Annotators and raters have pseudonyms made with a secret key; names, times and the reasons of flags are not part of the data. Texts and \
         explanations are as their authors wrote them.\n\n\
         ## Uses and licence\n\n\
         For training and evaluating models. The texts were chosen to fool particular models: they say nothing about how often models err on texts as \

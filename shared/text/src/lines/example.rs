@@ -30,7 +30,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// What models and validators see of it.
+    /// What models and raters see of it.
     pub fn input(&self, contexts: &Contexts) -> Input {
         let context = self.context_id.as_deref().and_then(|id| contexts.get(id));
         Input {

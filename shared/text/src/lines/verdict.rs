@@ -1,4 +1,4 @@
-//! A validator's verdict on an example.
+//! A rater's verdict on an example.
 
 use dataperf::{Reason, Reasons, Rejection};
 use dataperf_collection::text::canonical;
@@ -9,7 +9,7 @@ use super::{Example, MAX_WHY_CHARS, Rules, check_gold, label, span};
 use crate::answers::{Gold, is_wrong};
 use crate::ids::ExampleId;
 
-/// What one validator finds about one example, without having seen what its author says.
+/// What one rater finds about one example, without having seen what its author says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The example.
@@ -18,7 +18,7 @@ pub struct Verdict {
     pub found: Found,
 }
 
-/// What a validator finds in a text: what is right about it, or that it should not be there.
+/// What a rater finds in a text: what is right about it, or that it should not be there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Found {
@@ -28,7 +28,7 @@ pub enum Found {
     Flagged(String),
 }
 
-/// What a validator's finding means for an example: whether its author is right.
+/// What a rater's finding means for an example: whether its author is right.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Said {
@@ -36,12 +36,12 @@ pub enum Said {
     Correct,
     /// Something else is right: another label or answer, or of a question none.
     Incorrect(Option<Gold>),
-    /// It is no example of the task, with the validator's reason.
+    /// It is no example of the task, with the rater's reason.
     Flagged(String),
 }
 
 impl Said {
-    /// Whether two validators say the same: two who find the author wrong only do if they find the same right. Reasons of flags may differ.
+    /// Whether two raters say the same: two who find the author wrong only do if they find the same right. Reasons of flags may differ.
     pub fn says_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Correct, Self::Correct) | (Self::Flagged(_), Self::Flagged(_)) => true,
@@ -64,7 +64,7 @@ impl Said {
 }
 
 impl Found {
-    /// What the finding means for `example`, whose context is `context`: the author is right where a model with the validator's answer
+    /// What the finding means for `example`, whose context is `context`: the author is right where a model with the rater's answer
     /// would not be fooled. `at` is the place of the line.
     ///
     /// # Errors

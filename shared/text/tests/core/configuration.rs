@@ -170,7 +170,7 @@ fn contexts_have_an_id_each_and_a_wrong_file_is_refused_line_by_line() {
 }
 
 #[test]
-fn what_repeats_an_earlier_text_goes_to_no_validator() {
+fn what_repeats_an_earlier_text_goes_to_no_rater() {
     let validation = Validation {
         most: 7,
         share_of_others: 0.5,
@@ -181,9 +181,9 @@ fn what_repeats_an_earlier_text_goes_to_no_validator() {
     assert!(n_drawn > 0 && n_drawn < ids.len(), "{n_drawn}");
     for id in &ids {
         let by_chance = if is_validated_by_chance(id, 0.5) { 7 } else { 0 };
-        assert_eq!(validation.n_validators(id, false, true), 7);
-        assert_eq!(validation.n_validators(id, false, false), by_chance);
-        assert_eq!(validation.n_validators(id, true, true), 0);
-        assert_eq!(validation.n_validators(id, true, false), 0);
+        assert_eq!(validation.n_raters(id, false, true), 7);
+        assert_eq!(validation.n_raters(id, false, false), by_chance);
+        assert_eq!(validation.n_raters(id, true, true), 0);
+        assert_eq!(validation.n_raters(id, true, false), 0);
     }
 }

@@ -325,7 +325,7 @@ fn a_verdict_says_what_is_right_and_the_platform_whether_the_author_does() {
 #[test]
 fn the_verdicts_in_the_documents_are_read() {
     let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dynamic.md"));
-    let (_, rest) = document.split_once("## For validators").unwrap();
+    let (_, rest) = document.split_once("## For raters").unwrap();
     let block = rest.split("```").nth(1).unwrap().trim_start_matches("json");
     let found: Vec<Found> = outcomes::<Verdict>(block.trim())
         .into_iter()

@@ -1,4 +1,4 @@
-//! What a validator does: look at the next example, and say what is right about it.
+//! What a rater does: look at the next example, and say what is right about it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
