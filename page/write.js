@@ -116,7 +116,7 @@ function model(name, of) {
 
 /** What each model answered; null where none was asked. */
 export function answers(line) {
-  if (line.models_left_out) return h("p", { class: "note" }, "The models' answers are left out: the receipt has no room for those of all lines. Upload fewer lines in a file to see them.");
+  if (line.models_left_out) return h("p", { class: "note" }, "The models' answers are left out: the receipt has no room for those of all lines. The line is filed all the same; a later file with fewer lines has all answers.");
   return line.models ? h("ul", { class: "models" }, Object.entries(line.models).map(([name, of]) => model(name, of))) : null;
 }
 

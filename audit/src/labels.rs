@@ -1,6 +1,6 @@
 //! Labels in doubt.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use dataperf_baselines::splits::stratified_folds;
@@ -48,7 +48,7 @@ impl Doubt {
 /// # Errors
 /// [`AuditError`] when there is too little to learn from, or a learner fails.
 pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Result<Vec<Doubt>, AuditError> {
-    let folds = with_copies_together(rows, folds(labels, n_classes)?);
+    let folds = with_copies_together(rows, labels, &folds(labels, n_classes)?);
     let of_learner = |learner: Learner| {
         let said = learner
             .out_of_sample(rows, labels, n_classes, &folds)
@@ -106,13 +106,13 @@ fn folds(labels: &[usize], n_classes: usize) -> Result<Vec<usize>, AuditError> {
 }
 
 /// Puts all copies of a row into the fold of the first: otherwise a wrong label that copies share is learnt from some of them and confirmed on the others.
-/// The folds stay as they are where fewer than two would be left.
-fn with_copies_together(rows: ArrayView2<f64>, folds: Vec<usize>) -> Vec<usize> {
+/// The folds of a class stay as they are where it would be left in one fold, and be in no training set when it is tested.
+fn with_copies_together(rows: ArrayView2<f64>, labels: &[usize], folds: &[usize]) -> Vec<usize> {
     let mut first = HashMap::new();
     let together: Vec<usize> = rows
         .rows()
         .into_iter()
-        .zip(&folds)
+        .zip(folds)
         .map(|(row, &fold)| {
             let mut content = DefaultHasher::new();
             for value in row {
@@ -121,11 +121,19 @@ fn with_copies_together(rows: ArrayView2<f64>, folds: Vec<usize>) -> Vec<usize> 
             *first.entry(content.finish()).or_insert(fold)
         })
         .collect();
-    if together.iter().any(|fold| *fold != together[0]) {
-        together
-    } else {
-        folds
+    let mut of_classes: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+    for (&label, &fold) in labels.iter().zip(&together) {
+        of_classes.entry(label).or_default().insert(fold);
     }
+    let rows = labels.iter().zip(together.iter().zip(folds));
+    rows.map(|(label, (&together, &apart))| {
+        if of_classes[label].len() > 1 {
+            together
+        } else {
+            apart
+        }
+    })
+    .collect()
 }
 
 fn doubt(row: usize, given: usize, flagged_by: Vec<Learner>, said: &[&Array2<f64>]) -> Doubt {
@@ -194,8 +202,12 @@ mod tests {
             let doubt = doubts.iter().find(|doubt| doubt.row == row);
             assert!(doubt.is_some_and(Doubt::is_likely), "{row}: {doubts:?}");
         }
+        // a class of copies alone is still learnt
         let same = Array2::from_elem((4, 2), 1.0);
-        assert_eq!(with_copies_together(same.view(), vec![0, 1, 0, 1]), [0, 1, 0, 1]);
+        assert_eq!(
+            with_copies_together(same.view(), &[0; 4], &[0, 1, 0, 1]),
+            [0, 1, 0, 1]
+        );
     }
 
     #[test]

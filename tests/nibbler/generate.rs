@@ -199,6 +199,7 @@ async fn a_set_belongs_to_the_round_in_which_it_was_asked_for() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let lines = [line(prompt, &open[0]), line("a quiet lake", &legacy[0])];
     let early = nibbler.submit("ada", "early", &lines).await;
+    assert_eq!(early.verdict.lines.len(), 2, "{:?}", early.verdict);
     for line in &early.verdict.lines {
         let reason = &line.reasons[0];
         assert_eq!(reason.code, "other_round", "{reason:?}");

@@ -100,13 +100,18 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
         if todo.is_empty() {
             break;
         }
-        pass(&cloud, &args, &board, &run, &todo, &bar).await?;
+        ask(&cloud, &args, &board, &run, &todo, &bar).await?;
     }
     keep_receipts(&cloud, &args, &board, &run).await?;
     bar.finish_and_clear();
-    table
-        .end_run(&board, &run, now(), std::slice::from_ref(&board))
-        .await?;
+    let last = board.of_final();
+    let of_final = table
+        .boards(&board.benchmark)
+        .await?
+        .into_iter()
+        .find(|of| *of == last);
+    let changed: Vec<Board> = [board.clone()].into_iter().chain(of_final).collect();
+    table.end_run(&board, &run, now(), &changed).await?;
     tidy(&cloud, &board.benchmark, &run).await?;
     let order = cloud.order(&board).await?;
     let revisions = table.revisions(&board, &run.id).await?;
@@ -188,7 +193,7 @@ async fn is_withdrawn(cloud: &Cloud, board: &Board, id: &SubmissionId) -> Result
 }
 
 /// Requests all of `todo`, some at a time, and waits for the answers.
-async fn pass(
+async fn ask(
     cloud: &Cloud,
     args: &RescoreArgs,
     board: &Board,

@@ -1,7 +1,6 @@
 //! Changes of the index: a new version, a delete marker, a version deleted for good.
 
 use rusqlite::{Transaction, params};
-use s3s::{S3Error, S3ErrorCode};
 
 use super::failure::Failure;
 use super::headers::Preconditions;
@@ -164,19 +163,4 @@ fn delete_version(
         is_delete_marker: version.is_delete_marker,
         version_id: version_id_out,
     })
-}
-
-/// Removes an empty bucket.
-pub(crate) fn delete_bucket(transaction: &Transaction<'_>, bucket: &str) -> Result<(), Failure> {
-    index::versioning(transaction, bucket)?;
-    if transaction
-        .prepare_cached("SELECT 1 FROM version WHERE bucket = ? LIMIT 1")?
-        .exists([bucket])?
-    {
-        let message = format!("bucket `{bucket}` still holds objects, versions or delete markers");
-        return Err(S3Error::with_message(S3ErrorCode::BucketNotEmpty, message).into());
-    }
-    transaction.execute("DELETE FROM upload WHERE bucket = ?", [bucket])?;
-    transaction.execute("DELETE FROM bucket WHERE name = ?", [bucket])?;
-    Ok(())
 }

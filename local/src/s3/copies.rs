@@ -9,7 +9,7 @@ use s3s::{S3Error, s3_error};
 use super::changes;
 use super::failure::Failure;
 use super::headers::{Preconditions, take_headers};
-use super::index::{self, Versioning};
+use super::index;
 use super::objects::last_modified;
 use super::store::{Asked, NewObject, Source, Store};
 use crate::database::blocking;
@@ -160,17 +160,5 @@ impl Store {
             Ok(deleted)
         })
         .await
-    }
-
-    /// Makes a bucket; an error if it is there already, as in every region but the first.
-    pub(crate) async fn make_bucket(&self, bucket: String) -> Result<(), Failure> {
-        self.database
-            .write(move |transaction| {
-                if index::create_bucket(transaction, &bucket, Versioning::Never)? {
-                    return Ok(());
-                }
-                Err(s3_error!(BucketAlreadyOwnedByYou, "bucket `{bucket}` exists already").into())
-            })
-            .await
     }
 }

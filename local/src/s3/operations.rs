@@ -1,26 +1,21 @@
 //! The operations that clients may ask for, each a line or two over [`Store`].
 
 use s3s::dto::{
-    AbortMultipartUploadInput, AbortMultipartUploadOutput, Bucket, BucketVersioningStatus,
-    CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CopyObjectInput, CopyObjectOutput,
-    CreateBucketInput, CreateBucketOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput,
-    DeleteBucketInput, DeleteBucketOutput, DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput,
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, Bucket, CompleteMultipartUploadInput,
+    CompleteMultipartUploadOutput, CopyObjectInput, CopyObjectOutput, CreateMultipartUploadInput,
+    CreateMultipartUploadOutput, DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput,
     DeleteObjectsOutput, GetObjectInput, GetObjectOutput, HeadBucketInput, HeadBucketOutput, HeadObjectInput,
     HeadObjectOutput, ListBucketsInput, ListBucketsOutput, ListObjectVersionsInput, ListObjectVersionsOutput,
-    ListObjectsV2Input, ListObjectsV2Output, PostObjectInput, PostObjectOutput, PutBucketVersioningInput,
-    PutBucketVersioningOutput, PutObjectInput, PutObjectOutput, UploadPartInput, UploadPartOutput,
+    ListObjectsV2Input, ListObjectsV2Output, PostObjectInput, PostObjectOutput, PutObjectInput,
+    PutObjectOutput, UploadPartInput, UploadPartOutput,
 };
-use s3s::{S3, S3Request, S3Response, S3Result, s3_error};
+use s3s::{S3, S3Request, S3Response, S3Result};
 
-use super::changes;
 use super::failure::Failure;
-use super::index::{self, Versioning};
-
 use super::objects::last_modified;
 use super::store::Store;
 use super::uploads::UploadName;
 use crate::arns::REGION;
-use crate::database::blocking;
 
 type Answer<T> = S3Result<S3Response<T>>;
 
@@ -127,58 +122,11 @@ impl S3 for Store {
         }))
     }
 
-    async fn create_bucket(&self, request: S3Request<CreateBucketInput>) -> Answer<CreateBucketOutput> {
-        let bucket = request.input.bucket;
-        let location = Some(format!("/{bucket}"));
-        self.make_bucket(bucket).await?;
-        Ok(S3Response::new(CreateBucketOutput { location }))
-    }
-
-    async fn delete_bucket(&self, request: S3Request<DeleteBucketInput>) -> Answer<DeleteBucketOutput> {
-        let bucket = request.input.bucket;
-        let store = self.clone();
-        blocking(move || {
-            store
-                .database
-                .write_now(|transaction| changes::delete_bucket(transaction, &bucket))?;
-            store.settle(&[]);
-            Ok::<_, Failure>(())
-        })
-        .await?;
-        Ok(S3Response::with_status(
-            DeleteBucketOutput::default(),
-            http::StatusCode::NO_CONTENT,
-        ))
-    }
-
     async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> Answer<HeadBucketOutput> {
         self.require_bucket(&request.input.bucket)?;
         Ok(S3Response::new(HeadBucketOutput {
             bucket_region: Some(REGION.to_owned()),
             ..HeadBucketOutput::default()
         }))
-    }
-
-    async fn put_bucket_versioning(
-        &self,
-        request: S3Request<PutBucketVersioningInput>,
-    ) -> Answer<PutBucketVersioningOutput> {
-        let input = request.input;
-        let is_enabled = input
-            .versioning_configuration
-            .status
-            .is_some_and(|status| status.as_str() == BucketVersioningStatus::ENABLED);
-        if !is_enabled {
-            return Err(s3_error!(NotImplemented, "versions can't be suspended here"));
-        }
-        self.database
-            .write(move |transaction| {
-                index::versioning(transaction, &input.bucket)?;
-                let sql = "UPDATE bucket SET versioning = ? WHERE name = ?";
-                transaction.execute(sql, [Versioning::Enabled.as_str(), &input.bucket])?;
-                Ok::<_, Failure>(())
-            })
-            .await?;
-        Ok(S3Response::new(PutBucketVersioningOutput::default()))
     }
 }

@@ -87,24 +87,13 @@ async fn headers_copies_and_deletes_of_many() {
         .await
         .unwrap();
     assert_eq!((deleted.deleted().len(), deleted.errors().len()), (2, 0));
-    let full = client
-        .delete_bucket()
-        .bucket("submissions")
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&full), "BucketNotEmpty");
-    client.delete_bucket().bucket("results").send().await.unwrap();
-    client.create_bucket().bucket("fresh").send().await.unwrap();
-    let again = client.create_bucket().bucket("fresh").send().await.unwrap_err();
-    assert_eq!(code(&again), "BucketAlreadyOwnedByYou");
     let buckets = client.list_buckets().send().await.unwrap();
     let names: Vec<&str> = buckets
         .buckets()
         .iter()
         .map(|bucket| bucket.name().unwrap())
         .collect();
-    assert_eq!(names, ["fresh", "submissions"]);
+    assert_eq!(names, ["results", "submissions"]);
     cloud.shutdown().await;
 }
 
@@ -230,7 +219,12 @@ async fn what_is_missing_says_so() {
         .await
         .unwrap_err();
     assert!(error.into_service_error().is_not_found());
-    let error = client.delete_bucket().bucket("nowhere").send().await.unwrap_err();
+    let error = client
+        .list_objects_v2()
+        .bucket("nowhere")
+        .send()
+        .await
+        .unwrap_err();
     assert_eq!(code(&error), "NoSuchBucket");
     let intruder = s3_with_secret(&cloud, "guessed");
     let error = intruder

@@ -87,23 +87,3 @@ async fn a_delete_marker_hides_an_object_until_it_is_deleted_itself() {
     assert_eq!(code(&gone.send().await.unwrap_err()), "NoSuchVersion");
     cloud.shutdown().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn versions_can_not_be_suspended() {
-    let (_dir, cloud, client) = start().await;
-    let suspended = aws_sdk_s3::types::VersioningConfiguration::builder()
-        .status(aws_sdk_s3::types::BucketVersioningStatus::Suspended)
-        .build();
-    let suspend = client.put_bucket_versioning().bucket("submissions");
-    let refused = suspend
-        .versioning_configuration(suspended)
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&refused), "NotImplemented");
-    assert!(
-        put(&client, "submissions", "key", "one").await.is_some(),
-        "versions are kept as before"
-    );
-    cloud.shutdown().await;
-}

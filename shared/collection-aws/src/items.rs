@@ -123,7 +123,6 @@ pub async fn index<C: Collection>(
         indexed.insert("submitter".into(), text(&item.submitter));
         indexed.insert(SUBMISSION.into(), text(item.submission.as_str()));
         indexed.insert("line".into(), count(item.line));
-        indexed.insert("round".into(), text(&item.round));
         indexed.insert(C::SPACE.text.into(), text(C::text(&item.said)));
         (INDEX, table.put(indexed, None))
     };
@@ -168,7 +167,7 @@ pub async fn duplicate<C: Collection>(
             if filed.contains(&id) {
                 continue;
             }
-            let upload = uploads.get(&id).and_then(|upload| upload.submission.as_ref());
+            let upload = uploads.get(&id).and_then(Option::as_ref);
             if is_filed::<C>(table, &id, upload).await? {
                 filed.insert(id);
             } else {
@@ -183,12 +182,15 @@ pub async fn duplicate<C: Collection>(
     };
     if C::OWN_REPETITIONS_COUNT {
         for own in earlier.iter().filter(|earlier| earlier.is_own) {
-            let round = uploads.get(&own.item).and_then(|upload| upload.round.as_deref());
-            let is_elsewhere = round.is_some_and(|round| round != item.round && !round.ends_with(POST_ROUND));
-            if is_elsewhere
-                && C::repeated(&item.said, std::slice::from_ref(own), from, version).is_one()
-                && counts::<C>(table, &own.item).await?
-            {
+            if !C::repeated(&item.said, std::slice::from_ref(own), from, version).is_one() {
+                continue;
+            }
+            let Some(found) = read::<C>(table, &own.item).await? else {
+                continue;
+            };
+            let decided = found.decision.as_ref().map(|decision| &decision.consensus);
+            let is_elsewhere = found.round != item.round && !found.round.ends_with(POST_ROUND);
+            if is_elsewhere && C::state(&found, decided).is_some() {
                 repeated.counted_elsewhere = true;
                 break;
             }
@@ -197,18 +199,12 @@ pub async fn duplicate<C: Collection>(
     Ok(repeated)
 }
 
-/// Of which upload the text of an item was filed under its keys, as far as it is known.
-struct OfUpload {
-    submission: Option<SubmissionId>,
-    round: Option<String>,
-}
-
 /// The items with a key of `item`'s text that were uploaded before it, oldest first, and the upload of each.
 async fn earlier<C: Collection>(
     table: &Table,
     item: &Collected<C>,
     version: C::Version,
-) -> Result<(Vec<Earlier<C::Id>>, BTreeMap<C::Id, OfUpload>), PortError> {
+) -> Result<(Vec<Earlier<C::Id>>, BTreeMap<C::Id, Option<SubmissionId>>), PortError> {
     let partitions = text_partitions::<C>(&item.said, version);
     let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
     let queries = partitions
@@ -225,11 +221,7 @@ async fn earlier<C: Collection>(
         };
         if is_earlier && reader.text(C::SPACE.item)? != id {
             let found: C::Id = reader.parsed(C::SPACE.item)?;
-            let upload = OfUpload {
-                submission: reader.maybe(SUBMISSION)?,
-                round: reader.maybe("round")?,
-            };
-            uploads.insert(found.clone(), upload);
+            uploads.insert(found.clone(), reader.maybe(SUBMISSION)?);
             let found = Earlier {
                 item: found,
                 text: C::comparable(reader.text(C::SPACE.text)?, version),
@@ -249,26 +241,26 @@ async fn is_filed<C: Collection>(
     submission: Option<&SubmissionId>,
 ) -> Result<bool, PortError> {
     let key = || C::SPACE.item_key(&id.to_string());
-    if table.item(key()).await?.is_some() {
-        return Ok(true);
-    }
     let Some(submission) = submission else {
         return Ok(true); // of an earlier version, which did not note it
     };
+    // another upload may have filed it later, under keys of its own
+    let is_of_upload = |item: &Item| {
+        Ok::<_, PortError>(
+            Reader { item }
+                .maybe(SUBMISSION)?
+                .is_none_or(|of: SubmissionId| of == *submission),
+        )
+    };
+    if let Some(item) = table.item(key()).await? {
+        return is_of_upload(&item);
+    }
     let submission = table.submission(C::SPACE.benchmark, submission).await?;
     if submission.is_some_and(|submission| submission.receipt.is_none()) {
         return Ok(true);
     }
-    Ok(table.item(key()).await?.is_some()) // it may have been filed just before its upload ended
-}
-
-/// Whether an item counts, by what was decided about it so far.
-async fn counts<C: Collection>(table: &Table, id: &C::Id) -> Result<bool, PortError> {
-    let Some(item) = read::<C>(table, id).await? else {
-        return Ok(false);
-    };
-    let found = item.decision.as_ref().map(|decision| &decision.consensus);
-    Ok(C::state(&item, found).is_some())
+    // it may have been filed just before its upload ended
+    table.item(key()).await?.as_ref().map_or(Ok(false), is_of_upload)
 }
 
 /// The upload and the line of a text that came at the very same time; `None` where the time differs, and where an earlier version, which did not note

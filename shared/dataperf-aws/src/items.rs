@@ -85,12 +85,12 @@ pub(crate) fn board_item(board: &Board) -> Item {
     item
 }
 
-/// The attribute of a pass that says how many submissions came back while it went on, or after it.
+/// The attribute of a run that says how many submissions came back while it went on, or after it.
 pub(crate) const N_BACK: &str = "n_back";
 /// The attribute that says when a run had ended before it was taken up again.
 pub(crate) const FIRST_ENDED_AT: &str = "first_ended_at";
 
-/// The newest pass over a board.
+/// The newest run over a board.
 pub(crate) fn run_item(board: &Board, run: &Run) -> Item {
     let mut item = Key::run(board).item();
     item.insert("schema".into(), count(SCHEMA.into()));
@@ -106,7 +106,7 @@ pub(crate) fn run_item(board: &Board, run: &Run) -> Item {
     item
 }
 
-/// What a pass did to one submission.
+/// What a run did to one submission.
 pub(crate) fn revision_item(key: Key, revision: &Revision) -> Item {
     let mut item = key.item();
     item.insert("schema".into(), count(SCHEMA.into()));

@@ -148,7 +148,7 @@ impl Key {
         }
     }
 
-    /// The newest pass that scores a board again.
+    /// The newest run that scores a board again.
     pub(crate) fn run(board: &Board) -> Self {
         Self {
             pk: runs_partition(&board.benchmark),
@@ -156,7 +156,7 @@ impl Key {
         }
     }
 
-    /// What a pass did to one submission.
+    /// What a run did to one submission.
     pub(crate) fn revision(board: &Board, run: &str, id: &SubmissionId) -> Self {
         Self {
             pk: revisions_partition(board, run),

@@ -41,7 +41,7 @@ fn as_withdrawn(old: &Receipt, at: Timestamp) -> Condition {
 }
 
 impl Table {
-    /// The operations that bring everything that says how a submission ended into its new state.
+    /// The operations that bring everything that says how a submission ended into its new state, and whether they may move a row of the final board.
     async fn changed(
         &self,
         as_read: Condition,
@@ -49,7 +49,7 @@ impl Table {
         receipt: &Receipt,
         spread: Option<&RowSpread>,
         order: Order,
-    ) -> Result<Vec<Operation>, PortError> {
+    ) -> Result<(Vec<Operation>, bool), PortError> {
         let mut line = vec![(
             "status".to_owned(),
             text(entry.ending.map_or("", dataperf::Ending::as_str)),
@@ -110,12 +110,18 @@ impl Table {
         ];
         operations.extend(rows::changed(table, entry, spread, order).await?);
         let on_final = rows::following_public(table, entry, order).await?;
-        if !on_final.is_empty() {
-            let due = table.put(comparison_mark(&entry.board.of_final()), None);
-            operations.push((Step::Other, due));
-        }
-        operations.extend(on_final);
-        Ok(operations)
+        operations.extend(on_final.operations);
+        Ok((operations, on_final.moves_row))
+    }
+
+    /// The mark of a final board, a row of which moves.
+    fn due_on_final(&self, entry: &Entry, moves_final: bool) -> Option<Operation> {
+        moves_final.then(|| {
+            (
+                Step::Other,
+                self.put(comparison_mark(&entry.board.of_final()), None),
+            )
+        })
     }
 
     async fn ended_submission(
@@ -192,9 +198,10 @@ impl Maintenance for Table {
             };
             submission.withdraw(at, reason.map(str::to_owned));
             let entry = submission.entry();
-            let mut operations = self
+            let (mut operations, moves_final) = self
                 .changed(as_read(&receipt), &entry, &receipt, None, order)
                 .await?;
+            operations.extend(self.due_on_final(&entry, moves_final));
             operations.extend(self.stepping_down(&entry, order.direction).await?);
             let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
             operations.push((Step::Other, kept));
@@ -232,7 +239,9 @@ impl Maintenance for Table {
             let spread = RowSpread::of(&receipt.verdict, hosted);
             let spread = Some(&spread).filter(|_| entry.climb.is_none());
             let as_read = as_withdrawn(&receipt, withdrawn_at);
-            let mut operations = self.changed(as_read, &entry, &receipt, spread, order).await?;
+            let (mut operations, moves_final) =
+                self.changed(as_read, &entry, &receipt, spread, order).await?;
+            operations.extend(self.due_on_final(&entry, moves_final));
             operations.extend(self.stepping_up(&entry, direction).await?);
             operations.extend(self.finishing_anew(&entry).await?);
             operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
@@ -351,7 +360,8 @@ impl Maintenance for Table {
             };
             let entry = revised.entry();
             let spread = spread.as_ref().filter(|_| entry.climb.is_none());
-            let mut operations = self
+            // whoever scores a board again has it compared at the end
+            let (mut operations, _) = self
                 .changed(as_read(&old), &entry, receipt, spread, order)
                 .await?;
             if receipt.ladder != old.ladder && receipt.climb().is_some() {
@@ -397,7 +407,7 @@ impl Maintenance for Table {
             submission.receipt = Some(lifted.clone());
             let entry = submission.entry();
             let spread = RowSpread::of(&lifted.verdict, hosted);
-            let operations = self
+            let (operations, _) = self
                 .changed(as_read(&old), &entry, &lifted, Some(&spread), order)
                 .await?;
             match self.transact(operations).await {
@@ -413,10 +423,13 @@ impl Maintenance for Table {
         let spread = RowSpread::of(&last.verdict, hosted);
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
-            let known = self.submission(benchmark, id).await?;
-            let Some(public) = known.map(|known| known.entry()).filter(Entry::is_on_board) else {
+            let Some((known, receipt)) = self.ended_submission(benchmark, id).await? else {
                 return Ok(false);
             };
+            let public = known.entry();
+            if !public.is_on_board() {
+                return Ok(false);
+            }
             let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
             let mut operations = vec![(Step::Other, self.put(mark, None))];
             let of_board = rows::of_final(self, &public, entry.as_ref(), &spread, hosted.direction).await?;
@@ -427,13 +440,7 @@ impl Maintenance for Table {
             if entry.is_some() && !self.lists(&last.board).await? {
                 operations.push((Step::Other, self.put(items::board_item(&last.board), None)));
             }
-            // it was not withdrawn meanwhile
-            let standing = Condition {
-                text: "attribute_not_exists(#withdrawn_at)",
-                names: &["withdrawn_at"],
-                values: Vec::new(),
-            };
-            let check = self.check(Key::submission(benchmark, id), standing);
+            let check = self.check(Key::submission(benchmark, id), as_read(&receipt));
             operations.push((Step::Submission, check));
             match self.transact(operations).await {
                 Ok(()) => return Ok(true),
@@ -460,7 +467,7 @@ impl Maintenance for Table {
     }
 }
 
-/// Begins a pass over a board. If the newest pass can't be followed by another, as `is_followed` says, that pass is returned instead.
+/// Begins a run over a board. If the newest run can't be followed by another, as `is_followed` says, that run is returned instead.
 async fn begin(
     table: &Table,
     board: &Board,

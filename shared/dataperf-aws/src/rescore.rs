@@ -5,7 +5,7 @@ use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Maintenance as _;
-use dataperf::rescoring::{Pass, Request, Rescored, Rescorer};
+use dataperf::rescoring::{Request, Rescored, Rescorer, RunOver};
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{SubmissionId, Upload};
 
@@ -34,11 +34,11 @@ pub(crate) async fn rescore<E: Evaluator>(
         );
         return Ok(Some((None, 0)));
     };
-    let n_recorded = pass(evaluator, resources, &request, request_id).await?;
+    let n_recorded = go_through(evaluator, resources, &request, request_id).await?;
     Ok(Some((Some(request.board(benchmark)), n_recorded)))
 }
 
-/// Goes on with the pass over a board that waits for what the program of a submission has written, if one does.
+/// Goes on with the run over a board that waits for what the program of a submission has written, if one does.
 pub(crate) async fn go_on<E: Evaluator>(
     evaluator: &E,
     resources: &Resources,
@@ -56,12 +56,12 @@ pub(crate) async fn go_on<E: Evaluator>(
         run: run.id,
         submissions: vec![id.clone()],
     };
-    pass(evaluator, resources, &request, request_id).await
+    go_through(evaluator, resources, &request, request_id).await
 }
 
 /// Scores the submissions of a request again: of how many there is a new verdict. Those whose programs have to be run first have them
 /// run, and [`go_on`] when they have been.
-async fn pass<E: Evaluator>(
+async fn go_through<E: Evaluator>(
     evaluator: &E,
     resources: &Resources,
     request: &Request,
@@ -78,11 +78,11 @@ async fn pass<E: Evaluator>(
         signer: &resources.signer().await,
         now: &now,
     };
-    let pass = Pass { request, with };
+    let run = RunOver { request, with };
     let (mut n_recorded, mut failed) = (0, None);
     for id in &request.submissions {
         let work = resources.begin();
-        let receipt = match Box::pin(pass.rescore(id, evaluator)).await {
+        let receipt = match Box::pin(run.rescore(id, evaluator)).await {
             Ok(Rescored::Recorded(receipt)) => receipt,
             Ok(Rescored::Settled) | Err(WorkflowError::GoesOn) => continue,
             Err(error) => {

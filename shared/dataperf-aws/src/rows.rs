@@ -225,6 +225,15 @@ fn is_of(row: &Item, entry: &Entry) -> bool {
     string(row, "id") == entry.id.as_str()
 }
 
+/// What is done on a final board so that it follows the public one.
+#[derive(Default)]
+pub(crate) struct FollowingPublic {
+    /// The operations, which go with those on the public board.
+    pub(crate) operations: Vec<Operation>,
+    /// Whether a row of the final board may become another one.
+    pub(crate) moves_row: bool,
+}
+
 /// The operations on the final board when a submission of the public board is `changed`: it was withdrawn, is no longer, or has another score. Of what the
 /// final data set has judged, the submission that stands on the public board has its submitter's row on the final board, whatever the order in which
 /// submissions went and came back. Where each submission has its own row, that is there while the submission is on the public board.
@@ -232,13 +241,23 @@ pub(crate) async fn following_public(
     table: &Table,
     changed: &Entry,
     order: Order,
-) -> Result<Vec<Operation>, PortError> {
+) -> Result<FollowingPublic, PortError> {
     let last = on_final_board(changed);
     let Some(run) = table.run(&last.board).await? else {
-        return Ok(Vec::new());
+        return Ok(FollowingPublic::default());
     };
+    if table.revision(&last.board, &run.id, &changed.id).await?.is_none() {
+        // what is not judged decides nothing, and finishing does not judge it meanwhile
+        let key = Key::revision(&last.board, &run.id, &changed.id);
+        let check = (Step::Row, table.check(key, Condition::new_item()));
+        return Ok(FollowingPublic {
+            operations: vec![check],
+            moves_row: false,
+        });
+    }
+    let mut of_final = FollowingPublic::default();
+    let operations = &mut of_final.operations;
     let of_changed = final_row(table, &last, order.direction).await?;
-    let mut operations = Vec::new();
     if let Some(row) = &of_changed {
         operations.push((Step::Other, table.put(kept(row.clone()), None)));
         let point = if changed.is_on_board() {
@@ -247,9 +266,6 @@ pub(crate) async fn following_public(
             table.delete(Key::series(&last), None)
         };
         operations.push((Step::Other, point));
-    } else if order.ranking == Ranking::All {
-        // finishing does not put it there meanwhile
-        operations.push((Step::Row, table.check(Key::own_row(&last), Condition::new_item())));
     }
     let row = match of_changed {
         Some(row) if is_own(&row) => {
@@ -260,19 +276,27 @@ pub(crate) async fn following_public(
             }
         }
         _ => {
-            let done = table.revisions(&last.board, &run.id).await?;
             let mut of_submitter = OfSubmitter::read(table, changed).await?;
-            of_submitter
-                .lines
-                .retain(|line| done.iter().any(|done| done.id == line.id));
-            let row = match of_submitter.standing(changed, order) {
-                Some(stands) => final_row(table, &on_final_board(stands), order.direction).await?,
+            // the best that is judged: what stands above it and is not judged has no final score
+            let stands = loop {
+                let Some(stands) = of_submitter.standing(changed, order).cloned() else {
+                    break None;
+                };
+                if stands.id == changed.id
+                    || table.revision(&last.board, &run.id, &stands.id).await?.is_some()
+                {
+                    break Some(stands);
+                }
+                of_submitter.lines.retain(|line| line.id != stands.id);
+            };
+            let row = match stands {
+                Some(stands) => final_row(table, &on_final_board(&stands), order.direction).await?,
                 None => None,
             };
             let found = table.item(Key::row(&last)).await?;
             let id = |row: &Option<Item>| row.as_ref().map(|row| string(row, "id").to_owned());
             if row.as_ref().is_some_and(is_own) || id(&row) == id(&found) {
-                return Ok(operations);
+                return Ok(of_final);
             }
             // that of the changed one is kept already
             let left = found.filter(|found| !is_of(found, changed));
@@ -284,7 +308,8 @@ pub(crate) async fn following_public(
         }
     };
     operations.push((Step::Row, row));
-    Ok(operations)
+    of_final.moves_row = true;
+    Ok(of_final)
 }
 
 /// The row of a submission that the final data set has judged, also where it does not stand on the final board; `None` where there is none.
@@ -411,10 +436,17 @@ pub(crate) async fn changed(
             }
             None => table.delete(key, None),
         };
-        return Ok(vec![
-            (Step::Row, own),
-            (Step::Other, table.delete(Key::row(changed), None)),
-        ]);
+        let mut operations = vec![(Step::Row, own)];
+        if let Some(mut found) = table.item(Key::row(changed)).await? {
+            // from when a submitter had one row
+            operations.push((Step::Other, table.delete(Key::row(changed), None)));
+            if !is_of(&found, changed) {
+                found.extend(Key::own_row(&reader::entry(&found)?).item());
+                found.retain(|name, _| ![EDITION, N_SCORED].contains(&name.as_str()));
+                operations.push((Step::Other, table.put(found, None)));
+            }
+        }
+        return Ok(operations);
     }
     let of_submitter = OfSubmitter::read(table, changed).await?;
     let seen = reader::edition(of_submitter.found.as_ref())?;
@@ -433,10 +465,16 @@ pub(crate) async fn changed(
         }
         None => table.delete(key, Some(unchanged(seen))),
     };
-    Ok(vec![
-        (Step::Row, row),
-        (Step::Other, table.delete(Key::own_row(changed), None)),
-    ])
+    let mut operations = vec![(Step::Row, row)];
+    // from when each submission had its row
+    let own_rows = [Some(changed), stands.filter(|line| line.id != changed.id)];
+    operations.extend(
+        own_rows
+            .into_iter()
+            .flatten()
+            .map(|line| (Step::Other, table.delete(Key::own_row(line), None))),
+    );
+    Ok(operations)
 }
 
 fn n_scored(lines: &[Entry]) -> u64 {

@@ -75,7 +75,7 @@ pub enum Step {
     DayCount,
     /// The count of a submitter's round.
     TotalCount,
-    /// The mark that a pass has come to a submission.
+    /// The mark that a run has come to a submission.
     Revision,
     /// What the Ladder has released of a submitter.
     Rung,

@@ -316,6 +316,10 @@ impl Finish<'_> {
             let done = self.table.revisions(&last, &run.id).await?;
             // as they are now: the Ladder may just have been lifted, and if somebody's submission was withdrawn meanwhile, another of theirs stands
             let mut rows = self.table.rows(&self.board).await?;
+            let mut n_rows: BTreeMap<String, usize> = BTreeMap::new();
+            for row in &rows {
+                *n_rows.entry(row.submitter.clone()).or_default() += 1;
+            }
             rows.retain(|row| !looked_at.contains(&row.id) && done.iter().all(|done| done.id != row.id));
             if rows.is_empty() {
                 return failed.map_or(Ok((n_scored, n_moved == 0)), Err);
@@ -326,7 +330,8 @@ impl Finish<'_> {
                 }
                 let is_back = run.n_back > 0 && self.is_back(&row, run).await?;
                 let is_late = run.first_ended_at.is_some() && !is_back;
-                let is_taken = !is_back && ranking != Ranking::All && self.has_another(&row, &done).await?;
+                let has_one_row = ranking != Ranking::All && n_rows[&row.submitter] == 1;
+                let is_taken = !is_back && has_one_row && self.has_another(&row, &done).await?;
                 looked_at.insert(row.id.clone());
                 if is_taken || is_late {
                     continue;
@@ -352,7 +357,7 @@ impl Finish<'_> {
         Ok(known.is_some_and(|known| known.withdrawals.iter().any(undone_after)))
     }
 
-    /// Whether another submission of the row's submitter has its final score and was not withdrawn since. If so, the row's came to the public board
+    /// Whether another submission of the row's submitter has its final score and still has a public one. If so, the row's came to the public board
     /// after that.
     async fn has_another(&self, row: &Entry, done: &[Revision]) -> Result<bool, WorkflowError> {
         let is_other = |done: &&Revision| {
@@ -360,7 +365,7 @@ impl Finish<'_> {
         };
         for other in done.iter().filter(is_other) {
             let known = self.table.submission(&self.board.benchmark, &other.id).await?;
-            if known.is_some_and(|known| known.withdrawn_at.is_none()) {
+            if known.is_some_and(|known| known.entry().is_on_board()) {
                 return Ok(true);
             }
         }

@@ -315,7 +315,7 @@ impl Noted {
                 refuse(
                     "closes",
                     format!(
-                        "{since}, and the last of them was uploaded at {last}: the round closes later than that, or leave out `closes`"
+                        "{since}, and the last of them was uploaded at {last}: let it close after that, or leave out `closes`"
                     ),
                 );
             }

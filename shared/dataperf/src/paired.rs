@@ -10,6 +10,9 @@ use crate::Direction;
 use crate::comparison::{degrees, why_none};
 use crate::replicates::Replicates;
 
+/// Below this difference two scores of a draw are the same: deviations from the score are kept in 32 bits.
+const SAME_SCORE: f64 = 1e-6;
+
 /// How far the first of two submissions is from the second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Paired {
@@ -115,13 +118,10 @@ impl Paired {
         let deviations: Vec<f32> = deviations.map(|(one, other)| one - other).collect();
         let points: f64 = deviations
             .iter()
-            .map(
-                |deviation| match (better + f64::from(*deviation)).total_cmp(&0.0) {
-                    Ordering::Greater => 1.0,
-                    Ordering::Equal => 0.5,
-                    Ordering::Less => 0.0,
-                },
-            )
+            .map(|deviation| match better + f64::from(*deviation) {
+                same if same.abs() < SAME_SCORE => 0.5,
+                first_less_second => f64::from(u8::from(first_less_second > 0.0)),
+            })
             .sum();
         self.share_first_better = Some(points / deviations.len() as f64);
         let places = if better < 0.0 { [1, 0] } else { [0, 1] }; // best first

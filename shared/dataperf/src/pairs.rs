@@ -267,7 +267,7 @@ mod tests {
             },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),
             correctness: (0..200)
-                .map(|item| 255 * u8::from((item * 7_919 + place * 104_729) % 1_009 % 10 > 2))
+                .map(|item| 255 * u8::from(((item * 7_919) ^ (place * 104_729)) % 1_009 % 10 > 2))
                 .collect(),
         }
     }

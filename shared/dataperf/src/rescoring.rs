@@ -1,8 +1,8 @@
 //! Scoring a board again, after its data set or its evaluator has changed: the functions do it, one submission after
-//! another, each once in a pass.
+//! another, each once in a run.
 //!
 //! The organizer's command stores requests below `_/rescore/` in the submissions bucket, which are events for the
-//! benchmark's function like any other. A request only names submissions of a pass that the table knows, so that
+//! benchmark's function like any other. A request only names submissions of a run that the table knows, so that
 //! nobody who merely can upload can have anything scored again.
 
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct Request {
     pub leaderboard: String,
     /// The round.
     pub round: String,
-    /// The pass it belongs to.
+    /// The run it belongs to.
     pub run: String,
     /// The submissions.
     pub submissions: Vec<SubmissionId>,
@@ -79,12 +79,12 @@ impl Request {
 pub enum Rescored {
     /// It has a new verdict.
     Recorded(Receipt),
-    /// The pass has come to it before, or has come to its end, or there is nothing to score again.
+    /// The run has come to it before, or has come to its end, or there is nothing to score again.
     Settled,
 }
 
-/// A pass over a board that is going on.
-pub struct Pass<'a> {
+/// A run over a board that is going on.
+pub struct RunOver<'a> {
     /// The organizer's request.
     pub request: &'a Request,
     /// What it is done with.
@@ -107,7 +107,7 @@ pub struct Rescorer<'a> {
     pub now: &'a dyn Fn() -> Timestamp,
 }
 
-impl Pass<'_> {
+impl RunOver<'_> {
     /// Evaluates one submission again, and records the new verdict in place of the old one.
     ///
     /// # Errors

@@ -16,7 +16,6 @@ use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
 use crate::fault::FaultKind;
 use crate::feedback::Feedback;
-use crate::ladder::Released;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Leaderboards, Recorded, Submission};
@@ -26,7 +25,8 @@ use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::Upload;
 use crate::verdict::{Ending, Receipt, Verdict};
 
-/// How often a verdict is held against what the Ladder has released of its submitter, which other submissions of theirs may change meanwhile.
+/// How often a verdict is held against what the Ladder has released of its submitter, which other submissions of theirs may change meanwhile. No pause is
+/// needed: whenever it has changed, another of these submissions has been recorded.
 const MAX_TRIES: usize = 100;
 
 /// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
@@ -204,7 +204,15 @@ pub(crate) async fn settle_again<J: Judge>(
         ..before.clone()
     };
     for _ in 0..MAX_TRIES {
-        receipt.ladder = released(&receipt, Some(&before), &terms, hosted, challenge.as_ref(), ports).await?;
+        release(
+            &mut receipt,
+            Some(&before),
+            &terms,
+            hosted,
+            challenge.as_ref(),
+            ports,
+        )
+        .await?;
         match again
             .table
             .revise(&receipt, hosted, again.ranking, again.run)
@@ -228,33 +236,35 @@ pub(crate) async fn settle_again<J: Judge>(
     Err(ladder_moved(submission).into())
 }
 
-/// What the Ladder releases of a verdict. Of one that takes the place of another with the same data set it is what was released `before`; with another
-/// data set the Ladder decides again, in the order of the run.
-async fn released(
-    receipt: &Receipt,
+/// Puts into a receipt what the Ladder releases of its score. Of a verdict that takes the place of another with the same data set it is what was released
+/// `before`; with another data set the Ladder decides again, in the order of the run.
+async fn release(
+    receipt: &mut Receipt,
     before: Option<&Receipt>,
     terms: &Terms,
     hosted: &Descriptor,
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
-) -> Result<Option<Released>, PortError> {
+) -> Result<(), PortError> {
     if let Some(before) = before {
         let has_score = receipt.verdict.score.is_some();
         let is_same = before.verdict.dataset == receipt.verdict.dataset && before.verdict.score.is_some();
         if is_same || !has_score {
-            return Ok(before.ladder.clone().filter(|_| has_score));
+            receipt.ladder = before.ladder.clone().filter(|_| has_score);
+            return Ok(());
         }
     }
-    match terms.ladder {
+    receipt.ladder = match terms.ladder {
         Some(ladder) if receipt_level(challenge, receipt, (ports.now)()) < Feedback::Full => {
             let rung = ports
                 .leaderboards
                 .rung(&receipt.board(), &receipt.submitter)
                 .await?;
-            ladder.release(receipt, &rung, hosted, ports.results).await
+            ladder.release(receipt, &rung, hosted, ports.results).await?
         }
-        _ => Ok(None),
-    }
+        _ => None,
+    };
+    Ok(())
 }
 
 fn ladder_moved(submission: &Submission) -> PortError {
@@ -280,7 +290,7 @@ async fn record(
         receipt.round.clone_from(&terms.round);
     }
     for _ in 0..MAX_TRIES {
-        receipt.ladder = released(&receipt, None, terms, hosted, challenge, ports).await?;
+        release(&mut receipt, None, terms, hosted, challenge, ports).await?;
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
             Recorded::LadderMoved => {}
             Recorded::Now => return settled(receipt, true, hosted, challenge, ports).await,

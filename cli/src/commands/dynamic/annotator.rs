@@ -106,7 +106,7 @@ fn print_answers(receipt: &Receipt) {
         println!("line {}: {said}", line.line);
         if let Some(n) = line.details.get("models_left_out") {
             println!(
-                "  the answers of {n} models are left out: upload fewer lines in a file to be told them"
+                "  the answers of {n} models are left out, since the receipt is full; the line is filed all the same. A later file with fewer lines has all answers"
             );
         }
         let models = line.details.get("models").and_then(Value::as_object);

@@ -152,7 +152,7 @@ fn ranked(
             ending: of(revision).map(|_| Ending::Scored),
             score: of(revision),
             climb: None,
-            dataset: None, // a pass scores all with one
+            dataset: None, // a run scores all with one
         };
         lines.entry(&revision.submitter).or_default().push(line);
     }

@@ -71,10 +71,22 @@ struct Retirement {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FromLine {
-    /// The report: its board, and the data set that followed.
-    report: (String, String, String, Digest),
-    /// How many of the lines that the caller may see are before it.
-    line: usize,
+    report: ReportId,
+    /// The line before it.
+    after: SubmissionId,
+}
+
+/// A report by its board, and the data set that followed.
+type ReportId = (String, String, String, Digest);
+
+impl FromLine {
+    /// How many lines of the report are before the page.
+    fn n_before(&self, of: &ReportId, lines: &[RetiredLine]) -> Result<usize, Problem> {
+        let last = lines.iter().position(|line| line.submission == self.after);
+        let last = last.filter(|_| self.report == *of);
+        last.map(|last| last + 1)
+            .ok_or_else(|| Problem::bad_cursor("the cursor is of another report: begin without one"))
+    }
 }
 
 /// A figure with its interval.
@@ -182,20 +194,13 @@ pub(super) async fn retirement(
         round,
     } = board.clone();
     let of = (benchmark, leaderboard, round, report.dataset_after);
-    if place.as_ref().is_some_and(|place| place.report != of) {
-        return Err(Problem::bad_cursor(
-            "the cursor is of another report: begin without one",
-        ));
-    }
-    let from = place.map_or(0, |place| place.line);
-    let mut lines = report.lines.into_iter().filter(is_shown).skip(from);
+    let from = place.map_or(Ok(0), |place| place.n_before(&of, &report.lines))?;
+    let mut lines = report.lines.into_iter().skip(from).filter(is_shown);
     let of_page: Vec<RetiredLine> = lines.by_ref().take(limit).collect();
-    let next = lines.next().map(|_| Place {
+    let last = of_page.last().map(|line| line.submission.clone());
+    let next = lines.next().and(last).map(|after| Place {
         at: Cursor::new(),
-        so_far: FromLine {
-            report: of,
-            line: from + of_page.len(),
-        },
+        so_far: FromLine { report: of, after },
     });
     let line = |line: RetiredLine| LineOnBoth {
         submission: line.submission.to_string(),

@@ -7,10 +7,13 @@ const MIN_SPELT_LETTERS: usize = 3;
 /// The most pieces of a word that is found although it is split, such as `nu de`; below it the least length of such a word, in letters.
 const MAX_PIECES: usize = 4;
 const MIN_TORN_LETTERS: usize = 4;
-/// Where a term has any ending, the least letters of it that the last piece of a split word begins with, and the most letters that follow: `hitler*` finds
-/// `hit lers`, while `gore*` does not find `go reach`.
-const MIN_LAST_LETTERS: usize = 3;
-const MAX_TORN_ENDING: usize = 3;
+/// Where a term has any ending, how many letters of the term the last piece of a split word begins with, and what may follow: `hitler*` finds `hit lers`,
+/// while `gore*` does not find `go reach`, and `massacre*` not `mass acres`, since longer pieces are words of their own.
+const LAST_LETTERS: std::ops::RangeInclusive<usize> = 3..=3;
+const TORN_ENDINGS: [&str; 7] = ["s", "es", "d", "ed", "er", "ers", "ing"];
+/// The least letters of the first piece where there are two pieces and an ending, so that single letters make no words of what follows: `a capital P,
+/// ornate`.
+const MIN_FIRST_LETTERS: usize = 2;
 /// Words that often stand by themselves: a row of words that has one of them is not read as a split word, as in `to be head of a school`.
 const SHORT_WORDS: [&str; 32] = [
     "am", "an", "as", "at", "be", "by", "do", "for", "he", "her", "his", "if", "in", "is", "it", "man", "me",
@@ -122,11 +125,19 @@ fn make(pieces: &[Piece], term: &[char], any_ending: bool) -> bool {
         }
         rest = end;
     }
-    let n_more = last.letters.len().checked_sub(rest.len());
-    let may_end = |n_more: usize| {
-        n_more == 0 || (any_ending && rest.len() >= MIN_LAST_LETTERS && n_more <= MAX_TORN_ENDING)
+    if last.letters.len() <= rest.len() || !any_ending {
+        return last.letters.len() == rest.len() && begins_with(&last.letters, rest);
+    }
+    let (end, ending) = last.letters.split_at(rest.len());
+    let is_first_long = first.len() > 1 || first.iter().all(|piece| piece.letters.len() >= MIN_FIRST_LETTERS);
+    let is_ending = |known: &str| {
+        let known: Vec<char> = known.chars().collect();
+        known.len() == ending.len() && begins_with(ending, &known)
     };
-    n_more.is_some_and(may_end) && begins_with(&last.letters, rest)
+    LAST_LETTERS.contains(&rest.len())
+        && is_first_long
+        && begins_with(end, rest)
+        && TORN_ENDINGS.into_iter().any(is_ending)
 }
 
 /// Whether the first letters of a word may be read as `term`.
@@ -229,7 +240,8 @@ mod tests {
     fn a_torn_word_may_have_the_ending_of_a_term_that_has_any() {
         for (text, term) in [
             ("the hit lers", "hitler*"),
-            ("tor tured", "torture*"),
+            ("tort ured", "torture*"),
+            ("t or ture", "torture*"),
             ("mur de1ed", "murdel*"),
             ("nu de", "nude*"),
         ] {
@@ -237,6 +249,11 @@ mod tests {
         }
         for (text, term) in [
             ("por nada", "porn*"),
+            ("a next-gen Italian sports car", "genital*"),
+            ("an illuminated capital P, ornate and golden", "porn*"),
+            ("mass acres of farmland", "massacre*"),
+            ("dis members of the club", "dismember*"),
+            ("Model S tablet", "stab*"),
             ("a man who reads", "whore*"),
             ("go reach for it", "gore*"),
             ("a rap epic", "rape*"),

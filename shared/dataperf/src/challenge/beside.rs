@@ -39,7 +39,7 @@ impl Challenge {
                     format!("{} as well", others.join(", "))
                 };
                 let message = format!(
-                    "the published round {} has {which}: whoever published it has to name or part its leaderboards first",
+                    "the published round {} has {which}: whoever published it has to name its leaderboards first, or make two rounds of it",
                     quote(&round.id)
                 );
                 reasons.add(Reason::new("round_of_others", "/rounds", message));

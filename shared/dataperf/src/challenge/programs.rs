@@ -102,7 +102,7 @@ impl Reader {
                     self.wrong("missing_key", &pointer(at, "dataset"), message);
                 }
                 Some(dataset) if dataset == programs.public => {
-                    let message = "programs are tried on this data set with everything shown: name another one than the round's `dataset`";
+                    let message = "of runs on `public` everything is shown, so it can't be the round's hidden `dataset`: name another one";
                     self.wrong("not_hidden", &pointer(at, "programs/public"), message);
                 }
                 Some(dataset) => self.keeps_unseen(dataset, (at, round), rounds),

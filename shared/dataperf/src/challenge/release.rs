@@ -268,7 +268,7 @@ impl Reader {
             let mut pins = rounds.iter().filter(|(_, other)| scores_with(other));
             if let Some((_, other)) = pins.next() {
                 let message = format!(
-                    "the round {} scores uploads with this data set: a `final` one is seen by no upload",
+                    "the round {} scores uploads with this data set, and no round may score uploads with a `final` one: name another",
                     quote(&other.id)
                 );
                 self.wrong("final_in_use", &pointer(at, "final"), message);

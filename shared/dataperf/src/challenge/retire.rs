@@ -104,7 +104,7 @@ impl Reader {
                 let place = pointer(&at, "at");
                 if when <= round.opens {
                     let message = format!(
-                        "the round opens at {}: a data set that is scored with from the beginning is its `dataset`",
+                        "the round opens at {}, and `retire` has to be after that: a data set that uploads are scored with from the beginning is the round's `dataset`",
                         round.opens
                     );
                     self.wrong("retired_before_opening", &place, message);

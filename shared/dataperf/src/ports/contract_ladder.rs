@@ -65,6 +65,7 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
     latest(table, benchmark).await?;
     lifting(table, benchmark).await?;
     finals(table, benchmark).await?;
+    rows_of_another_ranking(table, benchmark).await?;
     finals_of_another_ranking(table, benchmark).await
 }
 
@@ -330,6 +331,15 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             Some(&one.verdict)
         );
         if ranking == Ranking::All {
+            table
+                .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
+                .await?;
+            assert_eq!(table.top(&last, 9).await?.len(), 2);
+            for (score, run, n_left) in [(None, "one", 1), (Some(0.25), "two", 2)] {
+                again(&story, &one, score, ranking, run).await?;
+                assert_eq!(table.top(&last, 9).await?.len(), n_left, "{score:?}");
+                assert_eq!(table.series(&last).await?.len(), n_left, "{score:?}");
+            }
             continue;
         }
         // another one of the submitter takes the place, also when the first one has been back meanwhile
@@ -384,19 +394,43 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             .withdraw(benchmark, &against.submission, at, story.order(), None)
             .await?;
         for (score, run, of_ada) in [(None, "one", &of_other), (Some(0.25), "two", &of_one)] {
-            let old = table.submission(benchmark, &one.submission).await?;
-            let old = old.and_then(|known| known.receipt).ok_or("it has ended")?;
-            let again = Receipt {
-                revision: old.revision + 1,
-                verdict: story.verdict(score),
-                ..old
-            };
-            assert_eq!(
-                table.revise(&again, &HOSTED, ranking, run).await?,
-                Revised::Recorded
-            );
+            again(&story, &one, score, ranking, run).await?;
             assert_eq!(shown(&table.top(&last, 9).await?), *of_ada);
         }
+    }
+    Ok(())
+}
+
+/// A change of one submission leaves the others on boards that got another `ranking` since their rows were written.
+async fn rows_of_another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    for (before, after) in [(Ranking::All, Ranking::Best), (Ranking::Best, Ranking::All)] {
+        let story = Story::new(table, benchmark, &format!("{before:?} then {after:?}"), before);
+        let one = story.submit("ada", 1, Some(0.25)).await?;
+        let other = story.submit("ada", 2, Some(0.5)).await?;
+        let worst = story.submit("ada", 3, Some(0.75)).await?;
+        let order = Order {
+            ranking: after,
+            ..story.order()
+        };
+        let gone = if after == Ranking::All { &worst } else { &one };
+        let at = Timestamp::from_unix_millis(4);
+        table
+            .withdraw(benchmark, &gone.submission, at, order, None)
+            .await?;
+        let mut left: Vec<_> = table
+            .rows(&story.board)
+            .await?
+            .into_iter()
+            .map(|row| row.id)
+            .collect();
+        left.sort();
+        let mut expected = if after == Ranking::All {
+            vec![one.submission] // the only one that had a row
+        } else {
+            vec![other.submission, worst.submission] // the last has its row until the board is scored again
+        };
+        expected.sort();
+        assert_eq!(left, expected, "{before:?} then {after:?}");
     }
     Ok(())
 }
@@ -448,6 +482,30 @@ async fn finals_of_another_ranking(table: &impl Maintenance, benchmark: &str) ->
             "{before:?} then {after:?}"
         );
     }
+    Ok(())
+}
+
+/// Scores a submission again in a run of its own.
+async fn again(
+    story: &Story<'_, impl Maintenance>,
+    of: &Receipt,
+    score: Option<f64>,
+    ranking: Ranking,
+    run: &str,
+) -> Outcome {
+    let known = story
+        .table
+        .submission(&story.board.benchmark, &of.submission)
+        .await?;
+    let old = known.and_then(|known| known.receipt).ok_or("it has ended")?;
+    let receipt = Receipt {
+        revision: old.revision + 1,
+        verdict: story.verdict(score),
+        finished_at: Timestamp::from_unix_millis(old.finished_at.unix_millis() + 1),
+        ..old
+    };
+    let revised = story.table.revise(&receipt, &HOSTED, ranking, run).await?;
+    assert_eq!(revised, Revised::Recorded);
     Ok(())
 }
 

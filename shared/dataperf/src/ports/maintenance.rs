@@ -32,7 +32,7 @@ pub enum Reinstated {
     NotWithdrawn(Option<Submission>),
 }
 
-/// A pass over a board in which every submission is scored again.
+/// A run over a board in which every submission is scored again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// Its id: the time of its start, as text.
@@ -41,20 +41,20 @@ pub struct Run {
     pub begun_at: Timestamp,
     /// When it came to its end, if it has.
     pub ended_at: Option<Timestamp>,
-    /// The passes before it on the same board, newest first; at most [`MAX_BEFORE`](Self::MAX_BEFORE). Each may have found submissions against
+    /// The runs before it on the same board, newest first; at most [`MAX_BEFORE`](Self::MAX_BEFORE). Each may have found submissions against
     /// the rules to which the next did not come.
     pub before: Vec<String>,
-    /// How many submissions came back during the pass or after it: whoever ends the pass has to have looked for them.
+    /// How many submissions came back during the run or after it: whoever ends the run has to have looked for them.
     pub n_back: u64,
-    /// When it had ended first, if a submission came back after that: from then on the pass is about such submissions alone.
+    /// When it had ended first, if a submission came back after that: from then on the run is about such submissions alone.
     pub first_ended_at: Option<Timestamp>,
 }
 
 impl Run {
-    /// How many earlier passes a pass knows of.
+    /// How many earlier runs a run knows of.
     pub const MAX_BEFORE: usize = 16;
 
-    /// A pass that begins after the `newest` one.
+    /// A run that begins after the `newest` one.
     pub fn begun(at: Timestamp, newest: Option<&Self>) -> Self {
         let before = newest.map(|newest| [std::slice::from_ref(&newest.id), &newest.before].concat());
         let mut before = before.unwrap_or_default();
@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// What a pass did to one submission.
+/// What a run did to one submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revision {
     /// The submission.
@@ -134,7 +134,7 @@ impl Finalized {
 pub enum Revised {
     /// The new verdict is the submission's.
     Recorded,
-    /// This pass has revised it before, with this receipt, or it was withdrawn meanwhile.
+    /// This run has revised it before, with this receipt, or it was withdrawn meanwhile.
     Settled(Receipt),
     /// Nothing was recorded: the submission has another revision than the one before the receipt's, shows its own score by now, or the
     /// submitter's rung has changed since the receipt's `ladder` was worked out.
@@ -180,32 +180,32 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
 
-    /// The newest pass over a board.
+    /// The newest run over a board.
     ///
     /// # Errors
     /// [`PortError`].
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError>;
 
-    /// The newest pass over each board that there was one over, and all else that is noted as the beginning of one.
+    /// The newest run over each board that there was one over, and all else that is noted as the beginning of one.
     ///
     /// # Errors
     /// [`PortError`].
     async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError>;
 
-    /// Begins a pass over a board, or goes on with the one that has not come to its end.
+    /// Begins a run over a board, or goes on with the one that has not come to its end.
     ///
     /// # Errors
     /// [`PortError`].
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
-    /// Begins the only pass over a board that there ever is: where one has begun, it is answered as it is, be it at its end.
+    /// Begins the only run over a board that there ever is: where one has begun, it is answered as it is, be it at its end.
     ///
     /// # Errors
     /// [`PortError`].
     async fn begin_only_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
-    /// Notes that a pass has come to its end, and at once that the rows of `changed` boards are to be compared: whoever changed them may
-    /// have been stopped before that was done. Says whether it has: not where another has begun since, or a submission is back since the pass
+    /// Notes that a run has come to its end, and at once that the rows of `changed` boards are to be compared: whoever changed them may
+    /// have been stopped before that was done. Says whether it has: not where another has begun since, or a submission is back since the run
     /// was read.
     ///
     /// # Errors
@@ -224,7 +224,7 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
 
-    /// Replaces the verdict of a submission, once in a pass: submission, history, series and board change together or
+    /// Replaces the verdict of a submission, once in a run: submission, history, series and board change together or
     /// not at all. `receipt` has the number of the revision; `hosted` describes its benchmark.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError>;
 
-    /// What a pass did to one submission, if it has come to it.
+    /// What a run did to one submission, if it has come to it.
     ///
     /// # Errors
     /// [`PortError`].
@@ -270,7 +270,7 @@ pub trait Maintenance: Leaderboards {
         id: &SubmissionId,
     ) -> Result<Option<Revision>, PortError>;
 
-    /// All that a pass did.
+    /// All that a run did.
     ///
     /// # Errors
     /// [`PortError`].

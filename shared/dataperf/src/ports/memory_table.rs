@@ -138,6 +138,9 @@ impl Table {
         };
         let done = self.revisions.get(&(last.clone(), run.id.clone()));
         let is_done = |line: &Entry| done.is_some_and(|done| done.iter().any(|done| done.id == line.id));
+        if !is_done(changed) {
+            return;
+        }
         let of = |id: &SubmissionId| self.finalized.get(&(last.clone(), id.clone()));
         let is_own = of(&changed.id).is_some_and(|(_, is_own)| is_own.0);
         let own = is_own.then(|| changed.id.clone());
@@ -190,16 +193,26 @@ impl Table {
         self.rows.remove(&row(Some(&changed.id)));
         let lines = self.entries(&board.benchmark);
         let lines = lines.iter().filter(|line| line.submitter == *submitter);
-        let (stands, row) = match order.ranking {
+        let (stands, key) = match order.ranking {
             Ranking::All => (Some(changed), row(Some(&changed.id))),
             ranking => (
                 standing(lines, board, ranking, order.direction, dataset),
                 row(None),
             ),
         };
-        self.rows.remove(&(row.0.clone(), row.1.clone(), None));
-        let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|key| (key, line.clone())));
-        self.rows.extend(keyed.map(|keyed| (row, keyed)));
+        // from when the board had another ranking
+        if let Some((rank, one)) = self.rows.remove(&row(None))
+            && order.ranking == Ranking::All
+            && one.id != changed.id
+        {
+            self.rows.insert(row(Some(&one.id)), (rank, one));
+        }
+        if let Some(stands) = stands {
+            self.rows.remove(&row(Some(&stands.id)));
+        }
+        let keyed =
+            stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (rank, line.clone())));
+        self.rows.extend(keyed.map(|keyed| (key, keyed)));
     }
 }
 
@@ -599,8 +612,10 @@ impl Maintenance for MemoryLeaderboards {
         }
         released.is_lifted = true;
         let submission = submission.clone();
-        let direction = hosted.direction;
-        table.rank(&submission.entry(), Order { direction, ranking });
+        let (entry, direction) = (submission.entry(), hosted.direction);
+        let order = Order { direction, ranking };
+        table.rank(&entry, order);
+        table.follow_public(&entry, order, entry.dataset);
         Ok(submission.receipt)
     }
 

@@ -119,6 +119,15 @@ impl Service {
             let said = self.batch(task, alone, deadline, &mut tries).await;
             outcomes.extend(super::spread(said, 1));
         }
+        if !outcomes
+            .iter()
+            .any(|said| matches!(said, Err(NotAnswered::Refused(_))))
+        {
+            tracing::warn!(
+                n = inputs.len(),
+                "a service refuses texts together, and none of them alone: lower its `batch`"
+            );
+        }
         outcomes
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use dataperf::Digest;
 use dataperf::failure::FaultKind;
-use dataperf::programs::ModelRun;
+use dataperf::programs::{ModelRun, Programs};
 use dataperf::workflow::WorkflowError;
 use dataperf_aws::Clients;
 use dataperf_collection_aws::{Rules as Kept, Secrets};
@@ -45,7 +45,7 @@ pub const WEIGHTS: [&str; 3] = [
     "models/minilm/model.safetensors",
 ];
 
-/// Number of texts that a program is given in one run. With the longest contexts and texts they have 1 MB, of 6 MB that a function is sent at most; a
+/// The most texts that a program is given in one run. With the longest contexts and texts they have 1 MB, of 6 MB that a function is sent at most; a
 /// program of the usual fuel takes some ten seconds for them, of the two minutes that models have.
 const PROGRAM_BATCH: usize = 20;
 
@@ -254,17 +254,40 @@ impl Asking<'_> {
         inputs: &[Input],
     ) -> Vec<Result<Answer, NotAnswered>> {
         let mut outcomes = Vec::with_capacity(inputs.len());
-        for inputs in inputs.chunks(PROGRAM_BATCH) {
-            let run = model_run(self.dataset, self.task, file, max_fuel, inputs);
-            let said = program::run(self.clients, self.programs, &run, self.deadline).await;
-            let said = said.and_then(|written| {
-                checked(written.lines().map(str::as_bytes), self.task, inputs)
-                    .map_err(|why| NotAnswered::Organizer(format!("writes no answers: {why}")))
-            });
-            outcomes.extend(spread(said, inputs.len()));
+        for inputs in inputs.chunks(texts_of_a_run(max_fuel)) {
+            let said = self.run_program(file, max_fuel, inputs).await;
+            if inputs.len() == 1 || !matches!(said, Err(NotAnswered::Organizer(_))) {
+                outcomes.extend(spread(said, inputs.len()));
+                continue;
+            }
+            // a text that the program can't take does not take the others with it
+            for input in inputs {
+                let alone = std::slice::from_ref(input);
+                outcomes.extend(spread(self.run_program(file, max_fuel, alone).await, 1));
+            }
         }
         outcomes
     }
+
+    async fn run_program(
+        &self,
+        file: &str,
+        max_fuel: u64,
+        inputs: &[Input],
+    ) -> Result<Vec<Answer>, NotAnswered> {
+        let run = model_run(self.dataset, self.task, file, max_fuel, inputs);
+        let written = program::run(self.clients, self.programs, &run, self.deadline).await?;
+        checked(written.lines().map(str::as_bytes), self.task, inputs)
+            .map_err(|why| NotAnswered::Organizer(format!("writes no answers: {why}")))
+    }
+}
+
+/// How many texts a program is given in one run: as many as have fuel for what ends within a function's time, and one at least.
+fn texts_of_a_run(max_fuel: u64) -> usize {
+    let n = Programs::MOST_FUEL / max_fuel.max(1);
+    usize::try_from(n)
+        .unwrap_or(PROGRAM_BATCH)
+        .clamp(1, PROGRAM_BATCH)
 }
 
 /// A program's run on some texts. It has `max_fuel` for each of them, so that it never runs out where each text alone would not.
@@ -314,6 +337,8 @@ mod tests {
             assert_eq!(run(1_000, n).max_fuel, 1_000 * n as u64);
         }
         assert_eq!(run(u64::MAX, 2).max_fuel, u64::MAX);
+        let of_a_run = [1, 2_000_000_000, 20_000_000_000, u64::MAX].map(texts_of_a_run);
+        assert_eq!(of_a_run, [PROGRAM_BATCH, PROGRAM_BATCH, 5, 1]);
         let event = serde_json::json!({ (ModelRun::EVENT): run(1, PROGRAM_BATCH) });
         assert!(event.to_string().len() < 2 << 20);
     }

@@ -36,7 +36,8 @@ pub(super) fn play(
     let mut annotators: Vec<Annotator> = (0..settings.n_annotators)
         .map(|number| Annotator::new(settings, round, number))
         .collect();
-    let mut raters = Chance::new(settings.seed, &format!("{round}:raters"));
+    // the word decides what is drawn: with another one the tables of docs/dynamic.md are others
+    let mut raters = Chance::new(settings.seed, &format!("{round}:validators"));
     let mut index = Index::default();
     let mut played = Played {
         judged: Vec::new(),

@@ -93,7 +93,7 @@ impl Configuration {
         let (equal, most) = (of.equal, of.most);
         if equal == 0 || equal > most || most > MOST_VERDICTS {
             let message = format!(
-                "{equal} equal verdicts of at most {most}: at least 1 and at most {MOST_VERDICTS}, the first not above the second"
+                "`equal` is {equal} and `most` is {most}: choose both from 1 to {MOST_VERDICTS}, and `equal` not above `most`"
             );
             reasons.add(Reason::new("out_of_range", "/validation/equal", message));
         } else if 2 * equal <= most {
