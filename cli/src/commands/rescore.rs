@@ -104,14 +104,9 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
     }
     keep_receipts(&cloud, &args, &board, &run).await?;
     bar.finish_and_clear();
-    let last = board.of_final();
-    let of_final = table
-        .boards(&board.benchmark)
-        .await?
-        .into_iter()
-        .find(|of| *of == last);
-    let changed: Vec<Board> = [board.clone()].into_iter().chain(of_final).collect();
-    table.end_run(&board, &run, now(), &changed).await?;
+    table
+        .end_run(&board, &run, now(), std::slice::from_ref(&board))
+        .await?;
     tidy(&cloud, &board.benchmark, &run).await?;
     let order = cloud.order(&board).await?;
     let revisions = table.revisions(&board, &run.id).await?;

@@ -149,9 +149,10 @@ pub async fn duplicate<C: Collection>(
     from: f64,
     version: C::Version,
 ) -> Result<Duplicate<C::Id>, PortError> {
-    let (mut earlier, uploads) = earlier(table, item, version).await?;
-    let mut filed = BTreeSet::new();
-    let mut repeated = loop {
+    let mut filed = before(table, item, version).await?;
+    let mut looked_at = BTreeSet::new();
+    let (mut repeated, earlier) = loop {
+        let earlier: Vec<Earlier<C::Id>> = filed.iter().map(|filed| filed.earlier.clone()).collect();
         let repeated = C::repeated(&item.said, &earlier, from, version);
         let mut named: Vec<C::Id> = repeated.of.iter().chain(&repeated.of_own).cloned().collect();
         if repeated.repeats_another && repeated.is_own {
@@ -162,23 +163,17 @@ pub async fn duplicate<C: Collection>(
                 .collect();
             named.extend(C::repeated(&item.said, &of_others, from, version).of);
         }
-        let mut never_filed = None;
-        for id in named {
-            if filed.contains(&id) {
-                continue;
-            }
-            let upload = uploads.get(&id).and_then(Option::as_ref);
-            if is_filed::<C>(table, &id, upload).await? {
-                filed.insert(id);
-            } else {
-                never_filed = Some(id);
-                break;
+        let Some(id) = named.into_iter().find(|id| !looked_at.contains(id)) else {
+            break (repeated, earlier);
+        };
+        let mut kept = Vec::with_capacity(filed.len());
+        for one in filed {
+            if one.earlier.item != id || is_filed::<C>(table, &id, one.submission.as_ref()).await? {
+                kept.push(one);
             }
         }
-        match never_filed {
-            Some(id) => earlier.retain(|earlier| earlier.item != id),
-            None => break repeated,
-        }
+        filed = kept;
+        looked_at.insert(id);
     };
     if C::OWN_REPETITIONS_COUNT {
         for own in earlier.iter().filter(|earlier| earlier.is_own) {
@@ -199,19 +194,24 @@ pub async fn duplicate<C: Collection>(
     Ok(repeated)
 }
 
-/// The items with a key of `item`'s text that were uploaded before it, oldest first, and the upload of each.
-async fn earlier<C: Collection>(
+/// A text that is filed under a key, and the upload that has filed it; earlier versions did not note that.
+struct UnderKey<C: Collection> {
+    earlier: Earlier<C::Id>,
+    submission: Option<SubmissionId>,
+}
+
+/// The texts with a key of `item`'s text that were uploaded before it, oldest first.
+async fn before<C: Collection>(
     table: &Table,
     item: &Collected<C>,
     version: C::Version,
-) -> Result<(Vec<Earlier<C::Id>>, BTreeMap<C::Id, Option<SubmissionId>>), PortError> {
+) -> Result<Vec<UnderKey<C>>, PortError> {
     let partitions = text_partitions::<C>(&item.said, version);
     let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
     let queries = partitions
         .iter()
         .map(|partition| table.query_first(partition, MOST_COMPARED));
-    let (mut earlier, place, id) = (BTreeMap::new(), item.place(), item.id.to_string());
-    let mut uploads = BTreeMap::new();
+    let (mut filed, place, id) = (BTreeMap::new(), item.place(), item.id.to_string());
     for found in try_join_all(queries).await?.concat() {
         let reader = Reader { item: &found };
         let at = reader.text("sk")?;
@@ -220,17 +220,16 @@ async fn earlier<C: Collection>(
             None => at < place.as_str(),
         };
         if is_earlier && reader.text(C::SPACE.item)? != id {
-            let found: C::Id = reader.parsed(C::SPACE.item)?;
-            uploads.insert(found.clone(), reader.maybe(SUBMISSION)?);
-            let found = Earlier {
-                item: found,
+            let earlier = Earlier {
+                item: reader.parsed(C::SPACE.item)?,
                 text: C::comparable(reader.text(C::SPACE.text)?, version),
                 is_own: reader.text("submitter")? == item.submitter,
             };
-            earlier.insert(at.to_owned(), found);
+            let submission = reader.maybe(SUBMISSION)?;
+            filed.insert(at.to_owned(), UnderKey { earlier, submission });
         }
     }
-    Ok((earlier.into_values().collect(), uploads))
+    Ok(filed.into_values().collect())
 }
 
 /// Whether an item whose text is filed under its keys is filed itself, or may be yet. A run files the keys first: where it was cut short after that,

@@ -360,10 +360,10 @@ impl Maintenance for Table {
             };
             let entry = revised.entry();
             let spread = spread.as_ref().filter(|_| entry.climb.is_none());
-            // whoever scores a board again has it compared at the end
-            let (mut operations, _) = self
+            let (mut operations, moves_final) = self
                 .changed(as_read(&old), &entry, receipt, spread, order)
                 .await?;
+            operations.extend(self.due_on_final(&entry, moves_final));
             if receipt.ladder != old.ladder && receipt.climb().is_some() {
                 operations.extend(self.climbing(receipt));
             } else if !entry.is_on_board() {
@@ -407,9 +407,10 @@ impl Maintenance for Table {
             submission.receipt = Some(lifted.clone());
             let entry = submission.entry();
             let spread = RowSpread::of(&lifted.verdict, hosted);
-            let (operations, _) = self
+            let (mut operations, moves_final) = self
                 .changed(as_read(&old), &entry, &lifted, Some(&spread), order)
                 .await?;
+            operations.extend(self.due_on_final(&entry, moves_final));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Some(lifted)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,

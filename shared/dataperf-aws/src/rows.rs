@@ -269,6 +269,10 @@ pub(crate) async fn following_public(
     }
     let row = match of_changed {
         Some(row) if is_own(&row) => {
+            let is_shown = table.item(Key::own_row(&last)).await?.is_some();
+            if is_shown == changed.is_on_board() {
+                return Ok(of_final);
+            }
             if changed.is_on_board() {
                 table.put(row, None)
             } else {
@@ -438,8 +442,16 @@ pub(crate) async fn changed(
         };
         let mut operations = vec![(Step::Row, own)];
         if let Some(mut found) = table.item(Key::row(changed)).await? {
-            // from when a submitter had one row
-            operations.push((Step::Other, table.delete(Key::row(changed), None)));
+            // from when a submitter had one row; another change may be moving it
+            let as_found = Condition {
+                text: "#id = :id AND #rank = :rank",
+                names: &["id", "rank"],
+                values: vec![
+                    ("id", text(string(&found, "id"))),
+                    ("rank", text(string(&found, "rank"))),
+                ],
+            };
+            operations.push((Step::Row, table.delete(Key::row(changed), Some(as_found))));
             if !is_of(&found, changed) {
                 found.extend(Key::own_row(&reader::entry(&found)?).item());
                 found.retain(|name, _| ![EDITION, N_SCORED].contains(&name.as_str()));

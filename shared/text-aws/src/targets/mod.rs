@@ -49,6 +49,9 @@ pub const WEIGHTS: [&str; 3] = [
 /// program of the usual fuel takes some ten seconds for them, of the two minutes that models have.
 const PROGRAM_BATCH: usize = 20;
 
+/// How many texts of a run that failed are given to the program alone where it fails at each of them.
+const MOST_FAILED_ALONE: usize = 2;
+
 /// One target model, ready to be asked.
 enum Ready {
     Builtin(Box<dyn TargetModel>),
@@ -260,10 +263,18 @@ impl Asking<'_> {
                 outcomes.extend(spread(said, inputs.len()));
                 continue;
             }
-            // a text that the program can't take does not take the others with it
+            // a text that the program can't take does not take the others with it; a program that takes none is not asked for long
+            let (mut n_asked, mut n_failed) = (0, 0);
             for input in inputs {
-                let alone = std::slice::from_ref(input);
-                outcomes.extend(spread(self.run_program(file, max_fuel, alone).await, 1));
+                if n_asked == MOST_FAILED_ALONE && n_failed == n_asked {
+                    outcomes.extend(spread(said.clone(), 1));
+                    continue;
+                }
+                let alone = self
+                    .run_program(file, max_fuel, std::slice::from_ref(input))
+                    .await;
+                (n_asked, n_failed) = (n_asked + 1, n_failed + usize::from(alone.is_err()));
+                outcomes.extend(spread(alone, 1));
             }
         }
         outcomes
