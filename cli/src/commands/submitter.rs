@@ -69,7 +69,7 @@ pub(crate) struct AddArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// Name somebody a rater of Adversarial Nibbler, who judges pairs and submits none
+    /// Name somebody a rater of Adversarial Nibbler (judges pairs and submits none) or of Adversarial Text (judges others' examples)
     #[arg(long)]
     rater: bool,
     /// Only these leaderboards; by default all that are in force

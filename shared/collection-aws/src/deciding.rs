@@ -91,7 +91,7 @@ impl<C: Collection> Deciding<C> {
         Ok(())
     }
 
-    /// The rules of a round, whichever round is open now: those of the data set that it pins, or that are in force.
+    /// The rules of a round, whichever round is open now: those of the data set that the round pins, or otherwise of the one in force.
     ///
     /// # Errors
     /// [`WorkflowError`].

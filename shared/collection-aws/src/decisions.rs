@@ -409,8 +409,8 @@ pub async fn decided_in<C: Collection>(
     items.iter().map(one).collect()
 }
 
-/// The verdicts that count on each decided item of a round that counts: what agreement is worked out from. Of what is disqualified, decisions are not all
-/// written anew, so that it is left out here.
+/// Of each decided item of a round, if the item counts, the verdicts that count: what agreement is worked out from. Disqualifying does not have every
+/// decision written anew, so what is disqualified is left out here.
 ///
 /// # Errors
 /// [`PortError`].

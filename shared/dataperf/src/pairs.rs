@@ -46,7 +46,7 @@ pub struct Pairs {
     pub compared_at: Timestamp,
     /// The data set that the rows are scored with.
     pub dataset: Option<Digest>,
-    /// Why no pair has an interval, where none has.
+    /// Why no pair has an interval, where the reason is the same for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_none: Option<String>,
     /// The rows, best first.

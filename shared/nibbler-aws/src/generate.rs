@@ -117,7 +117,7 @@ impl LineFunction for Generate {
     fn refused_at(&self, terms: &Terms, at: Timestamp) -> Option<Reason> {
         let closed = terms.closes.filter(|closes| *closes <= at)?;
         let message = format!(
-            "the round has closed at {closed}: no more images are made. Pairs of the images that you have are taken still, and count for no round"
+            "the round has closed at {closed}: no more images are made. Until another round opens, pairs of the images that were made in this one are still taken, and count for no round"
         );
         Some(Reason::new("round_closed", "", message))
     }

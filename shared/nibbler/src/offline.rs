@@ -128,7 +128,7 @@ const REQUESTS_UNKNOWN: [&str; 2] = [
 ];
 /// What only the cloud knows of pairs.
 const PAIRS_UNKNOWN: [&str; 3] = [
-    "whether the image was made for you, for this prompt and in the open round, and was not submitted before",
+    "whether the image was made for you, for this prompt and in the round to which you submit the pair, and was not submitted before",
     "whether the prompt repeats one that was submitted before, anybody's",
     "what raters find",
 ];
