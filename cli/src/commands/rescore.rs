@@ -73,10 +73,11 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
         leaderboard: args.leaderboard.clone(),
         round: args.round.clone(),
     };
-    if board.is_final() {
+    if let Some(public) = board.public() {
         bail!(
-            "`{}` is the board of a final data set, whose scores are for good: what stands there follows the round's own board",
-            board.round
+            "`{}` is the board of a final data set, which is scored once: name the round itself, `--round {}`, to have its own board scored again",
+            board.round,
+            public.round
         );
     }
     let known = Known::of(&cloud, &board.benchmark).await?;
