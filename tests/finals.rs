@@ -291,6 +291,12 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
         rows.iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(shown(&after.0), shown(&before.0));
+
+    // it is scored once: what is scored again is the round itself
+    let again = world.command(&["rescore", BENCHMARK, "en-25", "--round", "spring.final"]);
+    assert_eq!(again.code, 1, "{again:?}");
+    assert!(again.stderr.contains("`--round spring`"), "{again:?}");
+    assert_eq!(shown(&both().await.1), shown(&after.1), "it is as it was");
 }
 
 /// What was withdrawn when its round was finished, and is back since, is scored with the final data set too.

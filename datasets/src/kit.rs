@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::closed::ClosedBoards;
 use dataperf::frozen::Manifest;
 use serde_json::{Value, json};
 
@@ -213,7 +214,7 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         score::<B>(examples, first, &file),
         id = B::ID
     ));
-    let uploaded = if B::ONLY_PROGRAMS {
+    let uploaded = if B::ClosedBoards::ONLY {
         "my-program.wasm"
     } else {
         &file
@@ -222,7 +223,7 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         "## Upload\n\n```sh\ndataperf submit {} --leaderboard {first} --submitter YOU {uploaded}\n```",
         B::ID
     ));
-    if B::ONLY_PROGRAMS {
+    if B::ClosedBoards::ONLY {
         lines.push(format!(
             "\nThe program is uploaded, and `{file}` is what one writes: the board rejects it. `dataperf closed run my-program.wasm --leaderboard {first} \
              --dataset .` runs a program here."
@@ -296,7 +297,7 @@ pub(crate) fn files(starter: &str, tables: &[TableFiles]) -> String {
 fn score<B: Import>(examples: &[Example], board: &str, file: &str) -> String {
     let id = B::ID;
     let can_score = examples.iter().any(|example| example.can_score);
-    match (can_score, B::ONLY_PROGRAMS) {
+    match (can_score, B::ClosedBoards::ONLY) {
         (true, false) => format!(
             "`dataperf score {id} --dataset . --leaderboard {board} {file}` scores on the practice set, which is the table `{PRACTICE}`. \
              The eval set of the leaderboard is another one, which the organizer keeps."

@@ -2,9 +2,12 @@
 
 pub(crate) mod disqualify;
 
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use dataperf::challenge::Challenge;
@@ -64,7 +67,7 @@ fn says_yes(well_being: &str) -> Result<bool> {
 }
 
 /// Adds a line to a file, which is made where it is not there.
-pub(crate) fn add_line(path: &Path, line: &str) -> Result<()> {
+fn add_line(path: &Path, line: &str) -> Result<()> {
     let about = || format!("can't write `{}`", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(about)?;
@@ -75,6 +78,18 @@ pub(crate) fn add_line(path: &Path, line: &str) -> Result<()> {
         .open(path)
         .with_context(about)?;
     file.write_all(format!("{line}\n").as_bytes()).with_context(about)
+}
+
+/// Notes the items `now` in a rater's file of what is left to others, one id a line; all that was noted so far.
+pub(crate) fn skipped<Id: FromStr + Ord + Display>(noted: &Path, now: &[Id]) -> Result<BTreeSet<Id>> {
+    for item in now {
+        add_line(noted, &item.to_string())?;
+    }
+    let noted = std::fs::read_to_string(noted).unwrap_or_default();
+    Ok(noted
+        .lines()
+        .filter_map(|line| line.trim().parse().ok())
+        .collect())
 }
 
 /// The round `named`, or else the round that began last by the challenge in force; without a challenge the round `open`.

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::time::Instant;
 
 use dataperf::benchmark::FrozenPart;
+use dataperf::closed::ClosedBoards;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
@@ -239,7 +240,7 @@ impl Run<'_> {
         let artifact = match &run.output {
             Ok(written) => {
                 let artifact = task.artifact(written);
-                artifact.and_then(|artifact| B::with_measured(artifact, run.measured()))
+                artifact.and_then(|artifact| B::ClosedBoards::with_measured(artifact, run.measured()))
             }
             Err(failure) => Err(failure.reason(&limits).into()),
         };

@@ -1,11 +1,14 @@
 //! The frozen part: the inputs, and the examples of all rounds with the right answers.
 
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{Dtype, FrozenError};
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial};
 use dataperf_text::{Gold, Span};
 
-use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, NONE, Parameters, practice_file, round_file};
+use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, LEADERBOARD, NONE, Parameters, practice_file, round_file};
 
 /// The number of classes of an example: one for each combination of [`RIGHT`], [`ROBUST`] and [`FAIR`].
 pub(super) const N_CLASSES: usize = 8;
@@ -37,8 +40,17 @@ pub(super) struct Round {
     pub(super) truth: Vec<u8>,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters { title, rounds, .. } = manifest.parameters()?;
+        let about = format!(
+            "{title}: programs on the examples of {} rounds, in hundreds of points",
+            rounds.len()
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let asked = asked(files, parameters.n_inputs).await?;
         let (mut items, mut rounds) = (Vec::new(), None);
@@ -68,6 +80,18 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        // an example's answer is right where it stays: in each round the metric is the share of such
+        let rounds = self.rounds()?.iter();
+        let items = rounds.map(|round| {
+            let items = EvalItems::of(&round.truth, ItemMetric::Accuracy);
+            (round.name.clone(), items)
+        });
+        Ok(items.collect())
+    }
+}
+
+impl Frozen {
     /// What brings or costs a point.
     pub fn rates(&self) -> Rates {
         self.parameters.rates

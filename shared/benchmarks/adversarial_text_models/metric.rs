@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use dataperf::closed::Measured;
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeat, Weights};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::{Batch, ItemMetric, LANES, draws_of};
+use dataperf_numerics::bootstrap::{Batch, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 use dataperf_text::compare::{Figures, Judged, Outcome};
 
-use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
+use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST};
 
 /// The name of the count of the run's fuel, in units of fuel.
 pub(super) const FUEL: &str = "fuel";
@@ -118,18 +118,6 @@ pub(super) fn scorecard(
         score: run.score(frozen, &of_items),
         metrics,
     })
-}
-
-/// The items of each round with the accuracy as their metric: the share of examples with a right answer that stays.
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    Ok(frozen.rounds()?.iter().map(of_round).collect())
-}
-
-fn of_round(round: &Round) -> (String, EvalItems<'_>) {
-    (
-        round.name.clone(),
-        EvalItems::of(&round.truth, ItemMetric::Accuracy),
-    )
 }
 
 pub(super) fn replicates(

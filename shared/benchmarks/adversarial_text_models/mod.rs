@@ -8,7 +8,7 @@
 //!   inputs, of its label among the task's, and of a span where it begins and how many characters it has. Hidden;
 //! - where the examples are for practice, `public/rounds/ROUND.safetensors`: the same, for participants.
 //!
-//! An artifact has the answers that a program wrote, and what its run took: [`Benchmark::with_measured`]. People can't upload one.
+//! An artifact has the answers that a program wrote, and what its run took: [`with_measured`](dataperf::closed::ClosedBoards::with_measured). People can't upload one.
 //!
 //! # Source
 //! Dynabench's models (Ma et al. 2021, *Dynaboard*), ranked by rates that are fixed in advance instead of its Dynascore.
@@ -37,11 +37,9 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored, PUBLIC};
-use dataperf::closed::{ClosedTask, Measured, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored, PUBLIC};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Weights};
 use dataperf::scorecard::Metric;
 
 /// The file of the inputs that programs are asked.
@@ -97,25 +95,6 @@ pub struct Parameters {
 /// The benchmark.
 pub struct AdversarialTextModels;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters { title, rounds, .. } = manifest.parameters()?;
-        let about = format!(
-            "{title}: programs on the examples of {} rounds, in hundreds of points",
-            rounds.len()
-        );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(self)
-    }
-}
-
 impl Benchmark for AdversarialTextModels {
     const ID: &'static str = "adversarial-text-models";
     const ABOUT: &'static str = "write a program that reads what fools models: right, cheap, and the same for other spellings and people";
@@ -153,11 +132,10 @@ impl Benchmark for AdversarialTextModels {
         Metric::value("n_items", "examples", Feedback::Metrics),
         Metric::value("n_inputs", "inputs", Feedback::Score),
     ];
-    const TAKES_PROGRAMS: bool = true;
-    const ONLY_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -173,22 +151,5 @@ impl Benchmark for AdversarialTextModels {
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         metric::replicates(frozen, evidence, draws)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        _seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        closed::task(files, leaderboard).await.map(Some)
-    }
-
-    fn rules_of_programs(manifest: &Manifest) -> Result<serde_json::Value, FrozenError> {
-        let Parameters { rates, .. } = manifest.parameters()?;
-        Ok(serde_json::json!({ "rates": rates }))
-    }
-
-    fn with_measured(artifact: Vec<u8>, took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
-        closed::with_measured(&artifact, took)
     }
 }

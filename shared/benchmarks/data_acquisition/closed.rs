@@ -11,52 +11,52 @@ use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::FrozenError;
 use dataperf::json::Json;
 
-pub(super) async fn task(
-    files: &Files<'_>,
-    leaderboard: &str,
-    seed: Seed,
-) -> Result<ClosedTask, DatasetError> {
-    let parameters: Parameters = files.manifest().parameters()?;
-    let markets: Vec<String> = parameters.markets.keys().map(u32::to_string).collect();
-    let asked =
-        json!({ "markets": markets, "buyer_model": parameters.buyer_model, "n_trials": parameters.n_trials });
-    let mut given = vec![document::<DataAcquisition>(leaderboard, asked)];
-    let mut lines = Vec::new();
-    let mut orders = BTreeMap::new();
-    for (&market, of_market) in &parameters.markets {
-        let order = seed.order(&format!("sellers of {market}"), of_market.sellers.len());
-        let mut sellers = Vec::new();
-        for (number, &idx) in order.iter().enumerate() {
-            let mut summary = summary(files, &seller_file(market, idx)).await?;
-            if let Value::Object(said) = &mut summary {
-                said.insert("seller".into(), number.into());
+/// Programs that buy samples.
+pub struct ClosedBoards;
+
+impl dataperf::closed::ClosedBoards for ClosedBoards {
+    async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
+        let markets: Vec<String> = parameters.markets.keys().map(u32::to_string).collect();
+        let asked = json!({ "markets": markets, "buyer_model": parameters.buyer_model, "n_trials": parameters.n_trials });
+        let mut given = vec![document::<DataAcquisition>(leaderboard, asked)];
+        let mut lines = Vec::new();
+        let mut orders = BTreeMap::new();
+        for (&market, of_market) in &parameters.markets {
+            let order = seed.order(&format!("sellers of {market}"), of_market.sellers.len());
+            let mut sellers = Vec::new();
+            for (number, &idx) in order.iter().enumerate() {
+                let mut summary = summary(files, &seller_file(market, idx)).await?;
+                if let Value::Object(said) = &mut summary {
+                    said.insert("seller".into(), number.into());
+                }
+                sellers.push(summary);
+                let seller = &of_market.sellers[idx];
+                lines.push(vec![
+                    market.to_string(),
+                    number.to_string(),
+                    seller.n_rows.to_string(),
+                    seller.max_price.to_string(),
+                    of_market.budget.to_string(),
+                ]);
             }
-            sellers.push(summary);
-            let seller = &of_market.sellers[idx];
-            lines.push(vec![
-                market.to_string(),
-                number.to_string(),
-                seller.n_rows.to_string(),
-                seller.max_price.to_string(),
-                of_market.budget.to_string(),
-            ]);
+            let document =
+                json!({ "market": market.to_string(), "budget": of_market.budget, "sellers": sellers });
+            given.push(json_file(&format!("market-{market}.json"), &document));
+            orders.insert(market.to_string(), order);
         }
-        let document =
-            json!({ "market": market.to_string(), "budget": of_market.budget, "sellers": sellers });
-        given.push(json_file(&format!("market-{market}.json"), &document));
-        orders.insert(market.to_string(), order);
+        let header = ["market", "seller", "n_rows", "max_price", "budget"];
+        given.push(csv_file("sellers", &header, lines.into_iter())?);
+        Ok(ClosedTask {
+            files: given,
+            translate: Box::new(move |artifact, _| {
+                each_member(artifact, "", |market, counts, _| match orders.get(market) {
+                    Some(order) => in_their_order(counts, order),
+                    None => counts,
+                })
+            }),
+        })
     }
-    let header = ["market", "seller", "n_rows", "max_price", "budget"];
-    given.push(csv_file("sellers", &header, lines.into_iter())?);
-    Ok(ClosedTask {
-        files: given,
-        translate: Box::new(move |artifact, _| {
-            each_member(artifact, "", |market, counts, _| match orders.get(market) {
-                Some(order) => in_their_order(counts, order),
-                None => counts,
-            })
-        }),
-    })
 }
 
 /// Reads a seller's public summary.

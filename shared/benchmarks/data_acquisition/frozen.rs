@@ -7,9 +7,12 @@ use ndarray::Array2;
 
 use super::buyer_model::BuyerModel;
 use super::market::sample;
-use super::{FEATURES, LABELS, Market, Parameters, eval_file, features_file, labels_file};
+use super::{FEATURES, LABELS, LEADERBOARD, Market, Parameters, eval_file, features_file, labels_file};
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{FrozenError, TensorEntry};
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{FrozenError, Manifest, TensorEntry};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
 /// The number of classes: labels are 0 and 1.
@@ -33,8 +36,15 @@ pub(super) struct MarketData {
     pub(super) buyer_labels: Bytes,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
+        let about = format!("{n} markets, each with its budget; the buyer trains {model}");
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let hidden = |&number: &u32| [features_file(number), labels_file(number), eval_file(number)];
         let mut data = None;
@@ -52,6 +62,16 @@ impl Frozen {
         Ok(Self { parameters, data })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let items = |&number: &u32| {
+            let items = EvalItems::of(self.buyer_labels(number)?, ItemMetric::Accuracy);
+            Ok((number.to_string(), items))
+        };
+        self.markets().keys().map(items).collect()
+    }
+}
+
+impl Frozen {
     /// The markets by number.
     pub fn markets(&self) -> &BTreeMap<u32, Market> {
         &self.parameters.markets

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Frozen;
 use super::frozen::N_CLASSES;
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
 /// The name of the metric with the cost of a market's samples.
@@ -52,12 +51,4 @@ pub(super) fn scorecard(
         score: mean(&accuracies),
         metrics,
     })
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    let items = |&number: &u32| {
-        let items = EvalItems::of(frozen.buyer_labels(number)?, ItemMetric::Accuracy);
-        Ok((number.to_string(), items))
-    };
-    frozen.markets().keys().map(items).collect()
 }

@@ -37,11 +37,9 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the tensors with features.
@@ -94,23 +92,6 @@ pub struct Parameters {
 /// The benchmark.
 pub struct DataAcquisition;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
-        let about = format!("{n} markets, each with its budget; the buyer trains {model}");
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(self)
-    }
-}
-
 impl Benchmark for DataAcquisition {
     const ID: &'static str = "data-acquisition";
     const ABOUT: &'static str =
@@ -135,10 +116,10 @@ impl Benchmark for DataAcquisition {
         Metric::value("buyer_model", "buyer's model", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[ONE_LABEL];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -158,13 +139,5 @@ impl Benchmark for DataAcquisition {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

@@ -8,62 +8,64 @@ use dataperf::closed::{ClosedTask, Seed, each_member};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{Dtype, FrozenError};
 
-pub(super) async fn task(
-    files: &Files<'_>,
-    leaderboard: &str,
-    seed: Seed,
-) -> Result<ClosedTask, DatasetError> {
-    let parameters = Parameters::of(files.manifest())?;
-    let limits = parameters.limits(leaderboard)?;
-    let language = parameters.languages.get(&limits.language);
-    let language = language.ok_or_else(|| FrozenError::Manifest {
-        why: format!("parameters: no language `{}`", limits.language),
-    })?;
-    let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
-    let shape = files
-        .manifest()
-        .tensor(&path, EMBEDDINGS, Dtype::F32, 2)?
-        .shape
-        .clone();
-    let stored = Stored {
-        bytes: files.tensor(&path, EMBEDDINGS).await?,
-        dtype: Dtype::F32,
-        n_rows: shape[0],
-        n_cols: shape[1],
-    };
-    let ids = files.whole(&ids_path).await?;
-    let ids = std::str::from_utf8(&ids).map_err(|_| FrozenError::damaged(&ids_path, "it is not UTF-8"))?;
-    let ids: Vec<&str> = ids.lines().collect();
-    if ids.len() != stored.n_rows {
-        return Err(FrozenError::damaged(&ids_path, "it has not one id for each row").into());
+/// Programs that select clips.
+pub struct ClosedBoards;
+
+impl dataperf::closed::ClosedBoards for ClosedBoards {
+    async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
+        let parameters = Parameters::of(files.manifest())?;
+        let limits = parameters.limits(leaderboard)?;
+        let language = parameters.languages.get(&limits.language);
+        let language = language.ok_or_else(|| FrozenError::Manifest {
+            why: format!("parameters: no language `{}`", limits.language),
+        })?;
+        let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
+        let shape = files
+            .manifest()
+            .tensor(&path, EMBEDDINGS, Dtype::F32, 2)?
+            .shape
+            .clone();
+        let stored = Stored {
+            bytes: files.tensor(&path, EMBEDDINGS).await?,
+            dtype: Dtype::F32,
+            n_rows: shape[0],
+            n_cols: shape[1],
+        };
+        let ids = files.whole(&ids_path).await?;
+        let ids =
+            std::str::from_utf8(&ids).map_err(|_| FrozenError::damaged(&ids_path, "it is not UTF-8"))?;
+        let ids: Vec<&str> = ids.lines().collect();
+        if ids.len() != stored.n_rows {
+            return Err(FrozenError::damaged(&ids_path, "it has not one id for each row").into());
+        }
+        let order = seed.order("clips", ids.len());
+        let word_of = |row: usize| {
+            let word = language.targets.iter().find(|(_, rows)| rows.contains(row));
+            word.map_or(String::new(), |(word, _)| word.clone())
+        };
+        let lines = order
+            .iter()
+            .enumerate()
+            .map(|(number, &row)| vec![number.to_string(), word_of(row)]);
+        let asked = json!({
+            "max_clips": limits.max_clips, "words": language.targets.keys().collect::<Vec<_>>(),
+            "n_clips": ids.len(), "n_features": stored.n_cols,
+        });
+        let given = vec![
+            document::<SpeechSelection>(leaderboard, asked),
+            stored.npy("pool", &order, &path)?,
+            csv_file("pool", &["id", "label"], lines)?,
+        ];
+        let ids = Ids::new("pool.csv", order.iter().map(|&row| ids[row].to_owned()).collect());
+        Ok(ClosedTask {
+            files: given,
+            translate: Box::new(move |artifact, reasons| {
+                each_member(artifact, "", |key, value, at| match key {
+                    "targets" => each_member(value, at, |_, list, at| ids.list(list, at, reasons)),
+                    "nontargets" => ids.list(value, at, reasons),
+                    _ => value,
+                })
+            }),
+        })
     }
-    let order = seed.order("clips", ids.len());
-    let word_of = |row: usize| {
-        let word = language.targets.iter().find(|(_, rows)| rows.contains(row));
-        word.map_or(String::new(), |(word, _)| word.clone())
-    };
-    let lines = order
-        .iter()
-        .enumerate()
-        .map(|(number, &row)| vec![number.to_string(), word_of(row)]);
-    let asked = json!({
-        "max_clips": limits.max_clips, "words": language.targets.keys().collect::<Vec<_>>(),
-        "n_clips": ids.len(), "n_features": stored.n_cols,
-    });
-    let given = vec![
-        document::<SpeechSelection>(leaderboard, asked),
-        stored.npy("pool", &order, &path)?,
-        csv_file("pool", &["id", "label"], lines)?,
-    ];
-    let ids = Ids::new("pool.csv", order.iter().map(|&row| ids[row].to_owned()).collect());
-    Ok(ClosedTask {
-        files: given,
-        translate: Box::new(move |artifact, reasons| {
-            each_member(artifact, "", |key, value, at| match key {
-                "targets" => each_member(value, at, |_, list, at| ids.list(list, at, reasons)),
-                "nontargets" => ids.list(value, at, reasons),
-                _ => value,
-            })
-        }),
-    })
 }

@@ -4,9 +4,14 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{CLASSES, EMBEDDINGS, Language, Parameters, eval_file, train_file, train_ids_file};
+use super::{
+    CLASSES, EMBEDDINGS, Language, Limits, Parameters, TRAIN_FILES, eval_file, train_file, train_ids_file,
+};
+use dataperf::benchmark::{FrozenPart, Leaderboard, PUBLIC};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{Dtype, FrozenError, Matrix};
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix};
+use dataperf_numerics::bootstrap::ItemMetric;
 
 /// The role that a row of the training matrix may be used in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +60,23 @@ impl EvalSet {
     }
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
+        let parameters = Parameters::of(manifest)?;
+        let boards = parameters.leaderboards.iter();
+        Ok(boards
+            // a language has one eval set, however many clips its boards allow
+            .map(|(name, limits)| Leaderboard::new(name, about(limits)).scored_with(&limits.language))
+            .collect())
+    }
+
+    fn is_public(path: &str) -> bool {
+        let file = path.split_once('/').map(|(_, file)| file);
+        path.starts_with(PUBLIC) || file.is_some_and(|file| TRAIN_FILES.contains(&file))
+    }
+
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let mut parameters = Parameters::of(manifest)?;
         let limits = parameters.limits(leaderboard)?.clone();
@@ -93,6 +113,13 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let items = EvalItems::of(&self.eval()?.classes, ItemMetric::MacroF1);
+        Ok(vec![(self.language().to_owned(), items)])
+    }
+}
+
+impl Frozen {
     /// The language's code.
     pub fn language(&self) -> &str {
         &self.code

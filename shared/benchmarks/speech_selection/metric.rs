@@ -1,10 +1,8 @@
 //! The score: macro F1 on the whole eval set, averaged over the seeds.
 
 use super::Frozen;
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
-use dataperf::frozen::FrozenError;
+use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// The name of the metric with the number of chosen clips.
@@ -43,9 +41,4 @@ pub(super) fn scorecard(
         .with(N_NONTARGETS, unit.count(N_NONTARGETS)?)
         .with("n_eval", weights.total(truth.len()));
     Ok(Scorecard { score, metrics })
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, FrozenError> {
-    let items = EvalItems::of(&frozen.eval()?.classes, ItemMetric::MacroF1);
-    Ok(vec![(frozen.language().to_owned(), items)])
 }

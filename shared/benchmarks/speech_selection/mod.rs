@@ -30,10 +30,9 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored, PUBLIC};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
@@ -135,31 +134,6 @@ impl Parameters {
 /// The benchmark.
 pub struct SpeechSelection;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
-        let parameters = Parameters::of(manifest)?;
-        let boards = parameters.leaderboards.iter();
-        Ok(boards
-            // a language has one eval set, however many clips its boards allow
-            .map(|(name, limits)| Leaderboard::new(name, about(limits)).scored_with(&limits.language))
-            .collect())
-    }
-
-    fn is_public(path: &str) -> bool {
-        let file = path.split_once('/').map(|(_, file)| file);
-        path.starts_with(PUBLIC) || file.is_some_and(|file| TRAIN_FILES.contains(&file))
-    }
-
-    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files, leaderboard).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(self)?)
-    }
-}
-
 impl Benchmark for SpeechSelection {
     const ID: &'static str = "speech-selection";
     const ABOUT: &'static str = "choose the clips that train the best keyword spotter";
@@ -177,10 +151,10 @@ impl Benchmark for SpeechSelection {
         Metric::value("n_nontargets", "nontarget clips", Feedback::Score),
         Metric::value("n_eval", "eval clips", Feedback::Metrics),
     ];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -195,13 +169,5 @@ impl Benchmark for SpeechSelection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::closed::Measured;
+use dataperf::closed::{ClosedBoards, Measured};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::{Benchmark, Ending, Verdict};
@@ -16,6 +16,7 @@ use dataperf_text::export::Row;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+type Programs = <AdversarialTextModels as Benchmark>::ClosedBoards;
 const BOARD: &str = "models";
 const ROUNDS: [&str; 3] = ["round-1", "round-2", "round-3"];
 
@@ -211,13 +212,13 @@ fn a_program_is_given_the_inputs_and_its_run_is_measured() {
         fuel: 7,
         memory_bytes: 65_536,
     };
-    let artifact = AdversarialTextModels::with_measured(task.artifact(written).unwrap(), Some(took)).unwrap();
+    let artifact = Programs::with_measured(task.artifact(written).unwrap(), Some(took)).unwrap();
     let artifact: Value = serde_json::from_slice(&artifact).unwrap();
     assert_eq!(
         artifact,
         json!({ "answers": {}, "measured": { "fuel": 7, "memory_bytes": 65_536 } })
     );
-    let uncounted = AdversarialTextModels::with_measured(written.to_vec(), None).unwrap_err();
+    let uncounted = Programs::with_measured(written.to_vec(), None).unwrap_err();
     assert_eq!(uncounted.reasons()[0].code, "not_measured");
     let own = task.artifact(br#"{"answers": {}, "measured": {"fuel": 0, "memory_bytes": 0}}"#);
     assert_eq!(own.unwrap_err().reasons()[0].at, "/measured");

@@ -12,41 +12,42 @@ use dataperf::frozen::{Dtype, FrozenError};
 use dataperf::json::Json;
 use dataperf::{Reason, Reasons};
 
-pub(super) async fn task(
-    files: &Files<'_>,
-    leaderboard: &str,
-    seed: Seed,
-) -> Result<ClosedTask, DatasetError> {
-    let parameters: Parameters = files.manifest().parameters()?;
-    let asked = json!({
-        "tasks": parameters.tasks, "target_share": parameters.target_share, "n_features": parameters.n_features,
-    });
-    let mut given = vec![document::<VisionDebugging>(leaderboard, asked)];
-    let mut orders = BTreeMap::new();
-    for task in &parameters.tasks {
-        let order = images(
-            files,
-            &train_file(task),
-            &format!("train-{task}"),
-            seed,
-            &mut given,
-        )
-        .await?;
-        orders.insert(task.clone(), order);
-        let path = validation_file(task);
-        if files.has(&path) {
-            images(files, &path, &format!("validation-{task}"), seed, &mut given).await?;
+/// Programs that order images.
+pub struct ClosedBoards;
+
+impl dataperf::closed::ClosedBoards for ClosedBoards {
+    async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
+        let asked = json!({
+            "tasks": parameters.tasks, "target_share": parameters.target_share, "n_features": parameters.n_features,
+        });
+        let mut given = vec![document::<VisionDebugging>(leaderboard, asked)];
+        let mut orders = BTreeMap::new();
+        for task in &parameters.tasks {
+            let order = images(
+                files,
+                &train_file(task),
+                &format!("train-{task}"),
+                seed,
+                &mut given,
+            )
+            .await?;
+            orders.insert(task.clone(), order);
+            let path = validation_file(task);
+            if files.has(&path) {
+                images(files, &path, &format!("validation-{task}"), seed, &mut given).await?;
+            }
         }
+        Ok(ClosedTask {
+            files: given,
+            translate: Box::new(move |artifact, reasons| {
+                each_member(artifact, "", |task, listed, at| match orders.get(task) {
+                    Some(order) => renumbered(listed, order, at, reasons),
+                    None => listed,
+                })
+            }),
+        })
     }
-    Ok(ClosedTask {
-        files: given,
-        translate: Box::new(move |artifact, reasons| {
-            each_member(artifact, "", |task, listed, at| match orders.get(task) {
-                Some(order) => renumbered(listed, order, at, reasons),
-                None => listed,
-            })
-        }),
-    })
 }
 
 /// Gives the program a file's images and labels under a name. Returns the order in which they are given.

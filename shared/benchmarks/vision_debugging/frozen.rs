@@ -3,9 +3,12 @@
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use super::{EMBEDDINGS, Extent, LABELS, Parameters, eval_file, train_file, truth_file};
+use super::{EMBEDDINGS, Extent, LABELS, LEADERBOARD, Parameters, eval_file, train_file, truth_file};
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{FrozenError, Matrix};
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{FrozenError, Manifest, Matrix};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures};
 
@@ -39,8 +42,18 @@ pub(super) struct Hidden {
     pub(super) test_labels: Vec<u8>,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let about = format!(
+            "the share of images to inspect, mean of {} tasks, until {} % of the cleaned set's accuracy is reached; less is better",
+            parameters.tasks.len(),
+            parameters.target_share * 100.0
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let refuse = |why: &str| FrozenError::Manifest {
             why: format!("parameters: {why}"),
@@ -64,6 +77,16 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let items = |(task, name): (usize, &str)| {
+            let items = EvalItems::of(self.test_labels(task)?, ItemMetric::Accuracy);
+            Ok((name.to_owned(), items))
+        };
+        self.tasks().enumerate().map(items).collect()
+    }
+}
+
+impl Frozen {
     /// The tasks' names, ascending.
     pub fn tasks(&self) -> impl ExactSizeIterator<Item = &str> {
         self.parameters.tasks.iter().map(String::as_str)

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::frozen::N_CLASSES;
 use super::{Extent, Frozen};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::{Course, ItemMetric, LANES, draws_of};
+use dataperf_numerics::bootstrap::{Course, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
 /// The name of the metric with the seconds that the method took, if the submitter says it.
@@ -127,16 +127,6 @@ pub(super) fn scorecard(
         .with("target_share", frozen.target_share())
         .with("tasks", MetricValue::Table(tasks));
     Ok(Scorecard { score, metrics })
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    let tasks = frozen.tasks().enumerate();
-    tasks
-        .map(|(task, name)| {
-            let items = EvalItems::of(frozen.test_labels(task)?, ItemMetric::Accuracy);
-            Ok((name.to_owned(), items))
-        })
-        .collect()
 }
 
 /// A task that is scored under draws.

@@ -29,11 +29,9 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Weights};
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the tensors with embeddings.
@@ -96,26 +94,6 @@ pub struct Parameters {
 /// The benchmark.
 pub struct VisionDebugging;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let about = format!(
-            "the share of images to inspect, mean of {} tasks, until {} % of the cleaned set's accuracy is reached; less is better",
-            parameters.tasks.len(),
-            parameters.target_share * 100.0
-        );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(self)
-    }
-}
-
 impl Benchmark for VisionDebugging {
     const ID: &'static str = "vision-debugging";
     const ABOUT: &'static str =
@@ -155,10 +133,10 @@ impl Benchmark for VisionDebugging {
         Metric::value("tasks/*/n_test", "test images", Feedback::Metrics),
         Metric::value("tasks/*/method_seconds", "seconds of the method", Feedback::Score),
     ];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -174,13 +152,5 @@ impl Benchmark for VisionDebugging {
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         metric::replicates(frozen, evidence, draws)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

@@ -3,13 +3,18 @@
 use bytes::Bytes;
 use ndarray::Array2;
 
-use super::{EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, eval_file};
+use super::{EMBEDDINGS, LABELS, LEADERBOARD, POOL_FILE, POOL_INDEX_FILE, Parameters, eval_file};
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::FrozenError;
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::pool::PoolIndex;
+use dataperf_numerics::bootstrap::ItemMetric;
 
 /// The number of classes: an image shows the concept or does not.
 pub(super) const N_CLASSES: usize = 2;
+/// The class of images that show the concept.
+pub(super) const POSITIVE: u8 = 1;
 
 /// What scoring keeps in memory: the concepts' test sets and the index of the pool.
 #[derive(Debug)]
@@ -27,8 +32,23 @@ pub(super) struct TestSet {
     pub(super) labels: Bytes,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let concepts: Vec<String> = parameters
+            .concepts
+            .iter()
+            .map(|concept| format!("`{concept}`"))
+            .collect();
+        let about = format!(
+            "at most {} labelled images for {}",
+            parameters.max_examples,
+            concepts.join(", ")
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let Parameters {
             id_bytes,
@@ -57,6 +77,15 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let items = self
+            .tests()?
+            .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth, ItemMetric::F1(POSITIVE))));
+        Ok(items.collect())
+    }
+}
+
+impl Frozen {
     /// The concepts, ascending.
     pub fn concepts(&self) -> &[String] {
         &self.parameters.concepts

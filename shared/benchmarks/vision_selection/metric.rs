@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Frozen;
-use super::frozen::N_CLASSES;
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
-use dataperf::frozen::FrozenError;
+use super::frozen::{N_CLASSES, POSITIVE};
+use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
-/// The class of images that show the concept.
-const POSITIVE: u8 = 1;
 /// The name of the metric with the number of a concept's labelled images.
 pub(super) const N_EXAMPLES: &str = "n_examples";
 /// The name of the metric with the number of images that are labelled as showing the concept.
@@ -47,11 +43,4 @@ pub(super) fn scorecard(
         .with("concepts", MetricValue::Table(concepts))
         .with(N_EXAMPLES, n_examples);
     Ok(Scorecard { score, metrics })
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, FrozenError> {
-    let tests = frozen.tests()?;
-    let items =
-        tests.map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth, ItemMetric::F1(POSITIVE))));
-    Ok(items.collect())
 }

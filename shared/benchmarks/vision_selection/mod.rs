@@ -28,11 +28,9 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::pool::RECORDS;
 use dataperf::scorecard::Metric;
 
@@ -82,31 +80,6 @@ pub struct Parameters {
 /// The benchmark.
 pub struct VisionSelection;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let concepts: Vec<String> = parameters
-            .concepts
-            .iter()
-            .map(|concept| format!("`{concept}`"))
-            .collect();
-        let about = format!(
-            "at most {} labelled images for {}",
-            parameters.max_examples,
-            concepts.join(", ")
-        );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(self)?)
-    }
-}
-
 impl Benchmark for VisionSelection {
     const ID: &'static str = "vision-selection";
     const ABOUT: &'static str =
@@ -124,10 +97,10 @@ impl Benchmark for VisionSelection {
         Metric::value("concepts/*/n_test", "test images", Feedback::Metrics),
         Metric::value("n_examples", "examples", Feedback::Score),
     ];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, files: &Files<'_>) -> Result<Checked, NotScored> {
         let artifact = Artifact::parse(artifact)?;
@@ -148,13 +121,5 @@ impl Benchmark for VisionSelection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         metric::scorecard(frozen, evidence, weights)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

@@ -2,13 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use crate::closed::{ClosedTask, Measured, Seed};
+use crate::closed::ClosedBoards;
 use crate::errors::DatasetError;
 use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_over_units};
 use crate::files::Files;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
-use crate::rejection::Rejection;
 use crate::scorecard::{Metric, Scorecard};
 
 pub use crate::errors::NotScored;
@@ -67,16 +66,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// The codes of rejections that follow from hidden data, which tell something about it as a score does, and of those that take the
     /// time of a score. They count against a submitter's limits.
     const COUNTED_REJECTIONS: &'static [&'static str] = &[];
-    /// Whether there may be closed boards: then [`closed_task`](Benchmark::closed_task) says what a program is given.
-    const TAKES_PROGRAMS: bool = false;
-    /// Whether its boards take programs and nothing else, because scores depend on what a program's run takes: then
-    /// [`with_measured`](Benchmark::with_measured) puts that into the artifact, and artifacts that people upload are rejected.
-    const ONLY_PROGRAMS: bool = false;
 
     /// What scoring keeps in memory between submissions to one leaderboard.
     type Frozen: FrozenPart;
     /// A submission that obeys the rules: only [`check`](Benchmark::check) makes one.
     type Checked: Send + Sync;
+    /// What submitted programs are given and what becomes of what they write: [`NoClosedBoards`](crate::closed::NoClosedBoards) where only
+    /// artifacts are taken.
+    type ClosedBoards: ClosedBoards;
 
     /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES) and holds it against the rules.
     ///
@@ -139,36 +136,5 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         draws: &Draws,
     ) -> Result<Vec<f64>, EvidenceError> {
         mean_over_units(frozen.eval_items()?, evidence, draws)
-    }
-
-    /// What a submitted program is given of a board in the [closed division](crate::closed), if the benchmark has closed boards: of the
-    /// participants' part only, in an order and under ids that follow from the seed.
-    ///
-    /// # Errors
-    /// [`DatasetError`] as for [`open`](FrozenPart::open).
-    fn closed_task(
-        _files: &Files<'_>,
-        _leaderboard: &str,
-        _seed: Seed,
-    ) -> impl Future<Output = Result<Option<ClosedTask>, DatasetError>> + Send {
-        async { Ok(None) }
-    }
-
-    /// What the public data set of a round that takes programs has to have in common with its hidden one, as an object: the rules by
-    /// which both score. By default nothing.
-    ///
-    /// # Errors
-    /// [`FrozenError`] when the manifest's parameters are not the benchmark's.
-    fn rules_of_programs(_manifest: &Manifest) -> Result<serde_json::Value, FrozenError> {
-        Ok(serde_json::Value::Null)
-    }
-
-    /// The artifact that a program has written, with what its run took, where scores depend on that. `took` is `None` where nothing
-    /// is counted: of programs in Python.
-    ///
-    /// # Errors
-    /// A [`Rejection`] where the score depends on what was not counted.
-    fn with_measured(artifact: Vec<u8>, _took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
-        Ok(artifact)
     }
 }

@@ -1,13 +1,15 @@
 //! The closed division: what a submitted program is given of a board instead of the data set, and what its artifact says in the data set's
 //! own ids.
 //!
-//! A program sees the participants' part only, under other ids and in another order: what it has seen elsewhere of the same data does not
-//! help it, and what it writes says nothing to somebody who has not the data set. A benchmark says in
-//! [`closed_task`](crate::Benchmark::closed_task) what that is. The artifact that a program writes is [translated](ClosedTask::artifact) and
+//! A program sees the participants' part only, under other ids and in another order, unless the data set's own say nothing: what it has
+//! seen elsewhere of the same data does not help it, and what it writes says nothing to somebody who has not the data set. A benchmark's
+//! [`ClosedBoards`] say what that is. The artifact that a program writes is [translated](ClosedTask::artifact) and
 //! then goes the ordinary way.
 
 use serde::{Deserialize, Serialize};
 
+use crate::errors::DatasetError;
+use crate::files::Files;
 use crate::frozen::{FrozenError, Manifest};
 use crate::json::Json;
 use crate::rejection::{Reasons, Rejection};
@@ -52,6 +54,56 @@ impl ClosedTask {
         let mut reasons = Reasons::default();
         let translated = (self.translate)(Json::parse(written)?, &mut reasons);
         reasons.into_verdict(translated.to_bytes())
+    }
+}
+
+/// What submitted programs are given of a benchmark's boards, and what becomes of what they write.
+pub trait ClosedBoards {
+    /// Whether there may be closed boards: [`NoClosedBoards`] alone says no.
+    const EXIST: bool = true;
+    /// Whether boards take programs and nothing else, because scores depend on what a program's run takes: then
+    /// [`with_measured`](ClosedBoards::with_measured) puts that into the artifact, and artifacts that people upload are rejected.
+    const ONLY: bool = false;
+
+    /// What a program is given of a board: of the participants' part only, in an order and under ids that follow from the seed, unless
+    /// the data set's own say nothing.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when a file can't be read or is not what the manifest says, or there is no such leaderboard.
+    fn task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> impl Future<Output = Result<ClosedTask, DatasetError>> + Send;
+
+    /// What the public data set of a round that takes programs has to have in common with its hidden one, as an object: the rules by
+    /// which both score. By default nothing.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not the benchmark's.
+    fn rules(_manifest: &Manifest) -> Result<serde_json::Value, FrozenError> {
+        Ok(serde_json::Value::Null)
+    }
+
+    /// The artifact that a program has written, with what its run took, where scores depend on that. `took` is `None` where nothing
+    /// is counted: of programs in Python.
+    ///
+    /// # Errors
+    /// A [`Rejection`] where the score depends on what was not counted.
+    fn with_measured(artifact: Vec<u8>, _took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
+        Ok(artifact)
+    }
+}
+
+/// A benchmark that takes no programs has no closed boards.
+pub struct NoClosedBoards;
+
+impl ClosedBoards for NoClosedBoards {
+    const EXIST: bool = false;
+
+    async fn task(_: &Files<'_>, _: &str, _: Seed) -> Result<ClosedTask, DatasetError> {
+        let why = "its benchmark takes no programs".to_owned();
+        Err(FrozenError::Manifest { why }.into())
     }
 }
 

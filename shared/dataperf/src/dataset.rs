@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::Digest;
 use crate::benchmark::{Benchmark, FrozenPart};
-use crate::closed::{ClosedTask, Seed};
+use crate::closed::{ClosedBoards, ClosedTask, Seed};
 pub use crate::errors::DatasetError;
 use crate::errors::{NotScored, unknown_leaderboard};
 pub use crate::files::{Files, FrozenFiles, Integrity};
@@ -140,9 +140,12 @@ impl<B: Benchmark> Dataset<B> {
         &self,
         leaderboard: &str,
     ) -> Result<Option<(ClosedTask, [u8; 32])>, DatasetError> {
+        if !B::ClosedBoards::EXIST {
+            return Ok(None);
+        }
         let seed = Seed::new(B::ID, self.manifest(), leaderboard)?;
-        let task = B::closed_task(&self.files(), leaderboard, seed).await?;
-        Ok(task.map(|task| (task, seed.of_random_numbers())))
+        let task = B::ClosedBoards::task(&self.files(), leaderboard, seed).await?;
+        Ok(Some((task, seed.of_random_numbers())))
     }
 
     /// About how many bytes are kept in memory: the whole files that were read, as much again for what they were decoded to, and rows.

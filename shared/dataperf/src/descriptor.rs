@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::allowance::DailyAllowance;
 use crate::benchmark::{Benchmark, FrozenPart, Leaderboard};
 use crate::board::Ranking;
+use crate::closed::ClosedBoards;
 use crate::column::Column;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
@@ -53,7 +54,7 @@ pub struct Descriptor {
     /// [`Leaderboard::evaluation`](crate::benchmark::Leaderboard::evaluation) says.
     pub evaluations: fn(&Manifest) -> Result<BTreeMap<String, String>, FrozenError>,
     /// What the public data set of a round that takes programs has in common with its hidden one, as
-    /// [`Benchmark::rules_of_programs`] says.
+    /// [`ClosedBoards::rules`](crate::closed::ClosedBoards::rules) says.
     pub rules_of_programs: fn(&Manifest) -> Result<serde_json::Value, FrozenError>,
     /// The function that takes an upload to this leaderboard or of this kind, without what a deployment puts before its name.
     pub function: fn(&str) -> &'static str,
@@ -106,8 +107,8 @@ impl Descriptor {
             metrics: B::METRICS,
             has_hidden_data: true,
             counted_rejections: B::COUNTED_REJECTIONS,
-            takes_programs: B::TAKES_PROGRAMS,
-            only_programs: B::ONLY_PROGRAMS,
+            takes_programs: B::ClosedBoards::EXIST,
+            only_programs: B::ClosedBoards::ONLY,
             kinds: &[],
             max_bytes_of_kind: |_| B::MAX_ARTIFACT_BYTES,
             collects: None,
@@ -115,7 +116,7 @@ impl Descriptor {
             leaderboards: B::Frozen::leaderboards,
             is_public: B::Frozen::is_public,
             evaluations: evaluations::<B>,
-            rules_of_programs: B::rules_of_programs,
+            rules_of_programs: B::ClosedBoards::rules,
             function: |_| B::ID,
             fixed: None,
         }

@@ -1,6 +1,5 @@
 //! What a rater does: look at the next example, and say what is right about it.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use super::WELL_BEING;
 use crate::Done;
 use crate::cloud::CloudArgs;
-use crate::commands::collection::{Consent, add_line, send, show};
+use crate::commands::collection::{Consent, send, show, skipped};
 use crate::output::{Format, print_json};
 use crate::rows::RowFormat;
 
@@ -40,23 +39,9 @@ pub(crate) struct NextArgs {
     cloud: CloudArgs,
 }
 
-impl NextArgs {
-    /// Notes what is skipped now; all that was skipped so far.
-    fn skipped(&self) -> Result<BTreeSet<ExampleId>> {
-        let path = self.notes.join(format!("skipped-by-{}.txt", self.rater));
-        for example in &self.skip {
-            add_line(&path, example.as_str())?;
-        }
-        let noted = std::fs::read_to_string(&path).unwrap_or_default();
-        Ok(noted
-            .lines()
-            .filter_map(|line| line.trim().parse().ok())
-            .collect())
-    }
-}
-
 pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
-    let skipped = args.skipped()?;
+    let noted = args.notes.join(format!("skipped-by-{}.txt", args.rater));
+    let skipped = skipped(&noted, &args.skip)?;
     let cloud = args.cloud.clone().connect().await;
     let table = cloud.leaderboards();
     let judged = judged_by::<Examples>(&table, args.rater.as_str()).await?;

@@ -1,7 +1,5 @@
 //! What a rater does: look at the next pair, and judge it.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
 use clap::Args;
 use clap::builder::ArgAction;
@@ -15,7 +13,7 @@ use super::images::{ImageArgs, save};
 use super::{WELL_BEING, send, show};
 use crate::Done;
 use crate::cloud::CloudArgs;
-use crate::commands::collection::add_line;
+use crate::commands::collection::skipped;
 use crate::output::{Format, print_json};
 use crate::rows::RowFormat;
 
@@ -34,24 +32,10 @@ pub(crate) struct NextArgs {
     cloud: CloudArgs,
 }
 
-impl NextArgs {
-    /// Notes what is skipped now; all that was skipped so far.
-    fn skipped(&self) -> Result<BTreeSet<PairId>> {
-        let path = self.images.note(&format!("skipped-by-{}.txt", self.rater));
-        for pair in &self.skip {
-            add_line(&path, pair.as_str())?;
-        }
-        let noted = std::fs::read_to_string(&path).unwrap_or_default();
-        Ok(noted
-            .lines()
-            .filter_map(|line| line.trim().parse().ok())
-            .collect())
-    }
-}
-
 pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     args.images.ask_consent(&args.rater)?;
-    let skipped = args.skipped()?;
+    let noted = args.images.note(&format!("skipped-by-{}.txt", args.rater));
+    let skipped = skipped(&noted, &args.skip)?;
     let cloud = args.cloud.connect().await;
     let leaderboards = cloud.leaderboards();
     let judged = judged_by::<Pairs>(&leaderboards, args.rater.as_str()).await?;

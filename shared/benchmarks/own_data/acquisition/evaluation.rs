@@ -10,7 +10,7 @@ use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use dataperf::Scorecard;
 use dataperf::benchmark::NotScored;
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use dataperf::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
 
@@ -70,8 +70,4 @@ pub(super) fn scorecard(
 
 fn hidden(frozen: &Frozen) -> Result<&Hidden, EvidenceError> {
     Ok(frozen.hidden()?)
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    Ok(hidden(frozen)?.eval.items(&frozen.parameters.scoring))
 }

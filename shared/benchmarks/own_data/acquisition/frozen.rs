@@ -3,9 +3,11 @@
 use super::{Parameters, SELLERS};
 use crate::data_acquisition::market::{Market, Seller};
 use crate::own_data::table::{self, Examples, LABEL, features_file};
-use crate::own_data::{EVAL, EvalSet};
+use crate::own_data::{Board, EVAL, EvalSet};
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::FrozenError;
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::learner::FitError;
 use dataperf_numerics::numbers::Encoding;
 
@@ -27,8 +29,31 @@ pub(super) struct Hidden {
     pub(super) eval: EvalSet,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            budget,
+            sellers,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                let metric = scoring.metric.about();
+                format!(
+                    "{}: {} sellers, a budget of {budget}; {metric}",
+                    about.title,
+                    sellers.len()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let sellers = parameters.sellers.iter().map(|seller| Seller {
             n_rows: seller.n_rows,
@@ -51,6 +76,12 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        Ok(self.hidden()?.eval.items(&self.parameters.scoring))
+    }
+}
+
+impl Frozen {
     pub(super) fn market(&self) -> &Market {
         &self.market
     }

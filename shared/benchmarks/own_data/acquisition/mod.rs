@@ -8,6 +8,7 @@
 
 #[cfg(feature = "baselines")]
 mod baselines;
+mod closed;
 mod evaluation;
 mod frozen;
 mod validation;
@@ -24,11 +25,9 @@ pub use crate::data_acquisition::{N_TRIALS, SEED};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the table with the sellers' rows.
@@ -76,39 +75,6 @@ pub struct Seller {
 /// The `acquisition` task.
 pub struct Acquisition;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            budget,
-            sellers,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = || {
-                let metric = scoring.metric.about();
-                format!(
-                    "{}: {} sellers, a budget of {budget}; {metric}",
-                    about.title,
-                    sellers.len()
-                )
-            };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(self)
-    }
-}
-
 impl Benchmark for Acquisition {
     const ID: &'static str = "acquisition";
     const ABOUT: &'static str =
@@ -138,10 +104,10 @@ impl Benchmark for Acquisition {
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -156,15 +122,5 @@ impl Benchmark for Acquisition {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        super::closed::acquisition(files, leaderboard, seed)
-            .await
-            .map(Some)
     }
 }

@@ -15,10 +15,10 @@ use crate::own_data::table::{FEATURES, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
 use dataperf::archive::is_zip;
-use dataperf::benchmark::NotScored;
+use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use dataperf::frozen::{Dtype, FrozenError};
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
@@ -32,8 +32,28 @@ pub struct Frozen {
     eval_images: Bytes,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = format!(
+                "{}: at most {} {}; {}",
+                about.title,
+                board.max_examples,
+                about.unit(),
+                scoring.metric.about()
+            );
+            about.board(board.name, board.about.unwrap_or(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let parameters: Parameters = manifest.parameters()?;
         let board = parameters.board(leaderboard)?.clone();
@@ -61,6 +81,11 @@ impl Frozen {
             eval,
             eval_images,
         })
+    }
+
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let eval = scoring_eval_set(self.eval.as_ref())?;
+        Ok(eval.items(&self.scoring))
     }
 }
 
@@ -387,8 +412,4 @@ pub(super) fn scorecard(
 
 fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
     Ok(scoring_eval_set(frozen.eval.as_ref())?)
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    Ok(eval_set(frozen)?.items(&frozen.scoring))
 }

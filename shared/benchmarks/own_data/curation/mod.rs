@@ -31,10 +31,11 @@ use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::closed::NoClosedBoards;
+use dataperf::dataset::Files;
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::FrozenError;
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
@@ -122,36 +123,6 @@ impl Parameters {
 /// The `curation` task.
 pub struct Curation;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = format!(
-                "{}: at most {} {}; {}",
-                about.title,
-                board.max_examples,
-                about.unit(),
-                scoring.metric.about()
-            );
-            about.board(board.name, board.about.unwrap_or(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files, leaderboard).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(self)
-    }
-}
-
 impl Benchmark for Curation {
     const ID: &'static str = "curation";
     const ABOUT: &'static str = "make the training set from which a fixed model learns best";
@@ -184,6 +155,7 @@ impl Benchmark for Curation {
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = NoClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)

@@ -7,9 +7,7 @@ use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::benchmark::NotScored;
-use dataperf::evidence::{
-    Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
-};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
@@ -159,10 +157,6 @@ fn cut_off(fixes: &Fixes) -> EvidenceError {
         unit: EVAL.to_owned(),
         n_known: fixes.n_known as usize,
     }
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    Ok(hidden(frozen)?.1.items(&frozen.scoring))
 }
 
 pub(super) fn replicates(

@@ -8,9 +8,11 @@ use ndarray::Array2;
 use super::{Extent, Parameters, TRAIN, TRUTH};
 use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
-use crate::own_data::{EVAL, EvalSet, Scoring};
+use crate::own_data::{Board, EVAL, EvalSet, Scoring};
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::FrozenError;
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::learner::{FitError, Prepared};
 
 /// What scoring keeps in memory: the training set with its given and right labels, and the eval set.
@@ -31,8 +33,31 @@ pub struct Frozen {
     pub(super) prepared: OnceLock<Result<Prepared, FitError>>,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            target_share,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                format!(
+                    "{}: the share of the {} to inspect until {} % of the {} with right labels is reached; less is better",
+                    about.title,
+                    about.unit(),
+                    target_share * 100.0,
+                    scoring.metric.about()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let features = features(files, TRAIN).await?;
         let examples = Examples::read(files, TRAIN, features.nrows()).await?;
@@ -74,6 +99,13 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let eval = scoring_eval_set(self.eval.as_ref())?;
+        Ok(eval.items(&self.scoring))
+    }
+}
+
+impl Frozen {
     /// The number of examples in the training set.
     pub(super) fn n_examples(&self) -> usize {
         self.ids.len()

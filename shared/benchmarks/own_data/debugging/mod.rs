@@ -6,6 +6,7 @@
 //! - `public/train.csv`: `id,label`, a line for each row: the labels as they are given, some of them wrong;
 //! - `truth.csv`: `id,label`, the right ones. Hidden.
 
+mod closed;
 mod evaluation;
 mod frozen;
 mod validation;
@@ -21,11 +22,9 @@ pub use crate::vision_debugging::{Extent, TARGET_SHARE};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Weights};
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the table with the training set and its given labels.
@@ -50,39 +49,6 @@ pub struct Parameters {
 
 /// The `debugging` task.
 pub struct Debugging;
-
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            target_share,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = || {
-                format!(
-                    "{}: the share of the {} to inspect until {} % of the {} with right labels is reached; less is better",
-                    about.title,
-                    about.unit(),
-                    target_share * 100.0,
-                    scoring.metric.about()
-                )
-            };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(self)
-    }
-}
 
 impl Benchmark for Debugging {
     const ID: &'static str = "debugging";
@@ -110,10 +76,10 @@ impl Benchmark for Debugging {
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -129,13 +95,5 @@ impl Benchmark for Debugging {
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         evaluation::replicates(frozen, evidence, draws)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        super::closed::debugging(files, leaderboard, seed).await.map(Some)
     }
 }

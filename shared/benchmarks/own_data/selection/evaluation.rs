@@ -9,7 +9,7 @@ use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
 use dataperf::benchmark::NotScored;
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence, Weights};
+use dataperf::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
 use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
 
@@ -53,8 +53,4 @@ pub(super) fn scorecard(
 
 fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
     Ok(scoring_eval_set(frozen.eval.as_ref())?)
-}
-
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    Ok(eval_set(frozen)?.items(&frozen.scoring))
 }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::{LabelSource, POOL, Parameters};
+use super::{Board, LabelSource, POOL, Parameters};
+use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::FrozenError;
+use dataperf::evidence::{EvalItems, EvidenceError};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::numbers::Encoding;
 
 /// What scoring keeps in memory for a board: the pool's ids and labels, and the eval set.
@@ -23,8 +26,30 @@ pub struct Frozen {
     pub(super) eval: Option<EvalSet>,
 }
 
-impl Frozen {
-    pub(super) async fn read(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+impl FrozenPart for Frozen {
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                format!(
+                    "{}: at most {} {}; {}",
+                    about.title,
+                    board.max_examples,
+                    about.unit(),
+                    scoring.metric.about()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
         let parameters: Parameters = manifest.parameters()?;
         let max_examples = parameters.board(leaderboard)?.max_examples;
@@ -60,6 +85,13 @@ impl Frozen {
         })
     }
 
+    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        let eval = scoring_eval_set(self.eval.as_ref())?;
+        Ok(eval.items(&self.scoring))
+    }
+}
+
+impl Frozen {
     pub(super) fn scoring(&self) -> &Scoring {
         &self.scoring
     }

@@ -5,6 +5,7 @@
 //! - `public/pool.csv`: `id,label`, a line for each row; without `label` where submitters label what they select.
 
 mod artifact;
+mod closed;
 mod evaluation;
 mod frozen;
 mod validation;
@@ -21,11 +22,10 @@ use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
-use dataperf::closed::{ClosedTask, Seed};
-use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::benchmark::{Benchmark, NotScored};
+use dataperf::dataset::Files;
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::FrozenError;
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
@@ -82,38 +82,6 @@ impl Parameters {
 /// The `selection` task.
 pub struct Selection;
 
-impl FrozenPart for Frozen {
-    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let Parameters {
-            about,
-            scoring,
-            leaderboards,
-            ..
-        } = manifest.parameters()?;
-        let board = |board: Board| {
-            let own = || {
-                format!(
-                    "{}: at most {} {}; {}",
-                    about.title,
-                    board.max_examples,
-                    about.unit(),
-                    scoring.metric.about()
-                )
-            };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
-        };
-        Ok(leaderboards.into_iter().map(board).collect())
-    }
-
-    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
-        Self::read(files, leaderboard).await
-    }
-
-    fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        evaluation::eval_items(self)
-    }
-}
-
 impl Benchmark for Selection {
     const ID: &'static str = "selection";
     const ABOUT: &'static str = "choose the examples of an organizer's pool that train the best model";
@@ -143,10 +111,10 @@ impl Benchmark for Selection {
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
-    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;
+    type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
@@ -159,13 +127,5 @@ impl Benchmark for Selection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
-    }
-
-    async fn closed_task(
-        files: &Files<'_>,
-        leaderboard: &str,
-        seed: Seed,
-    ) -> Result<Option<ClosedTask>, DatasetError> {
-        super::closed::selection(files, leaderboard, seed).await.map(Some)
     }
 }
