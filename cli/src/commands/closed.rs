@@ -440,9 +440,13 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
     dataset.check_board(&leaderboard)?;
     let task = dataset.closed_task(&leaderboard).await?;
     let (task, seed) = task.with_context(|| {
+        let hosted = dataperf_hosted::HOSTED.iter();
+        let takers = hosted.filter(|hosted| hosted.takes_programs);
+        let takers: Vec<&str> = takers.map(|hosted| hosted.id).collect();
         format!(
-            "`{}` has no closed boards: its artifacts are data sets, which no program of a few bytes makes",
-            B::ID
+            "`{}` takes no programs: name a data set of a benchmark that does, which are `{}`",
+            B::ID,
+            takers.join("`, `")
         )
     })?;
     Ok(Opened {

@@ -45,7 +45,9 @@ impl Consent<'_> {
         let well_being = self.well_being;
         if !is_given && !says_yes(well_being)? {
             bail!(
-                "nothing was asked for: nothing is shown before you agree to it. {well_being} To agree, say `--consent`"
+                "nothing was uploaded and nothing is shown, because you have not agreed to {}. {well_being} To \
+                 agree, give the command again with `--consent`",
+                self.to
             );
         }
         let line = format!("{who} has agreed to {}, {}", self.to, now());

@@ -86,8 +86,9 @@ const SCENES: &[Scene] = &[
         benchmark: Selection::ID,
         leaderboard: TWENTY,
         submitters: &["ada", "bo"],
-        says: "An organizer's own data, declared by one document (selection/task.yaml): 20 of 700 digits. One submission is surely the \
-               best; chance comes last; and what hasty has mended stands on the board.",
+        says: "An organizer's own data, declared by one document (selection/task.yaml): 20 of 700 digits. \
+               One submission is surely the best, and chance comes last. The first file of the submitter \
+               `hasty` was rejected; the second one, with the mistakes corrected, stands on the board.",
         order: &[
             &["ada"],
             &["baseline-cleanlab"],

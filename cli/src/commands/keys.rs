@@ -77,7 +77,8 @@ async fn rotate(cloud: &Cloud) -> Result<Keys> {
     let signer = cloud.signer();
     if !cloud.names.signing_key.starts_with("alias/") {
         bail!(
-            "`{}` is no alias, so that it can't stand for another key: name the alias with `--signing-key`",
+            "`{}` is no alias (`alias/NAME`), and only an alias can be pointed at a new key: name the alias \
+             of the signing key with `--signing-key`",
             cloud.names.signing_key
         );
     }

@@ -482,7 +482,7 @@ fn what_can_not_be_run_is_a_wrong_call() {
     for (arguments, said) in [
         (
             vec!["closed", "run", &module, "-d", &curation, "-l", "digits-set"],
-            "`curation` has no closed boards",
+            "`curation` takes no programs",
         ),
         (
             vec!["closed", "run", &module, "-d", &dataset],

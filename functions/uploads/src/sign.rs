@@ -103,7 +103,8 @@ async fn submitter(headers: &HeaderMap, table: &Table) -> Result<(Issued, Submit
             "organizers_token",
             "the organizer's token uploads nothing",
             "Authorization",
-            "take a submitter's token, of `dataperf token create --submitter NAME`; the organizer's own uploads go by `dataperf submit`",
+            "send a submitter's token, which `dataperf token create --submitter NAME` issues, or upload with \
+             `dataperf submit`, as organizers do",
         )),
     }
 }

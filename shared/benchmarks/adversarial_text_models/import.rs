@@ -202,7 +202,8 @@ fn wrong(document: &Document) -> Vec<String> {
     ] {
         if rate < LEAST_RATE {
             problems.push(format!(
-                "the rate `{name}` is {rate} and has to be {LEAST_RATE} at least: scores are of at most 20 points for what stays"
+                "the rate `{name}` is {rate}, and {LEAST_RATE} is the least: with a lower rate, {name} could \
+                 bring more than the 20 points that the range of scores has room for; raise the rate"
             ));
         }
     }

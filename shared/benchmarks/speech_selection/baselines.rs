@@ -27,7 +27,10 @@ impl Baselines for SpeechSelection {
         },
         Method {
             name: "cleanlab",
-            about: "drops doubtful labels by confident learning and the lower half of each class, then takes the medoids of each class; the frozen model chooses how many, and whether words lose their half",
+            about: "drops clips whose label confident learning doubts, and of the nontargets the half with \
+                    the lowest label quality; then takes the medoids of each class. The frozen model's score \
+                    decides how many clips are targets, and whether that half of each word's clips is \
+                    dropped too",
             source: "paper, 2.3.1 and Table 1; Northcutt et al. 2021; Schubert and Rousseeuw 2021",
         },
     ];

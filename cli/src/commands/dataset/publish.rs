@@ -442,7 +442,9 @@ impl Plan<'_> {
                 Ok(before.spelt_out(self.names()))
             }
             Err(error) => Err(anyhow::Error::from(error).context(format!(
-                "which boards {whole} has, which is in force, can't be read; `--replace` puts this data set in force alone"
+                "can't read which boards {whole} has, the data set in force; what is in force stays as it \
+                 is. Where its manifest is damaged or missing, `--replace` puts this data set in force in \
+                 its place"
             ))),
         }
     }

@@ -89,7 +89,8 @@ fn print(next: &Unjudged, n_more: usize) {
         println!("labels   {}", next.task.labels().join(", "));
     }
     println!(
-        "{n_more} more wait for you. To leave this one to others, as you have to your own: --skip {}. {WELL_BEING}",
+        "{n_more} more wait for you. To leave this example to others: --skip {}. Skip an example that you \
+         wrote yourself. {WELL_BEING}",
         next.example
     );
 }

@@ -156,7 +156,9 @@ fn common_board(one: &Entry, other: &Entry, round: Option<&str>) -> Result<Board
         _ => {}
     }
     if one.dataset != other.dataset {
-        let detail = "they were scored with different data sets, and no draw is of both: the organizer has the board scored again with one";
+        let detail = "the two submissions were scored with different data sets, and a difference needs \
+                      scores under the same draws of one eval set: ask the organizer to have the board \
+                      scored again with one data set (`dataperf rescore`)";
         return Err(conflict("different_datasets", detail.to_owned()));
     }
     Ok(one.board.clone())

@@ -120,7 +120,9 @@ struct LineOnBoth {
 }
 
 /// Why there are no intervals while a round is open.
-const WITHHELD: &str = "intervals are withheld until everything is shown: from two of them follows on about how many hidden items two submissions differ";
+const WITHHELD: &str = "intervals are withheld until all results of the round are shown: the intervals of \
+                        two submissions tell on about how many hidden items the two differ; ask again after \
+                        that";
 
 /// What retiring a board's data set has shown: the gap between old and new scores, their regression, and how far ranks agree.
 #[utoipa::path(

@@ -298,8 +298,9 @@ impl Reader {
                     self.wrong("not_of_this_benchmark", &at, message);
                 }
                 Some(Ladder::Auto) if hosted.is_place_on_a_curve() => {
-                    let message = "`auto` needs the standard error of a score, which a place on a curve has none of: say `rounded`, or \
-                                   choose a step, such as `{step: 0.05}`";
+                    let message = "`auto` needs the standard error of a score, and scores of this benchmark \
+                                   have none, because each is a place on a curve: write `rounded`, or a \
+                                   step, such as `{step: 0.05}`";
                     self.wrong("ladder_without_error", &at, message);
                 }
                 Some(Ladder::Step { step }) if step > (greatest - least) / 2.0 => {
