@@ -26,9 +26,10 @@ pub(crate) fn takes_artifacts(id: &str) -> Result<()> {
     if let Some(extension) = extension(id) {
         let command = extension.command();
         bail!(
-            "`{id}` collects what people write, a JSON object on each line: there is no model here that scores a file, and no baseline that \
-             makes one. {}. `dataperf validate {id}` holds a file against the rules offline, and `dataperf {command} --help` has the \
-             commands that upload",
+            "`{id}` is a collection: its files have a JSON object on each line, which people judge, so that \
+             there is no model here that scores a file, and no baseline that makes one. {}. `dataperf \
+             validate {id}` checks a file against the rules offline, and `dataperf {command} --help` lists \
+             the commands that upload",
             extension.why_no_score()
         );
     }

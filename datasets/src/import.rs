@@ -30,7 +30,8 @@ pub enum ImportError {
     Occupied(PathBuf),
     /// A name of the source would become a path that leaves the data set.
     #[error(
-        "a name in the source would make the file `{0}`, which is no path within a data set: rename it there"
+        "a name in the source would become the file `{0}`, which is no valid path within a data set: change \
+         the name in the source"
     )]
     Name(String),
     /// Reading or writing failed.

@@ -350,7 +350,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         warnings,
         &dates,
         format,
-        "in force from now on, for every upload by its own time",
+        "in force from now on; for each upload the time of the upload decides",
     )
 }
 

@@ -356,7 +356,8 @@ fn corrections_that_disagree(directory: &Path, manifest: &Manifest) -> Result<Ve
     let of_sets: usize = corrected.reviewed.values().sum();
     if !corrected.reviewed.is_empty() && of_sets != corrected.n_reviewed {
         problems.push(format!(
-            "the manifest's `corrected` says that somebody has looked at {} labels, and {of_sets} of its eval sets",
+            "the manifest's `corrected` says that somebody has looked at {} labels in all (`n_reviewed`), \
+             and its numbers by eval set (`reviewed`) add up to {of_sets}",
             corrected.n_reviewed
         ));
     }

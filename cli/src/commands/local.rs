@@ -249,12 +249,14 @@ fn organizer(args: &LocalArgs) -> Result<AccessKey> {
     }
     if !args.remote {
         bail!(
-            "other machines can reach `{}`: add `--remote` to let them in, with a key of their own, or leave out `--host`",
+            "other machines can reach `{}`: add `--remote` to let them in, with an access key that is made \
+             for this cloud, or leave out `--host`",
             args.host
         );
     }
     eprintln!(
-        "warning: whoever reaches {} and sees the traffic, which is plain text, can read it; whoever has the key can do everything",
+        "warning: traffic with {} is not encrypted, so that everybody on the network between can read it; \
+         everybody who has the key can do everything",
         args.host
     );
     if let Some(key) = &args.key {

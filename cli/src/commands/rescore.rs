@@ -128,8 +128,9 @@ async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
             .has_retired(&board.round)
     {
         bail!(
-            "the data set of the round {} has been retired, and no published challenge has the round: which uploads are scored with which data set is \
-             known again when it is published again",
+            "the data set of the round {} has been retired, and the published challenge does not have the \
+             round, which says with which data set each upload is scored: publish a challenge that has the \
+             round again",
             quote(&board.round)
         );
     }
@@ -139,8 +140,9 @@ async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     let run = table.run(&retire.run(board)).await?;
     if run.is_none_or(|run| run.ended_at.is_none()) {
         bail!(
-            "the data set of the round `{}` has been retired, and what stands is scored again by itself, some half an hour later: wait until \
-             `dataperf leaderboard retirement {} {} --round {}` has its report",
+            "the data set of the round `{}` has been retired, and what stands on the board is scored again \
+             by itself within half an hour or so: wait until `dataperf leaderboard retirement {} {} --round \
+             {}` prints its report",
             round.id,
             board.benchmark,
             board.leaderboard,

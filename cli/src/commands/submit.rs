@@ -153,7 +153,8 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     }
     if receipt.verdict.status == dataperf::Ending::Failed {
         bail!(
-            "the platform failed to evaluate submission {}, which is not your fault: it counts against no limit (a program does until it is tried again)",
+            "the platform failed to evaluate submission {}, which is not your fault: it counts against no \
+             limit (a program counts until the organizer has it evaluated again)",
             submitted.id
         );
     }

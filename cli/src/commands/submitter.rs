@@ -114,7 +114,7 @@ async fn free(args: FreeArgs, format: Format) -> Result<Done> {
     }
     if freed.is_empty() {
         bail!(
-            "`{}` is not noted as anybody's name{}: nothing was freed",
+            "nobody has the name `{}`{}: nothing was freed",
             args.name,
             args.benchmark.map_or(String::new(), |id| format!(" in {id}"))
         );

@@ -288,8 +288,9 @@ pub(crate) fn skipped(asked: Option<&str>) -> Result<BTreeSet<String>, Problem> 
     let n_ids = asked.split(',').count();
     if n_ids > MAX_SKIPPED || asked.len() > MAX_SKIPPED * (ID_CHARS + 1) - 1 {
         let message = format!(
-            "`skip` has {n_ids} ids in {} bytes, and at most {MAX_SKIPPED} ids of {ID_CHARS} characters with commas between them are taken: leave out \
-             those that you have given a verdict on, which are passed over in any case, and the oldest of the others",
+            "`skip` has {n_ids} ids in {} bytes, and the limit is {MAX_SKIPPED} ids of {ID_CHARS} characters \
+             with commas between them: leave out the ids of items that you have judged, which are not shown \
+             again in any case, and the oldest of the other ids",
             asked.len()
         );
         return Err(Problem::bad_request("skip", message));

@@ -34,10 +34,10 @@ pub(crate) fn router(app: App) -> Router {
     Router::new()
         .route(ROUTE, post(sign))
         .fallback(async || {
-            let detail = format!("there is `{ROUTE}`, which takes POST");
+            let detail = format!("this function has one route: send a POST request to `{ROUTE}`");
             Problem::not_found("unknown_route", "path", detail)
         })
-        .method_not_allowed_fallback(async || Problem::method("a form is asked for by POST"))
+        .method_not_allowed_fallback(async || Problem::method("send a POST request to get a form"))
         .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
         .layer(fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(fixed(

@@ -89,7 +89,8 @@ fn taken(value: &Json, reasons: &mut Reasons) -> Option<Measured> {
 
 /// The rejection of an artifact without measurements, which are part of the score.
 pub(super) fn not_measured() -> Reason {
-    let message = "what a program takes to run is part of its score, and nothing was measured: run a WebAssembly module, with \
-                   `dataperf closed run`, which adds it to what the module writes";
+    let message = "`measured` is missing, the fuel and memory that a program takes, which are part of the \
+                   score: run a WebAssembly module with `dataperf closed run`, which measures them and adds \
+                   `measured`";
     Reason::new("not_measured", "", message)
 }

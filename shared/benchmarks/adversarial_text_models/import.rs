@@ -302,7 +302,9 @@ impl ExportFile<'_> {
         }
         if !row.is_verified {
             wrong.push(
-                "nobody has found it right (`is_verified` is false): leave it out, since programs are held against its answer".to_owned(),
+                "no rater has confirmed its answer (`is_verified` is false), and programs are scored by the \
+                 answers: leave the example out"
+                    .to_owned(),
             );
         }
         if row.text.trim().is_empty() {

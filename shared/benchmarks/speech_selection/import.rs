@@ -405,7 +405,8 @@ impl Source {
             let is_plain = !word.is_empty() && !word.contains(['/', '\\']) && word != "..";
             let read = if !is_plain {
                 Err(vec![format!(
-                    "`{word}` can't be a word: it has to be a file's name"
+                    "`{word}` can't be a word: its clips are in the file `WORD.parquet`, so that a word is \
+                     not empty, is not `..`, and has no `/` or `\\` in it"
                 )])
             } else if listed.is_empty() {
                 Ok(())

@@ -448,7 +448,7 @@ fn a_folder_without_a_usable_document_is_refused() {
         &DOCUMENT.replace("task: selection", "task: debugging"),
     );
     assert!(
-        refused::<Selection>(&folder).contains("the task is `debugging`, and it is imported as `selection`")
+        refused::<Selection>(&folder).contains("of the task `debugging`, and the command names `selection`")
     );
     let other_model = DOCUMENT.replace("nearest_centroid", "gradient_bosting");
     write(&folder, "task.yaml", &other_model);

@@ -53,7 +53,7 @@ impl Problem {
 
     /// The problem of a cursor that belongs to another list.
     pub fn bad_cursor(detail: impl Into<String>) -> Self {
-        let title = "the cursor is none of this list";
+        let title = "the cursor does not belong to this list";
         Self::new(StatusCode::NOT_FOUND, "unknown_cursor", title, "cursor", detail)
     }
 
@@ -195,7 +195,7 @@ impl From<DatasetError> for Problem {
             DatasetError::Port(error) => error.into(),
             DatasetError::Frozen(error) => {
                 tracing::error!(%error, "the data set can't be described");
-                let detail = format!("{error}: for the organizer to mend");
+                let detail = format!("{error}: tell the organizer, who has to mend the data set");
                 let title = "a fault of the service";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "dataset", title, "", detail)
             }

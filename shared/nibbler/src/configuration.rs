@@ -377,7 +377,8 @@ impl Configuration {
         self.generation.check(reasons);
         let raters = self.validation.raters;
         if raters.is_multiple_of(2) {
-            let message = format!("{raters} raters can be of two minds: choose an odd number");
+            let message =
+                format!("of {raters} raters half may say one thing, half another: choose an odd number");
             reasons.add(Reason::new("even_raters", "/validation/raters", message));
         }
         if !(self.near_duplicate_from > 0.0 && self.near_duplicate_from <= 1.0) {

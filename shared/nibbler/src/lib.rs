@@ -137,7 +137,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         without: &[
             ("daily_limit", SETS_A_DAY),
             ("total_limit", SETS_A_DAY),
-            ("baselines", "a baseline is who is called `baseline-…`"),
+            (
+                "baselines",
+                "who is called `baseline-…` is a baseline: leave `baselines` out",
+            ),
         ],
         why_private: "uploads are private here, since they say who submitted what: publish the round's data set with \
                       `dataperf nibbler export`",

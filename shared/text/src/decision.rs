@@ -54,7 +54,8 @@ fn as_the_author(example: &Example) -> String {
     let (task, said) = (example.task, quote(example.gold.as_str()));
     if task.has_spans() {
         return format!(
-            "the author's answer {said} counts as the same: give words that have less in common with it, or say that the author is right"
+            "this answer has so many words in common with the author's, {said}, that the two count as the \
+             same: give other words, or say that the author is right"
         );
     }
     let others: Vec<&str> = task
@@ -64,7 +65,7 @@ fn as_the_author(example: &Example) -> String {
         .filter(|label| *label != example.gold.as_str())
         .collect();
     format!(
-        "the author says {said}, too: choose another label, `{}`, or say that the author is right",
+        "{said} is the author's label, too: choose another label, `{}`, or say that the author is right",
         others.join("` or `")
     )
 }

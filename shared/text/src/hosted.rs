@@ -127,7 +127,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         without: &[
             ("daily_limit", EXAMPLES_A_DAY),
             ("total_limit", EXAMPLES_A_DAY),
-            ("baselines", "a baseline is who is called `baseline-…`"),
+            (
+                "baselines",
+                "who is called `baseline-…` is a baseline: leave `baselines` out",
+            ),
         ],
         why_private: "uploads are private here, since they say who wrote what: publish the round's data set with \
                       `dataperf dynamic export`",

@@ -140,8 +140,9 @@ pub(super) async fn run(args: EffectArgs, format: RowFormat) -> Result<Done> {
         let left_out = gathered.left_out.iter().take(MAX_LEFT_OUT);
         let why: Vec<String> = left_out.map(|one| format!("{}: {}", one.name, one.why)).collect();
         bail!(
-            "none of {} submissions is compared: name as BEFORE the data set that they are scored with now, and see the effect before \
-             `dataperf dataset publish --replace` and `dataperf rescore`\n  - {}",
+            "none of {} submissions can be compared. Name as BEFORE the data set that the board is scored \
+             with now; give this command before `dataperf dataset publish --replace` and `dataperf rescore`\n  \
+             - {}",
             gathered.left_out.len(),
             why.join("\n  - ")
         );

@@ -136,15 +136,19 @@ impl AgainstData<'_> {
                 };
                 let Some(why) = used else { continue };
                 let (code, which) = if is_final {
-                    ("final_in_use", "a `final` one is seen by no upload")
+                    (
+                        "final_in_use",
+                        "no upload may have been scored with a `final` data set",
+                    )
                 } else {
                     (
                         "successor_in_use",
-                        "the one that follows is seen by no upload before",
+                        "no upload may have been scored with the data set of `retire` before",
                     )
                 };
                 let message = format!(
-                    "this data set is not fresh, {why}, and {which}: publish another one with `dataperf dataset publish --stage`"
+                    "this data set is not fresh: {why}, and {which}. Publish another data set with `dataperf \
+                     dataset publish --stage`, and name that"
                 );
                 reasons.add(Reason::new(code, at, message));
             }
@@ -158,8 +162,8 @@ fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> 
     let hidden = round.dataset.filter(|_| round.programs.is_some());
     let hidden = hidden.filter(|hidden| in_force.datasets().contains(hidden))?;
     let message = format!(
-        "{hidden} is in force, so that everybody may have its pool, and programs are to meet it unseen: publish another one with \
-         `dataperf dataset publish --stage`"
+        "{hidden} is in force, so that everybody can read its pool, but programs have to run on data that \
+         nobody has seen: publish another data set with `dataperf dataset publish --stage`, and name that"
     );
     Some(Reason::new("hidden_in_use", pointer(at, "dataset"), message))
 }
@@ -184,11 +188,15 @@ async fn other_rules(
     let other = of_hidden.as_object().into_iter().flatten();
     let other = other.filter(|(key, rule)| of_public.get(key.as_str()) != Some(rule));
     let other: Vec<String> = other
-        .map(|(key, rule)| format!("`{key}` is {rule} there and {} here", of_public[key]))
+        .map(|(key, rule)| {
+            let here = &of_public[key];
+            format!("`{key}` is {rule} in the hidden data set and {here} in this one")
+        })
         .collect();
     Ok((!other.is_empty()).then(|| {
         let message = format!(
-            "people try their programs on these data and would see other scores than those of {hidden}: {}. Import both with the same rules",
+            "the public data set, on which people try their programs, has other rules than the round's \
+             hidden one, {hidden}: {}. Import both with the same rules",
             other.join(", ")
         );
         Reason::new("other_rules", at, message)
@@ -275,8 +283,10 @@ impl PublishedEvalFiles<'_> {
             let same = shared(&of_one, &of_two);
             if !same.is_empty() {
                 messages.push(format!(
-                    "the items of {} of {one} are those of {two}, which the round {} is scored with: once the first of the two rounds has \
-                     closed, everything about them is shown while the other is open. Give both rounds one data set, or other items",
+                    "the eval sets {} of {one} have the same items as those of {two}, which the round {} is \
+                     scored with: once the first of the two rounds has closed, all results about these items \
+                     are shown while the other round is open. Name one data set for both rounds, or data \
+                     sets with different items",
                     quoted(&same),
                     quote(&other.id)
                 ));
@@ -326,8 +336,9 @@ async fn same_items(
                 let same = shared(&of_fresh, &of_other);
                 if !same.is_empty() {
                     let message = format!(
-                        "its items of {} are those of {other}, which uploads are scored with: what has been learnt of them by scores holds here \
-                         as well. Take other items, as `dataperf dataset split` does",
+                        "its eval sets {} have the same items as those of {other}, which uploads are scored \
+                         with: submitters have learnt about these items from scores already. Take a data set \
+                         with other items, such as one of the two that `dataperf dataset split` makes",
                         quoted(&same)
                     );
                     warnings.push(Reason::new("same_items", format!("{at}/{key}"), message));
@@ -364,8 +375,10 @@ async fn same_items(
                 let same = shared(&of_one, &of_other);
                 if !same.is_empty() {
                     let message = format!(
-                        "the items of {} of {one} are those of {other}, and uploads to the two are counted apart: whoever may ask both has twice the \
-                         limit. Import their boards as one data set, or give them other items",
+                        "the eval sets {} of {one} have the same items as those of {other}, and uploads to \
+                         boards of the two are counted separately: a submitter who uploads to both has twice \
+                         the limit. Import their boards as one data set, or give the two data sets different \
+                         items",
                         quoted(&same)
                     );
                     warnings.push(Reason::new("same_items", at.clone(), message));

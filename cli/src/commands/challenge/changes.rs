@@ -31,9 +31,10 @@ pub(super) async fn changes_of_rounds(
                     || round.final_dataset.is_some() && then.final_dataset.is_none()
             });
             let message = format!(
-                "the round `{}` has closed, and it or a part of it is gone from the challenge: boards that are in no round show the score alone from now \
-                 on, and what is still to be done after the close is not done any more, such as a `final` board. Keep closed rounds as \
-                 `challenge show --format yaml` has them",
+                "the round `{}` has closed, and this change takes the round, some of its boards or its \
+                 `final` out of the challenge: boards without a round show the score alone from now on, and \
+                 what is due after the close, such as a `final` board, is never made. Keep closed rounds as \
+                 `challenge show --format yaml` prints them",
                 round.id
             );
             return is_missing.then(|| Reason::new("closed_round_missing", &place, message));
@@ -43,12 +44,16 @@ pub(super) async fn changes_of_rounds(
             (Some(before), then)
                 if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
             {
-                "its Ladder is changed or taken away, from all its boards or from some: what was released stays as it is until everything is shown \
-                 after the close, a `final` board too is made only then, and whoever uploads a file again learns what was held back of it"
+                "this change takes its Ladder away or sets another `ladder`, for some or all of its boards: \
+                 scores that were released stay as they are until all results are shown after the close, a \
+                 `final` board is made only then, and a submitter who uploads a file again learns the score \
+                 that the Ladder held back. Leave `ladder` and the boards as they are until the round has \
+                 closed"
             }
             (None, Some(then)) if then.ladder.is_some() => {
-                "it had no Ladder: scores on its boards keep the digits that everybody has seen, and those of later uploads are released by `ladder`, \
-                 rounded where the document doesn't say it. `ladder: none` in the round leaves scores as they are"
+                "it had no Ladder: scores on its boards keep all the digits that everybody has seen, and \
+                 scores of later uploads are released by `ladder`, which is `rounded` where the document \
+                 leaves it out. Write `ladder: none` in the round to show all scores with all digits"
             }
             _ => return None,
         };

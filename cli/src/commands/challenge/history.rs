@@ -159,7 +159,8 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
     };
     let Some(wanted) = wanted else {
         bail!(
-            "{benchmark} has had no challenge to go back to, or not of this number: `dataperf challenge history {benchmark}` lists those that it had"
+            "there is no earlier challenge of {benchmark} to go back to, or none with this number: \
+             `dataperf challenge history {benchmark}` lists the challenges with their numbers"
         );
     };
     let mut challenge = wanted

@@ -131,7 +131,8 @@ fn withheld(board: &Board, shown: Shown) -> String {
         |at| format!("the last round that may be scored with the same data closes at {at}"),
     );
     format!(
-        "round {} shows `{}`, and {until}: wait for it, or publish `feedback: full` for the round",
+        "receipts of the round {} can't be released yet: they show `{}` only, and {until}. Wait for that \
+         close, or publish `feedback: full` for the round",
         quote(&board.round),
         shown.level.as_str()
     )

@@ -75,7 +75,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
         }))?,
         Format::Text => {
             let said = if undo { "counts again" } else { "is disqualified" };
-            println!("{subject} {said}: {n_items} {item}s were looked at anew, {n_steps} scores follow");
+            println!("{subject} {said}: {n_items} {item}s were decided anew, {n_steps} new scores follow");
             if n_withdrawn > 0 {
                 println!("{n_withdrawn} steps of scores are withdrawn, so that no row is left");
             }

@@ -233,15 +233,17 @@ impl Advice {
     fn say(&self, benchmark: &str) {
         if !self.uncounted.is_empty() {
             println!(
-                "the challenge does not know the evaluation data of all boards of its limited rounds `{}`: publish it again, so that \
-                 boards which share theirs are counted together",
+                "the published challenge does not know yet which boards of this data set share an eval set; \
+                 uploads to such boards count together against the limits of the rounds `{}`. Publish the \
+                 challenge again",
                 self.uncounted.join("`, `")
             );
         }
         for (other, sets) in &self.asked_before {
             println!(
-                "the items of `{}` are those of {other}: what was learnt of them by its scores holds here as well, and limits count uploads to this data \
-                 set from none on. Take other items, or lower the limits",
+                "the eval sets `{}` have the same items as those of {other}: submitters have learnt about \
+                 these items from its scores already, and the limits count uploads to this data set from \
+                 zero again. Publish a data set with other items, or lower the limits",
                 sets.join("`, `")
             );
         }
@@ -310,7 +312,8 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     });
     if let Some(round) = finals.next() {
         bail!(
-            "{dataset} is the final data set of the round {}, which has not closed: no upload may see it. Upload it with `--stage`",
+            "{dataset} is the final data set of the round {}, which has not closed, and no upload may be \
+             scored with it before. Upload the data set with `--stage`",
             quote(&round.id)
         );
     }
@@ -323,7 +326,8 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
         });
     if let Some(round) = unseen.next() {
         bail!(
-            "programs of the round {} are to meet {dataset} unseen until it closes, and in force everybody may have its pool. Upload it with `--stage`",
+            "programs of the round {} run on {dataset}, which nobody may have seen before the round closes, \
+             and everybody can read the pool of a data set in force. Upload the data set with `--stage`",
             quote(&round.id)
         );
     }
@@ -334,7 +338,8 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     });
     if let Some(round) = follows.next() {
         bail!(
-            "{dataset} follows the data set of the round {} when that is retired: no upload may see it before. Upload it with `--stage`",
+            "{dataset} takes the place of the data set of the round {} when that is retired, and no upload \
+             may be scored with it before. Upload the data set with `--stage`",
             quote(&round.id)
         );
     }

@@ -78,7 +78,7 @@ impl Asked {
                 } else {
                     format!("a `label` of `{}`", task.labels().join("`, `"))
                 };
-                Err(format!("what is right about `{task}` is {known}"))
+                Err(format!("the right answer to a text of `{task}` is {known}"))
             }
         }
     }

@@ -211,7 +211,8 @@ pub(super) fn models(named: &[Named], encoder: &EncoderArg) -> Result<Vec<(Strin
         let model = match (&encoder, is_encoder(&bytes)) {
             (Some(encoder), true) => read_encoder(&bytes, encoder.embed()),
             (None, true) => bail!(
-                "`{path}` is a head on a sentence transformer: name the directory of that by `--encoder DIR`"
+                "`{path}` is a model of kind `encoder`, which needs a sentence transformer: name the \
+                 directory of that by `--encoder DIR`"
             ),
             (_, false) => read_linear(&bytes),
         };

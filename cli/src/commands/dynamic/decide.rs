@@ -115,7 +115,8 @@ pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
     );
     ensure!(
         !args.says_what_is_right() || args.decision == As::Incorrect,
-        "what is right is only said of an incorrect example: leave `--label`, `--answer` and `--no-answer` out"
+        "what is right is said of an example that is decided to be incorrect, and of no other: leave \
+         `--label`, `--answer` and `--no-answer` out"
     );
     let cloud = args.cloud.clone().connect().await;
     let table = cloud.leaderboards();

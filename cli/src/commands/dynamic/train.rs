@@ -71,7 +71,8 @@ pub(super) fn run(args: &TrainArgs, format: Format) -> Result<Done> {
             .collect();
         ensure!(
             spans.is_empty(),
-            "a head on a sentence transformer has labels for answers, and none to `{}`: name the other tasks by `--task`",
+            "a model with `--encoder` answers with labels, and `{}` is answered with words of a context: \
+             name the tasks with labels by `--task`, or leave `--encoder` out",
             spans.join("`, `")
         );
         let settings = EncoderSettings {

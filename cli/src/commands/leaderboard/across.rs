@@ -145,7 +145,8 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
             .map(|board| format!("{} on {}", board.of.len(), board.name))
             .collect();
         bail!(
-            "{} submitters stand on all of these boards ({}), and a ranking takes two: leave boards out",
+            "{} submitters stand on all of these boards ({}), and a comparison needs at least two: leave out \
+             a board on which few of them stand",
             common.len(),
             sizes.join(", ")
         );

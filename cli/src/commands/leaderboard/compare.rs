@@ -148,14 +148,15 @@ async fn kept(cloud: &Cloud, of: &Submission) -> Result<Replicates> {
         Got::Missing => {
             let Submission { id, board, .. } = of;
             Err(anyhow!(
-                "have the board scored again: `dataperf rescore {} {} --round {}`",
+                "scoring the board again makes them: `dataperf rescore {} {} --round {}`",
                 board.benchmark,
                 board.leaderboard,
                 board.round
             ))
             .with_context(|| {
                 format!(
-                    "of submission `{id}` no draws of the eval set are kept (`{key}` of the results bucket)"
+                    "submission `{id}` has no replicates, from which a difference gets its interval (`{key}` \
+                     of the results bucket)"
                 )
             })
         }

@@ -85,7 +85,8 @@ async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
     let round = challenge.and_then(|challenge| challenge.round(&board.round).cloned());
     let Some(round) = round.filter(|round| round.id == board.round) else {
         bail!(
-            "`{}` is no round of the challenge, and only a round's data set is retired",
+            "the challenge has no round `{}`, and only a round retires its data set: name one of its rounds \
+             with `--round`",
             board.round
         );
     };

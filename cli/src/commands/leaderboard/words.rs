@@ -79,8 +79,8 @@ pub(super) fn in_words(summary: &Summary) -> String {
     };
     let resolution = summary.resolution.map_or_else(String::new, |resolution| {
         format!(
-            "; this eval set tells two neighbours apart with power 0.8 if they differ by {} or more and are compared alone; among many it \
-             takes more",
+            "; with this eval set two neighbours that differ by {} or more are told apart in 80 % of cases, \
+             if these two alone are compared; among many submissions the difference has to be larger",
             rough(resolution)
         )
     });

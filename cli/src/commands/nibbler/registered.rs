@@ -100,7 +100,10 @@ impl Extension for Nibbler {
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
         let table = cloud.leaderboards();
         if is_participant::<Pairs>(&table, name.as_str()).await? {
-            bail!("`{name}` has submitted pairs: who takes part judges nobody's");
+            bail!(
+                "`{name}` has submitted pairs, and a participant may not judge pairs, not even those of \
+                 others: name a rater who has submitted none"
+            );
         }
         Ok(name_rater::<Pairs>(&table, name.as_str(), now()).await?)
     }

@@ -75,7 +75,7 @@ fn in_words(quota: &Value) -> String {
         of(
             "daily_failures_left",
             "daily_failures",
-            "may fail on public data today",
+            "programs may still fail on public data today",
         ),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

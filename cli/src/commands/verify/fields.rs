@@ -159,9 +159,9 @@ impl Fields {
     pub(super) fn explain_the_rest(&mut self, args: &VerifyArgs, verdict: &Verdict, is_released: bool) {
         let unsigned = !self.0.contains_key("signature");
         let by_signature = match (unsigned, args.keys.is_some()) {
-            (true, _) => "only a signature could tell, and the receipt has none",
-            (false, true) => "only the signature could tell, and it does not hold",
-            (false, false) => "only the signature tells: give `--keys`",
+            (true, _) => "only a signature could confirm it, and the receipt has none",
+            (false, true) => "only the signature could confirm it, and the signature does not hold",
+            (false, false) => "only the signature confirms it: give `--keys`",
         };
         let by_recomputing =
             unrepeatable(verdict).map_or("give `--dataset` and `--artifact`, or `--keys`", |_| by_signature);
@@ -171,13 +171,18 @@ impl Fields {
                 continue;
             }
             if !KNOWN.contains(&name) {
-                self.fail(name, "no field of a receipt, and not signed", Value::Null);
+                self.fail(
+                    name,
+                    "receipts have no such field, and no signature covers it",
+                    Value::Null,
+                );
                 continue;
             }
             let why = match name {
                 "signature" => "give `--keys`",
                 "score" if is_released => {
-                    "it is what the round has released, rounded or an earlier one: only a signature tells, by `--keys`"
+                    "it is the score that the round has released, rounded or of an earlier submission: only \
+                     the signature confirms it: give `--keys`"
                 }
                 _ if OF_THE_VERDICT.contains(&name) => by_recomputing,
                 _ => by_signature,

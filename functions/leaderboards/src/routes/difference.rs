@@ -186,7 +186,8 @@ fn must_be_shown(
         None => Err(refused(
             "never_shown",
             format!(
-                "differences are shown of boards of a round that has a close, when no round without one uses the same data: {organizers}"
+                "differences are shown only of a round that closes, and only where every other round that \
+                 uses the same data closes too: {organizers}"
             ),
         )),
         Some(from) if from > dataperf_aws::now() => Err(refused(

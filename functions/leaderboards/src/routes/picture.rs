@@ -44,7 +44,7 @@ pub(super) async fn picture(
     let defined = boards.leaderboards.get(&leaderboard);
     let (path, dataset) = defined
         .and_then(|(said, dataset)| Some((said.picture.as_deref()?, *dataset)))
-        .ok_or_else(|| none("no data set in force says of a picture for this leaderboard"))?;
+        .ok_or_else(|| none("this leaderboard has no picture: no data set in force names one"))?;
     // What publishing has checked, checked again: a data set may have come into the bucket by another way.
     let form = PictureForm::of_path(path)
         .filter(|_| path.starts_with(PUBLIC) && dataperf::frozen::is_within(path))

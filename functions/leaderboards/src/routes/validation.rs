@@ -55,19 +55,20 @@ async fn rater(
     caller: &Caller,
 ) -> Result<(SubmitterName, &'static str), Problem> {
     let collects = facts.collects.ok_or_else(|| {
-        let detail = format!("nothing of `{}` waits for raters", facts.id);
+        let detail = format!("`{}` has no raters, and nothing that they could judge", facts.id);
         Problem::not_found("no_validation", "benchmark", detail)
     })?;
     let name = match caller {
         Caller::Anonymous => {
             return Err(Problem::no_token(
-                "what waits is for raters: send `Authorization: Bearer TOKEN` with a token of theirs",
+                "only raters see what waits for a verdict: send `Authorization: Bearer TOKEN` with a rater's \
+                 token",
             ));
         }
         Caller::Known(Holder::Submitter(name)) => name,
         Caller::Known(Holder::Organizer) => {
             return Err(Problem::not_yours(
-                "what waits is for raters: use the token of one",
+                "only raters see what waits for a verdict, and this is the organizer's token: use a rater's",
             ));
         }
     };

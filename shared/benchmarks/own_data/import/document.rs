@@ -93,7 +93,7 @@ impl Reader<'_> {
     fn wrong_kind(&mut self, node: &Node, name: &str, wanted: &str) {
         self.wrong(
             node.at,
-            format!("`{name}` is {wanted}, and this is {}", node.kind()),
+            format!("`{name}` has to be {wanted}, and here it is {}", node.kind()),
         );
     }
 
@@ -333,7 +333,10 @@ impl Reader<'_> {
             if let Some(other) = self.text(node, "task", MAX_TITLE_CHARS).filter(is_other) {
                 self.wrong(
                     node.at,
-                    format!("the task is `{other}`, and it is imported as `{task}`: name the same task"),
+                    format!(
+                        "the document is of the task `{other}`, and the command names `{task}`: name one \
+                         task in both"
+                    ),
                 );
             }
         }

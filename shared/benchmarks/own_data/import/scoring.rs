@@ -162,7 +162,8 @@ impl Reader<'_> {
             self.wrong(
                 node.at,
                 format!(
-                    "there are {} seeds, and only `soft_voting` draws: name one, or leave `seeds` out",
+                    "there are {} seeds, and only `soft_voting` draws numbers by a seed: name one seed, or \
+                     leave `seeds` out",
                     seeds.len()
                 ),
             );

@@ -75,7 +75,7 @@ impl Configuration {
                 }
             }
             if task.always_needs_context() && rules.needs_context == Some(false) {
-                let message = format!("a text of `{task}` is nothing without a context: leave this out");
+                let message = format!("every text of `{task}` needs a context: leave `needs_context` out");
                 reasons.add(Reason::new(
                     "needs_context",
                     format!("{at}/needs_context"),
@@ -98,7 +98,8 @@ impl Configuration {
             reasons.add(Reason::new("out_of_range", "/validation/equal", message));
         } else if 2 * equal <= most {
             let message = format!(
-                "{equal} equal verdicts of {most} can be found for two answers at once: ask for more than half"
+                "of {most} verdicts, {equal} may say one thing and {equal} another, so that both would be \
+                 decided: choose an `equal` that is more than half of `most`"
             );
             reasons.add(Reason::new("two_decisions", "/validation/equal", message));
         }

@@ -229,7 +229,8 @@ impl<'a> Whole<'a> {
         let sentence = |((one, other), n)| {
             let (one, other) = (examples_file(one), examples_file(other));
             format!(
-                "{n} rows would be in both parts, since `{one}` and `{other}` have them: leave them in one of these"
+                "{n} rows would be in both parts, since `{one}` and `{other}` both have them: take the rows \
+                 out of one of the two files"
             )
         };
         n_of.into_iter().map(sentence).collect()
