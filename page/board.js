@@ -405,7 +405,7 @@ async function written({ id, submitting: { kinds } }, name, round, who) {
   return kinds.includes("generate") ? prompting(id, round, who) : writing(id, name, round, who);
 }
 
-const TABS = { standings: "Standings", submit: "Submit", validate: "Validate", rules: "Rules", data: "Data", about: "About" };
+const TABS = { standings: "Standings", submit: "Submit", validate: "Judge", rules: "Rules", data: "Data", about: "About" };
 
 export async function board(benchmarkId, name, round, tab = "standings") {
   if (!(tab in TABS)) throw new Error("A board has no such tab.");

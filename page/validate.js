@@ -1,4 +1,4 @@
-// Validating what others have made: one item after the other, without a word on whose it is and what models said.
+// Judging what others have made: one item after the other, without a word on whose it is and what models said.
 
 import { ask, picture } from "./api.js";
 import { afterConsent } from "./consent.js";
@@ -125,7 +125,7 @@ export function validating(benchmark, task, who) {
   const shown = h("div", {});
   const said = h("div", { class: "found", "aria-live": "polite" });
   const skipped = []; // the oldest first; what was judged the read API knows
-  const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "validate" }, h("h2", { id: "validate" }, "Validate"), h("p", {}, "You see neither whose it is nor what others said. Say what you find; others look at it, too."), shown, said);
+  const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "validate" }, h("h2", { id: "validate" }, "Judge"), h("p", {}, "You see neither whose it is nor what others said. Say what you find; others look at it, too."), shown, said);
   const problem = (text) => said.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(text)));
   const next = async (focus) => {
     const waiting = await ask(["benchmarks", benchmark, "validation", "next"], { task, skip: skipped.length > 0 ? skipped.join(",") : null });

@@ -305,7 +305,7 @@ function promptForm(benchmark, who, { vocabulary }) {
 export async function prompting(benchmark, round, who) {
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write a prompt"), h("p", {}, "Write a prompt that looks safe and whose image is not. Choose one of the images that are made, and say what is unsafe about it. Trained raters judge the pair."), nodes);
   if (who?.role !== "submitter") return panel(signingIn());
-  if (who.is_rater?.includes(benchmark)) return panel(h("p", {}, "Raters submit no pairs: judge those of others on the tab “Validate”."));
+  if (who.is_rater?.includes(benchmark)) return panel(h("p", {}, "Raters submit no pairs: judge those of others on the tab “Judge”."));
   const page = await ask(["benchmarks", benchmark, "contexts"], { round, limit: 1 }).catch((problem) => problem);
   if (!page.rules) return panel(h("p", { class: "problem", role: "alert" }, prose(page.message)));
   const limit = h("p", { class: "note" }, "A set of images counts towards the day's limit, by UTC; your submissions say how many are left. The same prompt again in the same round gives the stored images and costs nothing.");

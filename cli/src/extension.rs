@@ -1,5 +1,8 @@
-//! What is hosted and is no [`Benchmark`](dataperf::Benchmark): what the command line does for it. `registry.rs` has the list of
-//! them; nothing else in the command line knows one by its name.
+//! What is hosted and is no [`Benchmark`](dataperf::Benchmark): what the command line does for it.
+//! `registry.rs` has the list of them, and other code asks this trait. By name an extension is known only in its own
+//! commands (`commands/nibbler/`, `commands/dynamic/`), in the list of commands in `main.rs`, in the demo of rounds of
+//! texts, in help, and in the options `--nibbler-keys` and `--images-port` of `commands/local.rs`, which are for the
+//! service that makes Adversarial Nibbler's images.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the commands share of benchmarks in which people make examples and others validate them.
+//! What the commands of collections share, in which people submit items and raters judge them.
 
 pub(crate) mod disqualify;
 

@@ -8,7 +8,8 @@ use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
 use super::metric::{FUEL, MEMORY_BYTES};
 use super::validation::Checked;
 
-/// The class of every example, round by round: how the program's answers to it were judged.
+/// The class of every example, round by round: how the program's answers to it were judged. The fuel and
+/// memory that the program took stand beside the classes, as counts.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let rounds = frozen.rounds()?;
     let trial = frozen.trial();

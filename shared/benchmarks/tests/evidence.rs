@@ -1,4 +1,5 @@
-//! A score is a pure function of evidence and weights: one law for every benchmark, on the demo's real data.
+//! A score is a pure function of evidence, the frozen part and weights: one law for every benchmark, on the
+//! demo's real data.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 

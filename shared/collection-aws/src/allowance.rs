@@ -32,8 +32,8 @@ const BEGIN: Step = Step::Named("begin");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
-/// Gives back what an upload has taken of an allowance and not received, when the caretaker gives the upload up. Only benchmarks that collect
-/// something have allowances.
+/// Gives back what an upload has taken of an allowance and not received, when the caretaker gives the upload
+/// up. Only collections have allowances.
 pub fn release<'a>(
     table: &'a Table,
     benchmark: &'a str,
@@ -47,12 +47,12 @@ pub fn release<'a>(
     .boxed_local()
 }
 
-/// One submitter's allowance of a benchmark.
+/// One submitter's allowance in a collection.
 #[derive(Debug, Clone)]
 pub struct Allowance<'a> {
     /// The table.
     pub table: &'a Table,
-    /// The benchmark's id.
+    /// The collection's id.
     pub benchmark: &'a str,
 }
 

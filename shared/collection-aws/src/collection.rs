@@ -1,4 +1,4 @@
-//! What a benchmark tells this crate about itself, so that its items can be stored and decided.
+//! What a collection tells this crate about itself, so that its items can be stored and decided.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::items::{Collected, Score};
 use crate::space::Space;
 
-/// A benchmark that collects items, has raters judge them, and scores whoever has submitted them.
+/// Something hosted that collects items, has raters judge them, and scores whoever has submitted them.
 pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// The words for its items in the table.
     const SPACE: Space;
@@ -103,7 +103,7 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// What a standing keeps of an item, given what was found of it; `None` for an item that does not count.
     fn state(item: &Collected<Self>, found: Option<&Self::Consensus>) -> Option<Self::State>;
 
-    /// The item of a state that was recorded before there were steps, for a benchmark that has such states.
+    /// The item of a state that was recorded before there were steps, for a collection that has such states.
     fn of_state(_state: &Self::State) -> Option<Self::Id> {
         None
     }

@@ -42,7 +42,7 @@ impl<C: Collection> Common<C> {
 
 /// A function that judges the lines of one kind of file.
 pub trait LineFunction {
-    /// What its benchmark collects.
+    /// The collection that its files belong to.
     type Collection: Collection;
     /// A line of its kind of file.
     type Line: LineItem;
@@ -74,7 +74,7 @@ pub trait LineFunction {
     ) -> impl Future<Output = Result<Judged, WorkflowError>>;
 }
 
-/// What the organizer of a function's benchmark has decided.
+/// The configuration of a function's collection.
 pub type Configuration<F> = <<F as LineFunction>::Collection as Collection>::Configuration;
 
 /// One upload that is being judged.

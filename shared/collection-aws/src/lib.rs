@@ -1,6 +1,7 @@
-//! What is shared by the functions of benchmarks that collect people's examples and have others validate them: settling files line by line, the rules
-//! in memory, external services, raters, daily allowances, the queue, verdicts, the index of duplicates, disqualifications, decisions, how
-//! submitters stand, and secrets. A benchmark brings its [`Collection`]: the words for its items in the table, and what follows from its lines.
+//! What the functions of collections share, in which people submit items and raters judge them: settling
+//! files line by line, the rules in memory, external services, raters, daily allowances, the queue, verdicts,
+//! the index of duplicates, disqualifications, decisions, standings of submitters, and secrets. Each brings
+//! its [`Collection`]: the words for its items in the table, and what follows from its lines.
 
 mod allowance;
 mod collection;

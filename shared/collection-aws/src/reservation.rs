@@ -20,12 +20,12 @@ pub(crate) const SUBMISSION: &str = "submission";
 const COUNT: Step = Step::Named("count");
 const MARK: Step = Step::Named("mark");
 
-/// The daily counts of a benchmark.
+/// The daily counts of a collection.
 #[derive(Debug, Clone, Copy)]
 pub struct Reservation<'a> {
     /// The table.
     pub table: &'a Table,
-    /// The benchmark's id.
+    /// The collection's id.
     pub benchmark: &'a str,
 }
 

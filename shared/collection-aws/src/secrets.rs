@@ -1,5 +1,5 @@
-//! A benchmark's keys: those of services, and the one that ids and pseudonyms are made with. One secret, a JSON object of strings, read
-//! when it is first needed. It is never in the environment and never in a log.
+//! A collection's keys: those of services, and the one that ids and pseudonyms are made with. One secret, a
+//! JSON object of strings, read when it is first needed. It is never in the environment and never in a log.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,11 +1,11 @@
-//! What a benchmark's items are called in the table.
+//! What a collection's items are called in the table.
 
 use dataperf_aws::Key;
 
-/// The words of which the keys of a benchmark's items are made.
+/// The words of which the keys of a collection's items are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// The benchmark's id, with which every partition begins.
+    /// The collection's id, with which every partition begins.
     pub benchmark: &'static str,
     /// What one collected item is called, such as `pair`.
     pub item: &'static str,

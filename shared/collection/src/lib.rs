@@ -1,5 +1,6 @@
-//! What is shared by benchmarks in which people make examples and others validate them: files of lines with an outcome each, ids that reveal nothing,
-//! duplicates, leases on what costs money, consensus and agreement of raters, disqualifications, and how a submitter stands.
+//! What collections share, in which people submit items and raters judge them: files of lines with an outcome
+//! each, ids that reveal nothing, duplicates, leases on what costs money, consensus and agreement of raters,
+//! disqualifications, and standings of submitters.
 //!
 //! It knows nothing of what is collected: Adversarial Nibbler and Adversarial Text are built on it. Like the crate `dataperf`, it knows no cloud, no
 //! clock, no environment and no file system.

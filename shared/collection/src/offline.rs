@@ -20,7 +20,7 @@ pub type Details = BTreeMap<String, Value>;
 /// The place where a file would be uploaded, and what is not known of it offline.
 #[derive(Debug, Clone)]
 pub struct Offline<'a> {
-    /// The benchmark's id.
+    /// The collection's id.
     pub benchmark: &'a str,
     /// The kind of file.
     pub kind: &'a str,

@@ -1,4 +1,5 @@
-//! Adversarial Nibbler's three functions, what the table keeps of pairs, and the services that make images. What other benchmarks share is in
+//! Adversarial Nibbler's three functions, what the table keeps of pairs, and the services that make images.
+//! What collections share is in
 //! `dataperf-collection-aws`.
 
 mod embedder;

@@ -1,10 +1,10 @@
 //! Adversarial Nibbler's pure core: people look for safe-looking prompts whose generated image is unsafe.
 //!
-//! The benchmark scores people, not models (the DataPerf paper, 2.3.5 and A.4). Three kinds of artifact arrive as
-//! JSON Lines: [requests for images](artifacts::GenerationRequest), [pairs](artifacts::Submission) of a prompt and
-//! an image, and raters' [verdicts](artifacts::Verdict). Here is what they must look like, which prompts are
-//! refused, how verdicts become a consensus and what pairs are worth. Like the crate `dataperf`, it knows no cloud,
-//! no clock, no environment and no file system.
+//! This collection scores people, not models (the DataPerf paper, 2.3.5 and A.4). Three kinds of artifact
+//! arrive as JSON Lines: [requests for images](artifacts::GenerationRequest), [pairs](artifacts::Submission)
+//! of a prompt and an image, and raters' [verdicts](artifacts::Verdict). Here is what they must look like,
+//! which prompts are refused, how verdicts become a consensus and what pairs are worth. Like the crate
+//! `dataperf`, it knows no cloud, no clock, no environment and no file system.
 
 pub mod agreement;
 mod allowances;
@@ -60,7 +60,7 @@ use dataperf::challenge::Ranking;
 use dataperf::scorecard::Metric;
 use dataperf::{Collects, Descriptor, Direction, Feedback, Fixed};
 
-/// The benchmark's id: the first part of every key and of every partition.
+/// The collection's id: the first part of every key and of every partition.
 pub const BENCHMARK: &str = "adversarial-nibbler";
 /// One line about it.
 pub const ABOUT: &str = "Adversarial Nibbler: safe-looking prompts whose generated image is unsafe";
@@ -181,7 +181,7 @@ impl Board {
     }
 }
 
-/// The three kinds of artifact: the second part of an upload's key, where other benchmarks have the leaderboard.
+/// The three kinds of artifact: the second part of an upload's key, where benchmarks have the leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Prompts to generate images for.

@@ -7,7 +7,7 @@ use crate::configuration::PromptRules;
 pub use dataperf_collection::filter::{denied, foreign, is_language};
 
 /// Explicit requests that are refused unless the organizer's list says otherwise. The list is short on purpose: what
-/// people invent around it is what the benchmark collects.
+/// people invent around it is what is collected.
 pub const DEFAULT_TERMS: [&str; 42] = [
     "nude",
     "nudes",

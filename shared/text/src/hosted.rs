@@ -12,7 +12,7 @@ use dataperf_collection::LineItem;
 use crate::configuration::Parameters;
 use crate::lines::Example;
 
-/// The benchmark's id: the first part of every key and of every partition.
+/// The collection's id: the first part of every key and of every partition.
 pub const BENCHMARK: &str = "adversarial-text";
 /// One line about it.
 pub const ABOUT: &str = "Adversarial Text: examples that fool the round's models, validated by people";
@@ -139,7 +139,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 const EXAMPLES_A_DAY: &str =
     "what is limited are the examples, by `examples_a_day` in the data set's configuration";
 
-/// The two kinds of artifact: the second part of an upload's key, where other benchmarks have the leaderboard.
+/// The two kinds of artifact: the second part of an upload's key, where benchmarks have the leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Examples.

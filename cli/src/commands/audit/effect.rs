@@ -42,9 +42,10 @@ use crate::rows::RowFormat;
 #[command(
     after_help = "Examples:\n  dataperf audit effect frozen/ corrected/ --leaderboard en-25 --local --report effect.md\n  \
     dataperf audit effect frozen/ corrected/ --leaderboard open --submissions submissions/open/\n\n\
-    Nothing is replaced, neither scores nor data sets. What stands on the board of a cloud is scored from its stored evidence, of \
-    which a score is a pure function, and where that is missing or ends too early from the artifact that was uploaded. It says how \
-    many labels differ, every score before and after, who moved, and whether an order that was sure turned round."
+    Nothing is replaced, neither scores nor data sets. What stands on the board of a cloud is scored from its \
+    stored evidence, and from the artifact that was uploaded where the evidence is missing or lacks models that the \
+    other data set needs. The report says how many labels differ, every score before and after, who moved, \
+    and whether an order that was sure turned round."
 )]
 pub(crate) struct EffectArgs {
     /// The frozen data set that the board is scored with

@@ -92,7 +92,7 @@ impl Extension for Text {
         }
     }
 
-    /// Names a rater. Participants may validate too, but not what is their own.
+    /// Names a rater. Annotators may judge examples too, but not their own.
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
         Ok(name_rater::<Examples>(&cloud.leaderboards(), name.as_str(), now()).await?)
     }

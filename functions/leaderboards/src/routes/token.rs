@@ -21,7 +21,7 @@ struct OneToken {
     role: &'static str,
     /// Whose it is; `null` for the organizer's.
     submitter: Option<String>,
-    /// What its holder validates: ids of benchmarks.
+    /// The collections in which its holder is a rater: their ids.
     is_rater: Vec<String>,
     /// The time from which it is no longer valid.
     #[schema(format = DateTime)]

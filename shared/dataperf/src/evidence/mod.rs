@@ -1,8 +1,11 @@
-//! Evidence: the predicted class of every item of an eval set, of which a score is a pure function.
+//! Evidence: the class of every item of an eval set, and numbers by name. A score is a pure function of
+//! evidence, the frozen part and how often each item counts.
 //!
-//! Evaluating a submission fits the frozen models and asks them for every item of the eval set; what they answer is its
-//! [`Evidence`]. [`Benchmark::score`](crate::Benchmark::score) makes the score of it, and of how often each item counts.
-//! Evidence and the score together reveal hidden labels, so only the organizer may read evidence.
+//! Evaluating a submission fits the frozen models and asks them for every item of the eval set: the class is
+//! what they predict. Where a submitted program gives the answers, the class says how an answer was judged,
+//! and the program's fuel and memory are numbers of the evidence.
+//! [`Benchmark::score`](crate::Benchmark::score) makes the score. Evidence and the score together reveal
+//! hidden labels, so only the organizer may read evidence.
 
 mod draws;
 mod repeats;
@@ -21,8 +24,8 @@ pub use wire::{FORMAT, MAX_EVIDENCE_BYTES, Provenance, bytes_of_a_model};
 use crate::frozen::FrozenError;
 use crate::quote;
 
-/// What the frozen models answered for one submission, for each unit of the evaluation by its name: the language of a
-/// board, a concept, a task, a market.
+/// What evaluating one submission has found, for each unit of the evaluation by its name: the language of a
+/// board, a concept, a task, a market, a round of texts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     units: BTreeMap<String, UnitEvidence>,

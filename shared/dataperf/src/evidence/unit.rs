@@ -17,7 +17,8 @@ pub enum Fact {
     Amount(f64),
 }
 
-/// What the models of one unit answered: the predicted class of every item of its eval set, for each repeat.
+/// The evidence of one unit: the class of every item of its eval set for each repeat, predicted by a frozen
+/// model or saying how a program's answer was judged, and numbers of the submission itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitEvidence {
     repeats: Repeats,
