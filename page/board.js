@@ -173,7 +173,7 @@ function worth({ comparison, rows, next }, isOfPeople) {
   const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `Any of the ${plain(comparison.n_best)} ranked submissions may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
   const noScores = comparison.why_no_score_intervals ? ` Scores have no intervals: ${comparison.why_no_score_intervals}.` : "";
   const withheld = comparison.is_resolution_withheld ? " Which difference of scores this eval set tells apart is not shown before everything is." : "";
-  const resolution = comparison.resolution === null ? withheld : ` This eval set tells two neighbours apart with power 0.8 if they differ by ${rough(comparison.resolution)} or more and are compared alone; among many it takes more.`;
+  const resolution = comparison.resolution === null ? withheld : ` With this eval set two neighbours that differ by ${rough(comparison.resolution)} or more are told apart in 80 % of cases, if these two alone are compared; among many submissions the difference has to be larger.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = !comparison.why_no_score_intervals && rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   const clusters = comparison.is_clustered ? " Whole clusters of the eval set, such as all items of one speaker, are drawn together." : "";

@@ -293,7 +293,7 @@ impl<'a, R: ChunkReader + 'static> Table<'a, R> {
     /// The rows that are left of a row group after `n_read` were read; an error if rows are missing, so that none is lost silently.
     fn without(&self, n_left: usize, n_read: usize) -> Result<usize, Vec<String>> {
         let left = n_left.checked_sub(n_read).filter(|_| n_read > 0);
-        left.ok_or_else(|| self.about("it has not as many rows as it says: fetch it again"))
+        left.ok_or_else(|| self.about("it has fewer rows than its metadata say: fetch it again"))
     }
 
     /// The next values of a column without nulls.

@@ -37,7 +37,9 @@ pub(crate) fn find<'a>(
             Err(format!("it has no column `{name}`, only {}", names.join(", ")))
         }
         [leaf] => Ok((leaf, schema.get_column_root(leaf))),
-        _ => Err(format!("the column `{name}` has several parts")),
+        _ => Err(format!(
+            "the column `{name}` is nested: store a plain column of this name, or choose another column"
+        )),
     }
 }
 
@@ -250,7 +252,7 @@ impl<T: DataType> Lists<T> {
             }
         }
         if end != self.values.len() {
-            let why = "its levels and its values don't agree: fetch it again";
+            let why = "the file is damaged, since lists and their values don't agree: fetch it again";
             return Err(ParquetError::General(why.into()));
         }
         Ok(rows)

@@ -331,7 +331,8 @@ fn print_by_chance(contest: &Contest, scores: &[f64]) {
         ""
     };
     println!(
-        "{benchmark}: {N_CHANCE} artifacts by chance (`{}`) on the same hidden data: {mean:.3} on average{which}",
+        "{benchmark}: {N_CHANCE} artifacts made by chance (baseline `{}`) score {mean:.3} on average on the \
+         same hidden data{which}",
         contest.chance
     );
 }

@@ -89,7 +89,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let name = args
         .out
         .file_name()
-        .with_context(|| format!("`{}` is no name for a directory to make", args.out.display()))?;
+        .with_context(|| format!("`{}` can't be made: `--out` has to end with a name", args.out.display()))?;
     let parent = args.out.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let about = || format!("can't write `{}`", args.out.display());

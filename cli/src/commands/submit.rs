@@ -232,7 +232,12 @@ pub(crate) async fn upload(
 /// form that functions don't read is converted to CSV, and the name's ending with it.
 async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStream)> {
     let name = artifact.file_name().and_then(|name| name.to_str());
-    let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;
+    let name = name.with_context(|| {
+        format!(
+            "can't upload `{}`: a file with a name in UTF-8 is needed",
+            artifact.display()
+        )
+    })?;
     match read(artifact, MAX_READ_BYTES)? {
         Artifact::Bytes(file) if IDS.contains(&benchmark) => {
             let digest = Digest::of(&file);
@@ -247,7 +252,7 @@ async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStr
             Ok((name.to_owned(), ByteStream::from_path(artifact).await?))
         }
         Artifact::TooLarge { .. } => bail!(
-            "`{}` goes on after {MAX_READ_BYTES} bytes: no artifact is that large",
+            "`{}` has more than {MAX_READ_BYTES} bytes, and no artifact may be that large: name another file",
             artifact.display()
         ),
     }

@@ -67,7 +67,8 @@ impl Import for AdversarialTextModels {
         for (round, directory) in &document.rounds {
             if let Some(other) = read.insert(directory, round) {
                 problems.push(format!(
-                    "the rounds {} and {} name the same directory, and every example is asked once: leave one of them out",
+                    "the rounds {} and {} name the same directory, and an example may be in one round only: \
+                     leave one of the two rounds out",
                     quote(other),
                     quote(round)
                 ));
@@ -90,7 +91,7 @@ impl Import for AdversarialTextModels {
         let n_inputs = trial.asked().len();
         if n_inputs > MAX_INPUTS {
             problems.push(format!(
-                "the rounds make {n_inputs} inputs, and programs are asked {MAX_INPUTS} at most: leave rounds out"
+                "the rounds have {n_inputs} inputs together, and the limit is {MAX_INPUTS}: leave rounds out"
             ));
         }
         let rounds: Vec<String> = document.rounds.into_keys().collect();

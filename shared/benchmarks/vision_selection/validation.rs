@@ -93,8 +93,8 @@ impl Checked {
         let (n_examples, limit) = (artifact.n_examples(), frozen.max_examples());
         if n_examples > limit {
             let message = format!(
-                "{n_examples} images are labelled in all concepts together, {limit} are allowed: remove {} of them; whether \
-                 they are images of the pool is checked then",
+                "{n_examples} images are labelled in all concepts together, and the limit is {limit}: remove \
+                 {} of them. Ids are looked up in the pool only when the number is within the limit",
                 n_examples - limit
             );
             rules.reasons.add(Reason::over(

@@ -202,7 +202,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
     assert.equal(await page.locator(".standings .whisker").count(), 3);
     assert.deepEqual(await page.locator(".standings .lanes span").evaluateAll((parts) => parts.map((part) => part.className).filter(Boolean)), ["begins", "ends"], "the two that are not told apart are joined");
     const said = await page.locator(".worth").innerText();
-    assert.match(said, /^Any of the 2 marked submissions may be the best\. This eval set tells two neighbours apart with power 0\.8 if they differ by 0\.012 or more and are compared alone; among many it takes more\./);
+    assert.match(said, /^Any of the 2 marked submissions may be the best\. With this eval set two neighbours that differ by 0\.012 or more are told apart in 80 % of cases, if these two alone are compared; among many submissions the difference has to be larger\./);
     await page.getByRole("button", { name: "Score" }).click();
     await page.getByRole("button", { name: "Score" }).click();
     assert.match((await texts())[3], apart, "they stay apart, however the table is sorted");

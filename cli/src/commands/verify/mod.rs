@@ -125,7 +125,10 @@ fn no_repeated_keys(bytes: &[u8]) -> Result<()> {
     let json = Json::parse(bytes);
     let json = json.map_err(|rejection| anyhow::anyhow!("{}", rejection.reasons()[0].message))?;
     match search(&json, "") {
-        Some(at) => bail!("`{at}` stands there twice: a receipt has each member once"),
+        Some(at) => bail!(
+            "the receipt has `{at}` twice, and each member may be there once: take it from the \
+             results bucket again"
+        ),
         None => Ok(()),
     }
 }

@@ -317,7 +317,8 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
         };
         if found.insert(seller.to_owned(), files).is_some() {
             return Err(format!(
-                "`{folder}` has the seller `{seller}` in more than one form: leave one folder, one table, or one `.npy` with its `.csv`"
+                "`{folder}` has the seller `{seller}` in more than one form: keep one of them, a folder, a \
+                 table, or a `.npy` with its `.csv`"
             ));
         }
     }
@@ -376,7 +377,8 @@ fn prices(
                                 {
                                     problems.add(|| {
                                         format!(
-                                            "{}: the price of `{name}` is {price}, and it was {before} before: leave one",
+                                            "{}: `{name}` has the price {price} here and {before} in an \
+                                             earlier row: keep one",
                                             table.place(row)
                                         )
                                     });
@@ -399,7 +401,7 @@ fn prices(
                 let before = prices.insert(name.to_owned(), price);
                 if let Some(before) = before.filter(|before| before.total_cmp(&price).is_ne()) {
                     let why =
-                        format!("the price of `{name}` is {price}, and it was {before} before: leave one");
+                        format!("`{name}` has the price {price} here and {before} before: keep one of them");
                     reader.wrong(node.at, why);
                 }
             }
