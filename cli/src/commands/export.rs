@@ -86,10 +86,12 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     spinner.finish_and_clear();
     let exported = exported?;
     // whole or not at all: beside its place first
-    let name = args
-        .out
-        .file_name()
-        .with_context(|| format!("`{}` can't be made: `--out` has to end with a name", args.out.display()))?;
+    let name = args.out.file_name().with_context(|| {
+        format!(
+            "`{}` can't be made: `--out` has to end with a name",
+            args.out.display()
+        )
+    })?;
     let parent = args.out.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let about = || format!("can't write `{}`", args.out.display());
