@@ -388,7 +388,7 @@ async fn a_late_verdict_is_of_the_data_set_of_its_closed_board() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
     const N_ROUNDS: usize = 48;
-    let world = World::with(one_process_a_run).await;
+    let mut world = World::new().await;
     let (other, last) = staged(&world);
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
     let noon = |n: usize| day(n).replace("T00", "T12");
@@ -416,6 +416,7 @@ async fn finishing_killed_at_any_moment() {
         );
         receipts.push(receipt);
     }
+    world.change(one_process_a_run).await;
     // nothing is finished while own scores may not be shown
     finish_round(&world, "r0").await;
     let run = world

@@ -20,27 +20,33 @@ pub(crate) fn one_process_a_run(config: &mut Config) {
     config.idle_timeout = Duration::ZERO;
 }
 
-/// Kills the function at every moment of a run in turn, before each of its requests and after each, until a run ends
-/// before its turn comes; how many were killed.
-async fn kill_at_every_moment(world: &World, artifact: impl Fn(usize) -> Vec<u8>) -> (usize, Vec<Sent>) {
+/// Kills the function at each moment of a run in turn, until a run ends before its turn comes; how many were killed.
+async fn kill_at(
+    moments: impl IntoIterator<Item = Moment>,
+    world: &World,
+    artifact: impl Fn(usize) -> Vec<u8>,
+) -> (usize, Vec<Sent>) {
     let mut sent = Vec::new();
-    for n in 1.. {
-        for moment in [Moment::Before(n), Moment::After(n)] {
-            world.cloud.faults().kill_at(BENCHMARK, moment);
-            sent.push(world.put(&key("ada", sent.len()), artifact(sent.len())).await);
-            world.settle().await;
-            if world.cloud.faults().kill_no_more(BENCHMARK) {
-                return (sent.len() - 1, sent);
-            }
+    for moment in moments {
+        world.cloud.faults().kill_at(BENCHMARK, moment);
+        sent.push(world.put(&key("ada", sent.len()), artifact(sent.len())).await);
+        world.settle().await;
+        if world.cloud.faults().kill_no_more(BENCHMARK) {
+            return (sent.len() - 1, sent);
         }
     }
     unreachable!("each run ends after some requests");
 }
 
+/// Before each request of a run, and after each.
+fn every_moment() -> impl Iterator<Item = Moment> {
+    (1..).flat_map(|n| [Moment::Before(n), Moment::After(n)])
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_killed_at_any_moment() {
     let world = World::with(one_process_a_run).await;
-    let (n_killed, sent) = kill_at_every_moment(&world, good).await;
+    let (n_killed, sent) = kill_at(every_moment(), &world, good).await;
     let receipts = world.receipts(&sent).await;
     assert!(
         receipts
@@ -56,7 +62,7 @@ async fn a_function_killed_at_any_moment() {
 async fn a_function_killed_at_any_moment_in_a_round_with_a_ladder() {
     let world = World::with(one_process_a_run).await;
     crate::storms::publish_ladder(&world, &serde_json::json!("auto"), "2999-01-01T00:00:00Z");
-    let (n_killed, sent) = kill_at_every_moment(&world, good).await;
+    let (n_killed, sent) = kill_at(Moment::of_writes(), &world, good).await;
     let receipts = world.receipts(&sent).await;
     assert!(receipts.values().all(|receipt| receipt.climb().is_some()));
     assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
@@ -70,7 +76,8 @@ async fn a_function_killed_while_it_reads_a_large_data_set() {
     let directory = large_dataset(&world);
     world.publish(&directory);
     world.show("full");
-    let (n_killed, sent) = kill_at_every_moment(&world, |_| Layout::default().submission()).await;
+    let each_request = (1..).map(Moment::Before);
+    let (n_killed, sent) = kill_at(each_request, &world, |_| Layout::default().submission()).await;
     let receipts = world.receipts(&sent).await;
     assert!(
         receipts

@@ -1,6 +1,6 @@
 //! A cloud of its own for each test, with the real function in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aws_sdk_s3::primitives::ByteStream;
@@ -18,6 +18,7 @@ use dataperf_local::{
 };
 use dataperf_nibbler_drawer::ImageService;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::access::deployed;
 use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
@@ -125,6 +126,43 @@ async fn start(config: &Config) -> (LocalCloud, Clients) {
     (cloud, clients)
 }
 
+/// Copies a folder. Files that are never changed are linked where the file system can: the data of objects.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let copied = to.join(path.file_name().unwrap());
+        let is_object = path.components().any(|part| part.as_os_str() == "objects");
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else if !is_object || std::fs::hard_link(&path, &copied).is_err() {
+            std::fs::copy(&path, &copied).unwrap();
+        }
+    }
+}
+
+/// The data directory of a cloud that has ended, with the demo's data set in force: it is published once, and each test begins with a copy.
+async fn published() -> &'static Path {
+    static PUBLISHED: OnceCell<PathBuf> = OnceCell::const_new();
+    let publish = || async {
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("published");
+        for earlier in std::fs::read_dir(&all).into_iter().flatten() {
+            let earlier = earlier.unwrap().path();
+            let process = Path::new("/proc").join(earlier.file_name().unwrap());
+            if !process.exists() {
+                std::fs::remove_dir_all(earlier).ok(); // another process may be faster
+            }
+        }
+        let world = World::without_dataset(|_| ()).await;
+        world.publish(frozen());
+        world.cloud.shutdown().await;
+        let own = all.join(std::process::id().to_string());
+        copy(&world.scratch().join("cloud"), &own);
+        own
+    };
+    PUBLISHED.get_or_init(publish).await
+}
+
 impl World {
     /// With the demo's data set in force.
     pub(crate) async fn new() -> Self {
@@ -133,14 +171,17 @@ impl World {
 
     /// With the demo's data set in force, after a change of the configuration.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        let world = Self::without_dataset(change).await;
-        world.publish(frozen());
-        world
+        let dir = tempfile::tempdir().unwrap();
+        copy(published().await, &dir.path().join("cloud"));
+        Self::at(dir, change).await
     }
 
     /// Without a data set.
     pub(crate) async fn without_dataset(change: impl FnOnce(&mut Config)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap(), change).await
+    }
+
+    async fn at(dir: tempfile::TempDir, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = config(dir.path());
         let images = ImageService::default();
         config.outside = vec![OutsideService {
