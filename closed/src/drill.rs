@@ -4,7 +4,7 @@
 
 use wasmtime::{Caller, Linker};
 
-use crate::engine::Limiter;
+use crate::limiter::Limiter;
 use crate::wasi::Host;
 
 /// The module of these functions.

@@ -1,17 +1,13 @@
 //! The engine with settings under which a program does the same on every machine, and one run in it.
 
-use std::fmt;
-
 use wasmtime::{
-    Config, Engine, ExternType, Linker, Module, OperatorCost, ResourceLimiter, Store, Trap, WasmBacktrace,
-    WasmFeatures,
+    Config, Engine, ExternType, Linker, Module, OperatorCost, Store, Trap, WasmBacktrace, WasmFeatures,
 };
 
+use crate::limiter::{Limiter, OutOfMemory};
 use crate::wasi::{self, Exit, Host, OutputTooLarge};
 use crate::{Code, Failure, Limits};
 
-/// The most elements of all tables of a program together.
-const MAX_TABLE_ELEMENTS: usize = 1 << 20;
 /// Fuel for growing a memory or a table, beside one for each new element of a table.
 const GROW_FUEL: u8 = 100;
 /// Bytes of the stack that lies outside the program's memory.
@@ -57,6 +53,15 @@ pub(crate) fn new(limits: Limits) -> Result<Engine, String> {
         .map_err(|error| format!("the engine can't be set up: {error:#}"))
 }
 
+/// Whether a program may import a function.
+fn is_offered(module: &str, name: &str) -> bool {
+    #[cfg(feature = "drills")]
+    if module == crate::drill::MODULE {
+        return true;
+    }
+    wasi::is_offered(module, name)
+}
+
 /// The first bytes of every module in the binary form.
 const MAGIC: &[u8] = b"\0asm";
 
@@ -78,7 +83,7 @@ pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure>
         .imports()
         .filter(|import| {
             let is_function = matches!(import.ty(), ExternType::Func(_));
-            !is_function || !wasi::is_offered(import.module(), import.name())
+            !is_function || !is_offered(import.module(), import.name())
         })
         .map(|import| dataperf::quote(&format!("{}.{}", import.module(), import.name())))
         .collect();
@@ -119,11 +124,9 @@ pub(crate) fn run(
     let platform = |error: wasmtime::Error| format!("the engine is at fault: {error:#}");
     let mut linker = Linker::new(engine);
     wasi::link(&mut linker).map_err(platform)?;
-    let limiter = Limiter {
-        max_memory_bytes: limits.max_memory_bytes as usize,
-        n_table_elements: 0,
-    };
-    let mut store = Store::new(engine, (host, limiter));
+    #[cfg(feature = "drills")]
+    crate::drill::link(&mut linker).map_err(platform)?;
+    let mut store = Store::new(engine, (host, Limiter::new(limits)));
     store.limiter(|(_, limiter)| limiter);
     store.set_fuel(limits.max_fuel).map_err(platform)?;
     let ended = linker.instantiate(&mut store, module).and_then(|instance| {
@@ -187,53 +190,4 @@ fn failure(error: &wasmtime::Error, host: &mut Host, limits: Limits) -> Option<F
 
 fn shortened(message: &str) -> String {
     message.chars().filter(|c| !c.is_control()).take(400).collect()
-}
-
-/// Ends a program that asks for more than it may have.
-pub(crate) struct Limiter {
-    max_memory_bytes: usize,
-    n_table_elements: usize,
-}
-
-/// The program asked for more memory than there is.
-#[derive(Debug)]
-struct OutOfMemory {
-    n_bytes: u64,
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the program asked for {} bytes of memory", self.n_bytes)
-    }
-}
-
-impl std::error::Error for OutOfMemory {}
-
-impl ResourceLimiter for Limiter {
-    fn memory_growing(
-        &mut self,
-        _current: usize,
-        desired: usize,
-        maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
-        if desired > self.max_memory_bytes {
-            let n_bytes = desired as u64;
-            return Err(wasmtime::Error::new(OutOfMemory { n_bytes }));
-        }
-        Ok(maximum.is_none_or(|maximum| desired <= maximum))
-    }
-
-    fn table_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
-        let n_elements = self.n_table_elements + desired.saturating_sub(current);
-        if n_elements > MAX_TABLE_ELEMENTS || maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
-        self.n_table_elements = n_elements;
-        Ok(true)
-    }
 }

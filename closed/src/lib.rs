@@ -13,6 +13,8 @@ mod drill;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod engine;
 mod failure;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod limiter;
 mod limits;
 mod protocol;
 #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]

@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::{Caller, FuncType, Linker, Memory, Trap, Val, ValType};
 
 use crate::Limits;
-use crate::engine::Limiter;
+use crate::limiter::Limiter;
 use dataperf::closed::DataFile;
 
 /// The module of every function.
@@ -128,12 +128,8 @@ const SERVED: &[&str] = &[
     "sched_yield",
 ];
 
-/// Whether a program may import a function: WASI preview 1 has one of this name.
+/// Whether WASI preview 1 has a function of this name in this module.
 pub(crate) fn is_offered(module: &str, name: &str) -> bool {
-    #[cfg(feature = "drills")]
-    if module == crate::drill::MODULE {
-        return true;
-    }
     let is_name = SERVED.contains(&name) || REFUSED.iter().any(|(refused, ..)| *refused == name);
     module == MODULE && is_name
 }
@@ -401,8 +397,6 @@ pub(crate) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()>
             Ok(())
         })?;
     }
-    #[cfg(feature = "drills")]
-    crate::drill::link(linker)?;
     process::link(linker)?;
     descriptors::link(linker)?;
     reading::link(linker)?;

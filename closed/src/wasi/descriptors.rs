@@ -6,7 +6,7 @@ use super::{
     BADF, CHARACTER_DEVICE, DIRECTORY, DIRECTORY_FD, DIRECTORY_TYPE, Descriptor, Host, MODULE, NAMETOOLONG,
     Program, READ_RIGHTS, REGULAR_FILE, WRITE_RIGHT, call, file_stat, stat_of,
 };
-use crate::engine::Limiter;
+use crate::limiter::Limiter;
 
 pub(super) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
     linker.func_wrap(

@@ -6,7 +6,7 @@ use super::{
     BADF, Bytes, Descriptor, Errno, FAULT, Host, MAX_OPEN, MFILE, MODULE, NOTCAPABLE, NOTDIR, Program,
     REGULAR_FILE, ROFS, WRITE_RIGHT, call, file_stat,
 };
-use crate::engine::Limiter;
+use crate::limiter::Limiter;
 
 pub(super) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
     linker.func_wrap(

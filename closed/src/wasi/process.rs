@@ -5,7 +5,7 @@ use wasmtime::Linker;
 use super::{
     BEGIN, Bytes, Errno, Exit, Host, INVAL, MAX_BUFFERS, MODULE, NAME, Program, RANDOM_FUEL, burn, call,
 };
-use crate::engine::Limiter;
+use crate::limiter::Limiter;
 
 pub(super) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
     linker.func_wrap(

@@ -5,7 +5,7 @@ use wasmtime::Linker;
 use super::{
     BADF, Bytes, Descriptor, Errno, Host, INVAL, ISDIR, MODULE, OutputTooLarge, Program, ROFS, call,
 };
-use crate::engine::Limiter;
+use crate::limiter::Limiter;
 
 pub(super) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
     linker.func_wrap(
