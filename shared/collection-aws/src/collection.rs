@@ -1,19 +1,20 @@
-//! What a collection tells this crate about itself, so that its items can be stored and decided.
+//! What a collection tells this crate about itself, so that its items can be stored and decided, and such an
+//! item.
 
+use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::Descriptor;
 use dataperf::challenge::Ranking;
 use dataperf::dataset::{DatasetError, FrozenFiles};
 use dataperf::ports::PortError;
-use dataperf_aws::{Item, Reader, Table};
+use dataperf::{Descriptor, Digest, SubmissionId, Timestamp};
+use dataperf_aws::{Item, Key, Reader, Table};
 use dataperf_collection::Duplicate;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::items::{Collected, Score};
 use crate::space::Space;
 
 /// Something hosted that collects items, has raters judge them, and scores whoever has submitted them.
@@ -139,5 +140,80 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
         version: Self::Version,
     ) -> Duplicate<Self::Id> {
         Duplicate::among(&Self::comparable(Self::text(said), version), earlier, from)
+    }
+}
+
+/// An item as it was submitted, and what has become of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected<C: Collection> {
+    /// Its id.
+    pub id: C::Id,
+    /// Whose it is.
+    pub submitter: String,
+    /// The upload that brought it.
+    pub submission: SubmissionId,
+    /// The line of that upload.
+    pub line: u64,
+    /// When that upload was stored.
+    pub received_at: Timestamp,
+    /// The round it counts in.
+    pub round: String,
+    /// The data set by whose rules it was taken and is decided; `None` where it was filed before that was noted.
+    pub dataset: Option<Digest>,
+    /// What its line says.
+    pub said: C::Said,
+    /// Whether it repeats an earlier one.
+    pub duplicate: Duplicate<C::Id>,
+    /// How many raters judge it at most.
+    pub n_raters: u64,
+    /// What is known of it beside what its line says.
+    pub more: C::More,
+    /// What was found of it, once it is decided.
+    pub decision: Option<Decision<C::Consensus>>,
+}
+
+/// What was found of an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision<T> {
+    /// What the raters say together, or the organizer alone.
+    pub consensus: T,
+    /// The 1-based number of this decision among those about the submitter's items in the round.
+    pub edition: u64,
+    /// When it was made; later for each edition.
+    pub at: Timestamp,
+    /// The data set whose rules it follows.
+    pub dataset: Digest,
+}
+
+/// A score of a submitter after a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// The board.
+    pub board: String,
+    /// The score.
+    pub score: f64,
+    /// Its parts.
+    pub metrics: BTreeMap<String, serde_json::Value>,
+}
+
+impl<C: Collection> Collected<C> {
+    /// Its sort key in lists: the time, then the id. Which of two texts of the same time is earlier follows from their uploads and lines.
+    pub fn place(&self) -> String {
+        format!("{}#{}", self.received_at, self.id)
+    }
+
+    /// What it is called in errors.
+    pub fn what(&self) -> String {
+        C::SPACE.what(&self.id.to_string())
+    }
+
+    /// Its key in the table.
+    pub fn key(&self) -> Key {
+        C::SPACE.item_key(&self.id.to_string())
+    }
+
+    /// Its place in the raters' queue.
+    pub fn queue_key(&self) -> Key {
+        Key::new(C::SPACE.queue_partition(), self.place())
     }
 }

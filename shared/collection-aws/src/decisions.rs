@@ -9,9 +9,9 @@ use dataperf_aws::{
 };
 use dataperf_collection::Disqualified;
 
-use crate::collection::Collection;
+use crate::collection::{Collected, Collection, Decision, Score};
 use crate::disqualified::read_disqualified;
-use crate::items::{self, Collected, Decision, JUDGED, Score, UNJUDGED};
+use crate::items::{self, JUDGED, UNJUDGED};
 use crate::json::{as_json, parsed};
 use crate::rules::{Rules, RulesOfItem};
 use crate::standings::{CHANGES, Changes, Standings, Stands, edition_key, standing_partition, step_key};

@@ -8,8 +8,8 @@ use dataperf::ports::leaderboard::Withdrawal;
 use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collection::{Disqualified, Subject};
 
-use crate::collection::Collection;
-use crate::items::{Collected, items_of, read};
+use crate::collection::{Collected, Collection};
+use crate::items::{items_of, read};
 use crate::json::{as_json, parsed};
 use crate::raters::judged_by;
 use crate::space::Space;

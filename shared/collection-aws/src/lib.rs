@@ -23,14 +23,12 @@ mod verdicts;
 mod versions;
 
 pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, release};
-pub use collection::Collection;
+pub use collection::{Collected, Collection, Decision, Score};
 pub use deciding::Deciding;
 pub use decisions::{Occasion, Step, count_submitted, counted_in, decide, decided_in, step};
 pub use disqualified::{concerned, disqualify, read_disqualified};
 pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERVE, settle_lines};
-pub use items::{
-    Collected, Decision, Filed, JUDGED, Score, UNJUDGED, duplicate, file, filed, index, items_of, queue, read,
-};
+pub use items::{Filed, JUDGED, UNJUDGED, duplicate, file, filed, index, items_of, queue, read};
 pub use json::{as_json, parsed};
 pub use raters::{is_participant, is_rater, judged_by, name_rater};
 pub use reservation::{Reservation, Reserved, Reserving};

@@ -7,10 +7,10 @@ use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
 use dataperf::{Descriptor, Digest, Reason, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 
-use crate::collection::Collection;
+use crate::collection::{Collection, Score};
 use crate::decisions::{Step, step};
 use crate::disqualified::read_disqualified;
-use crate::items::{self, Score};
+use crate::items;
 
 /// The bucket of the uploads that steps of scores are received as; there is no such bucket.
 const NO_BUCKET: &str = "scores";

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use dataperf::ports::PortError;
 use dataperf_aws::{Key, Partition, Reader, Table};
 
-use crate::collection::Collection;
-use crate::items::Collected;
+use crate::collection::{Collected, Collection};
 use crate::json::parsed;
 
 const STEP: &str = "step#";
