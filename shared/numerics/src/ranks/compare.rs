@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::kernels::{BLOCK, Extremes, SquaredDifferences};
 use super::percentiles::quantile;
 use super::search::{Factor, Search, Sure};
-use super::{CONFIDENCE, DETECTABLE_ERRORS};
+use super::{CONFIDENCE, DETECTABLE_ERRORS, Entry};
 
 /// The most times that the quantiles are computed anew without the entries already told apart. With fewer steps intervals stay
 /// valid, and are at most a little wider than they could be.
@@ -26,17 +26,6 @@ pub(super) const TILE: usize = 64;
 /// The share of the deviations' squares below which a difference is rounding. Deviations are `f32`, each rounded by at most 2^-24
 /// of itself, so differences of equal entries stay below this share, and those of entries that differ on one item are far above it.
 pub(super) const ROUNDING: f64 = 1e-12;
-
-/// An entry of a board.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
-    /// The score; more is better.
-    pub score: f64,
-    /// Whether it takes part in the ranking. Baselines do not: they are compared and take nobody's rank.
-    pub is_ranked: bool,
-    /// `(n_draws,)`: the score under each draw minus the score.
-    pub deviations: &'a [f32],
-}
 
 /// The result of comparing an entry with all others.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,7 +22,7 @@ mod scores;
 mod search;
 mod shake_up;
 
-pub use compare::{Compared, Entry, MAX_STEPS, compare};
+pub use compare::{Compared, MAX_STEPS, compare};
 pub use orders::sure_orders;
 pub use percentiles::{percentile_interval, quantile, rank_percentiles};
 pub use scores::{difference_interval, score_interval};
@@ -40,6 +40,17 @@ pub const DETECTABLE_ERRORS: f64 = 1.959_963_984_540_054 + 0.841_621_233_572_914
 /// error too. With more, equal entries are told apart too often; with fewer, intervals are wider than they need to be
 /// (`examples/coverage`).
 const MORE_DEGREES: usize = 9;
+
+/// An entry of a board.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The score; more is better.
+    pub score: f64,
+    /// Whether it takes part in the ranking. Baselines do not: they are compared and take nobody's rank.
+    pub is_ranked: bool,
+    /// `(n_draws,)`: the score under each draw minus the score.
+    pub deviations: &'a [f32],
+}
 
 /// The degrees of freedom of the difference of two entries, by the number of items on which they differ in correctness; 0 if the
 /// difference is never sure. If whole clusters are drawn, their items depend on each other: there are at most half as many degrees

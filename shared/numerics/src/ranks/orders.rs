@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::compare::{Entry, Field, TILE};
+use super::Entry;
+use super::compare::{Field, TILE};
 
 /// The pairs of entries, by their places, of which one is surely better: the better one first, pairs ascending. An order is sure if
 /// it counts in the rank interval of at least one of the two.

@@ -4,7 +4,6 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::MAX_TRAINING_ROWS;
 use super::columns::TrainingFeatures;
-use super::grower::OpenNode;
 
 /// The L2 penalty of a leaf.
 const LAMBDA: f64 = 1.0;
@@ -102,15 +101,16 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn new(node: &OpenNode) -> Self {
+    /// Of a node with these rows, whose derivatives have these sums.
+    pub(super) fn new(rows: &[u32], sums: Sums) -> Self {
         let mut members = [0; TABLE];
-        for &row in &node.rows {
+        for &row in rows {
             members[row as usize] = 1;
         }
         Self {
             members,
-            n_rows: node.rows.len(),
-            sums: node.sums,
+            n_rows: rows.len(),
+            sums,
         }
     }
 }

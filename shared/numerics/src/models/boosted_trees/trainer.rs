@@ -116,7 +116,7 @@ impl<'a> Trainer<'a> {
                 self.lanes.set_bound(self.searched.len(), MIN_LOSS_CHANGE);
                 self.searched.push(Searched {
                     fit,
-                    candidate: Candidate::new(&node),
+                    candidate: Candidate::new(&node.rows, node.sums),
                     node,
                     best: None,
                 });
@@ -203,7 +203,7 @@ mod tests {
                 return model;
             }
             let node = grower.open.pop().unwrap();
-            let candidate = Candidate::new(&node);
+            let candidate = Candidate::new(&node.rows, node.sums);
             let mut best: Option<Split> = None;
             for feature in 0..features.columns().n_features() {
                 let cut = BestCut {
