@@ -6,9 +6,9 @@ use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::ranks::{self, Entry, degrees_of_freedom, percentile_interval};
 
 use super::outcome::Judged;
-use super::report::report_with;
-use super::trial::{Measured, Trial};
-use super::{Model, Rates, Report, Weighed};
+use super::report::{Interval, report_with};
+use super::trial::Trial;
+use super::{Measured, Model, Rates, Report, Weighed};
 
 /// What is hashed before the inputs: another word gives other draws.
 const DRAWS: &str = "adversarial-text-models draws 1\n";
@@ -22,13 +22,6 @@ pub struct TrialRun {
     pub measured: Measured,
     /// Its answers, judged by [`Trial::judged`].
     pub judged: Vec<Judged>,
-}
-
-/// The ranks and the score that a model could have on other examples of the same rounds, with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Interval {
-    pub(super) ranks: (u32, u32),
-    pub(super) score: (f64, f64),
 }
 
 impl Trial {

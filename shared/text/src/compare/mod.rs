@@ -14,6 +14,8 @@ mod rates;
 mod report;
 mod trial;
 
+pub use dataperf::closed::Measured;
+
 pub use dynascore::{Measure, dynascore_2021};
 pub use front::{pareto_front, shares_of_weights};
 pub use intervals::TrialRun;
@@ -21,4 +23,4 @@ pub use outcome::{Judged, Outcome, Share};
 pub use perturb::{exchanged_input, misspelt_input, with_others, with_typos};
 pub use rates::{Figures, Rates, UnusableRates, WEIGHTS};
 pub use report::{Compared, Model, Report, Weighed, report};
-pub use trial::{AnswerLine, AskedLine, Measured, Numbered, Trial, TrialError, TrialItem};
+pub use trial::{AnswerLine, AskedLine, Numbered, Trial, TrialError, TrialItem};

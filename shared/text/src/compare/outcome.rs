@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Figures;
-use super::trial::Measured;
+use super::{Figures, Measured};
 use crate::task::Task;
 
 /// How a model's answers to one example are judged.

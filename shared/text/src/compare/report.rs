@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::intervals::Interval;
 use super::{Figures, Measure, Rates, dynascore_2021, pareto_front, shares_of_weights};
 
 /// Steps of the grid of weights from 0 to 1: 10,626 weightings of five figures.
@@ -60,6 +59,13 @@ pub struct Report {
     pub steps_of_weights: u32,
     /// The models.
     pub models: Vec<Compared>,
+}
+
+/// The ranks and the score that a model could have on other examples of the same rounds, with 95 % confidence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Interval {
+    pub(super) ranks: (u32, u32),
+    pub(super) score: (f64, f64),
 }
 
 /// Compares models by fixed rates and a reader's weights, and says of each what does not depend on these.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use dataperf::closed::Measured;
 use dataperf::json::Json;
 use dataperf::{Reasons, Rejection, pointer};
 use dataperf_numerics::metrics::ItemWeights;

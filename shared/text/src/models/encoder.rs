@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Weights, bad, kind_of, read, write};
 use super::linear::{check_labels, most_probable};
-use super::train::{Labelled, TrainError, by_task, classes};
-use super::{ModelError, TargetModel};
+use super::train::{by_task, classes};
+use super::{Labelled, ModelError, TargetModel, TrainError};
 use crate::answers::{Answer, Input};
 use crate::task::Task;
 

@@ -16,9 +16,11 @@ pub use features::Words;
 pub use file::MAX_MODEL_BYTES;
 pub use linear::{LinearSettings, read_linear};
 pub use spans::SpanSettings;
-pub use train::{Labelled, TrainError, train_linear};
+pub use train::train_linear;
 
-use crate::answers::{Answer, Input};
+use dataperf_numerics::models::FitError;
+
+use crate::answers::{Answer, Gold, Input};
 use crate::task::Task;
 
 /// A model that answers texts.
@@ -42,4 +44,44 @@ pub enum ModelError {
     /// It was asked and did not answer, or not as it should.
     #[error("the model does not answer: {0}")]
     NoAnswer(String),
+}
+
+/// An example whose right answer is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labelled {
+    /// What it is an example of.
+    pub task: Task,
+    /// What a model sees.
+    pub input: Input,
+    /// What is right.
+    pub gold: Gold,
+}
+
+/// Why a model can't be trained.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TrainError {
+    /// There is nothing to learn from.
+    #[error("there are no examples: name a file that has some")]
+    NoExamples,
+    /// An example's answer is none of its task's.
+    #[error("example {nth} of `{task}`, counted from 0: {why}")]
+    BadExample {
+        /// The task.
+        task: Task,
+        /// Its place among the task's examples.
+        nth: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// The examples of a task can't be fitted.
+    #[error("the examples of `{task}` can't be fitted: {error}")]
+    Fit {
+        /// The task.
+        task: Task,
+        /// Why.
+        error: FitError,
+    },
+    /// The file could not be written, or the sentence transformer did not answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
 }

@@ -7,9 +7,8 @@ use dataperf_numerics::sparse::SparseRows;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
 
-use super::ModelError;
 use super::file::bad;
-use super::train::{Labelled, TrainError};
+use super::{Labelled, ModelError, TrainError};
 use crate::answers::{Answer, Gold, Input, Span};
 use crate::squad::{normalised, token_f1};
 use crate::task::Task;

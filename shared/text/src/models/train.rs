@@ -9,49 +9,9 @@ use dataperf_numerics::sparse::SparseRows;
 use super::features::Features;
 use super::file::{Weights, write};
 use super::linear::{Head, KIND, LinearSettings};
-use super::{ModelError, spans};
-use crate::answers::{Gold, Input};
+use super::{Labelled, TrainError, spans};
+use crate::answers::Gold;
 use crate::task::Task;
-
-/// An example whose right answer is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labelled {
-    /// What it is an example of.
-    pub task: Task,
-    /// What a model sees.
-    pub input: Input,
-    /// What is right.
-    pub gold: Gold,
-}
-
-/// Why a model can't be trained.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TrainError {
-    /// There is nothing to learn from.
-    #[error("there are no examples: name a file that has some")]
-    NoExamples,
-    /// An example's answer is none of its task's.
-    #[error("example {nth} of `{task}`, counted from 0: {why}")]
-    BadExample {
-        /// The task.
-        task: Task,
-        /// Its place among the task's examples.
-        nth: usize,
-        /// What is wrong.
-        why: String,
-    },
-    /// The examples of a task can't be fitted.
-    #[error("the examples of `{task}` can't be fitted: {error}")]
-    Fit {
-        /// The task.
-        task: Task,
-        /// Why.
-        error: FitError,
-    },
-    /// The file could not be written, or the sentence transformer did not answer.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-}
 
 /// Trains a linear model for all tasks that there are examples of, and gives its file. The same examples, in the same order, give the same
 /// bytes on any number of threads.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::compare::{Figures, Share};
+use crate::compare::{Figures, Measured, Share};
 
 fn items() -> Vec<TrialItem> {
     let item = |round: &str, task, context: Option<&str>, text: &str, gold| TrialItem {
