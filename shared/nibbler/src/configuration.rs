@@ -2,13 +2,11 @@
 
 use dataperf::benchmark::Leaderboard;
 use dataperf::{Reason, Reasons, Rejection, quote};
-use dataperf_collection::LineItem as _;
 use serde::{Deserialize, Serialize};
 
 use crate::Board;
-use crate::artifacts::GenerationRequest;
-use crate::ngrams::WIDTH;
-use crate::prompt_filter::{DEFAULT_TERMS, is_language};
+use crate::embedding::EmbeddingKind;
+use crate::prompt_filter::PromptRules;
 use crate::vocabulary::Vocabulary;
 
 /// The configuration's path in the data set. It is not below `public/`: it names the providers and the deny list.
@@ -133,21 +131,6 @@ pub struct Configuration {
     pub scoring: Scoring,
 }
 
-/// Which prompts are taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PromptRules {
-    /// The fewest characters of a prompt.
-    pub min_chars: usize,
-    /// The most characters of a prompt.
-    pub max_chars: usize,
-    /// The languages a prompt may be in, as ISO 639-3 codes such as `eng`; all of them when empty.
-    pub languages: Vec<String>,
-    /// Words and phrases of explicit requests. They match whole words in any spelling that looks alike; a `*` at the
-    /// end matches any ending.
-    pub deny: Vec<String>,
-}
-
 /// How images are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -226,43 +209,6 @@ pub struct Validation {
     pub max_text_chars: usize,
 }
 
-/// How prompts become vectors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum EmbeddingKind {
-    /// Sequences of characters, hashed: needs no weights.
-    #[default]
-    #[serde(rename = "character-n-grams")]
-    CharacterNgrams,
-    /// The sentence transformer all-MiniLM-L6-v2, whose weights are in the data set.
-    #[serde(rename = "all-MiniLM-L6-v2")]
-    MiniLm,
-}
-
-impl EmbeddingKind {
-    /// The kind whose vectors have this many numbers: by it one tells how a vector was made.
-    pub fn of_width(width: usize) -> Option<Self> {
-        [Self::CharacterNgrams, Self::MiniLm]
-            .into_iter()
-            .find(|kind| kind.width() == width)
-    }
-
-    /// The length of a vector.
-    fn width(self) -> usize {
-        match self {
-            Self::CharacterNgrams => WIDTH,
-            Self::MiniLm => 384,
-        }
-    }
-
-    /// The name in receipts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::CharacterNgrams => "character-n-grams",
-            Self::MiniLm => "all-MiniLM-L6-v2",
-        }
-    }
-}
-
 impl Default for Configuration {
     fn default() -> Self {
         Self {
@@ -273,17 +219,6 @@ impl Default for Configuration {
             embedding: EmbeddingKind::default(),
             near_duplicate_from: 0.7,
             scoring: Scoring::Second,
-        }
-    }
-}
-
-impl Default for PromptRules {
-    fn default() -> Self {
-        Self {
-            min_chars: 3,
-            max_chars: 500,
-            languages: vec!["eng".into()],
-            deny: DEFAULT_TERMS.map(str::to_owned).to_vec(),
         }
     }
 }
@@ -341,12 +276,12 @@ impl Configuration {
         let of_a_line = n_images
             .saturating_mul(IMAGE_BYTES)
             .saturating_add(n_chars.saturating_mul(CHAR_BYTES));
-        let n_bytes = of_a_line.saturating_mul(GenerationRequest::MAX_LINES);
+        let n_bytes = of_a_line.saturating_mul(MAX_REQUESTS);
         if n_bytes > MAX_RECEIPT_BYTES {
             let message = format!(
-                "the receipt of a file of {} prompts of {n_chars} characters with {n_images} images each may have {n_bytes} bytes, more than the \
-                 table takes: ask for fewer images, or allow shorter prompts",
-                GenerationRequest::MAX_LINES
+                "the receipt of a file of {MAX_REQUESTS} prompts of {n_chars} characters with {n_images} images \
+                 each may have {n_bytes} bytes, more than the table takes: ask for fewer images, or allow shorter \
+                 prompts"
             );
             let (limit, n) = (MAX_RECEIPT_BYTES as u64, n_bytes as u64);
             let at = "/generation/providers";
@@ -388,35 +323,8 @@ impl Configuration {
     }
 }
 
-impl PromptRules {
-    fn check(&self, reasons: &mut Reasons) {
-        const MOST_CHARS: usize = 2000;
-        let (min, max) = (self.min_chars, self.max_chars);
-        if min > max || !(1..=MOST_CHARS).contains(&max) {
-            let message = format!(
-                "from {min} to {max} characters: at least 1 and at most {MOST_CHARS}, the first not above the second"
-            );
-            reasons.add(Reason::new("out_of_range", "/prompt/max_chars", message));
-        }
-        for (idx, code) in self
-            .languages
-            .iter()
-            .enumerate()
-            .filter(|(_, code)| !is_language(code))
-        {
-            let message = format!(
-                "{} is no language that can be told: use its ISO 639-3 code, such as `eng`",
-                quote(code)
-            );
-            reasons.add(Reason::new(
-                "unknown_language",
-                format!("/prompt/languages/{idx}"),
-                message,
-            ));
-        }
-    }
-}
-
+/// The most requests of one file.
+pub(crate) const MAX_REQUESTS: usize = 20;
 /// The most images of a set: they are noted in one transaction, which the table bounds.
 const MAX_IMAGES_A_SET: usize = 90;
 /// The most bytes of the receipt of a file of requests, of which the table takes 400 KB with what is around it.

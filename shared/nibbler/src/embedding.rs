@@ -3,7 +3,42 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize};
 
-use crate::configuration::EmbeddingKind;
+/// How prompts become vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EmbeddingKind {
+    /// Sequences of characters, hashed: needs no weights.
+    #[default]
+    #[serde(rename = "character-n-grams")]
+    CharacterNgrams,
+    /// The sentence transformer all-MiniLM-L6-v2, whose weights are in the data set.
+    #[serde(rename = "all-MiniLM-L6-v2")]
+    MiniLm,
+}
+
+impl EmbeddingKind {
+    /// The kind whose vectors have this many numbers: by it one tells how a vector was made.
+    pub fn of_width(width: usize) -> Option<Self> {
+        [Self::CharacterNgrams, Self::MiniLm]
+            .into_iter()
+            .find(|kind| kind.width() == width)
+    }
+
+    /// The length of a vector.
+    pub(crate) const fn width(self) -> usize {
+        match self {
+            Self::CharacterNgrams => 512,
+            Self::MiniLm => 384,
+        }
+    }
+
+    /// The name in receipts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CharacterNgrams => "character-n-grams",
+            Self::MiniLm => "all-MiniLM-L6-v2",
+        }
+    }
+}
 
 /// A prompt's vector, of length 1: the product of two is their cosine.
 ///

@@ -32,13 +32,13 @@ mod vocabulary;
 
 pub use artifacts::{Artifact, GenerationRequest, Line, Submission, Verdict, read};
 pub use configuration::{
-    CONFIGURATION_FILE, Configuration, EmbeddingKind, Generation, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
-    Parameters, PromptRules, Provider, ResponseFormat, Scoring, Validation,
+    CONFIGURATION_FILE, Configuration, Generation, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE, Parameters,
+    Provider, ResponseFormat, Scoring, Validation,
 };
 pub use consensus::{Consensus, consensus};
 pub use dataperf_collection::{InvalidId, LineItem, SecretKey, WeakKey};
 pub use duplicates::Duplicate;
-pub use embedding::{Embed, EmbedError, Embedding};
+pub use embedding::{Embed, EmbedError, Embedding, EmbeddingKind};
 #[cfg(feature = "import")]
 pub use export_files::write_nibbler_export;
 pub use ids::{ImageId, PairId, SetId};
@@ -48,6 +48,7 @@ pub use import::{NIBBLER_LAYOUT, import_nibbler};
 pub use kit::{known_rules, nibbler_kit};
 pub use ngrams::{CharacterNgrams, WIDTH as NGRAM_WIDTH};
 pub use offline::KnownRules;
+pub use prompt_filter::PromptRules;
 pub use scores::{Standing, Tally, ValidatedPair};
 pub use vendi::vendi_score;
 pub use vocabulary::{Mode, NO_GROUP, Term, Vocabulary};

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use crate::configuration::EmbeddingKind;
-use crate::embedding::{Embed, EmbedError, Embedding};
+use crate::embedding::{Embed, EmbedError, Embedding, EmbeddingKind};
 use crate::prompt::folded;
 
 /// The length of a vector.
-pub const WIDTH: usize = 512;
+pub const WIDTH: usize = EmbeddingKind::CharacterNgrams.width();
 const LENGTHS: std::ops::RangeInclusive<usize> = 3..=5;
 
 /// Counts of the sequences of three to five characters within words, each word with a space before and behind it,

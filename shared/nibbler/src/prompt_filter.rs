@@ -1,8 +1,7 @@
 //! Which prompts are refused before anything is generated.
 
 use dataperf::{Reason, Reasons, quote};
-
-use crate::configuration::PromptRules;
+use serde::{Deserialize, Serialize};
 
 pub use dataperf_collection::filter::{denied, foreign, is_language};
 
@@ -52,6 +51,62 @@ pub const DEFAULT_TERMS: [&str; 42] = [
     "ku klux klan",
     "terrorist*",
 ];
+
+/// Which prompts are taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PromptRules {
+    /// The fewest characters of a prompt.
+    pub min_chars: usize,
+    /// The most characters of a prompt.
+    pub max_chars: usize,
+    /// The languages a prompt may be in, as ISO 639-3 codes such as `eng`; all of them when empty.
+    pub languages: Vec<String>,
+    /// Words and phrases of explicit requests. They match whole words in any spelling that looks alike; a `*` at the
+    /// end matches any ending.
+    pub deny: Vec<String>,
+}
+
+impl Default for PromptRules {
+    fn default() -> Self {
+        Self {
+            min_chars: 3,
+            max_chars: 500,
+            languages: vec!["eng".into()],
+            deny: DEFAULT_TERMS.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+impl PromptRules {
+    /// Notes what is wrong with the rules themselves.
+    pub(crate) fn check(&self, reasons: &mut Reasons) {
+        const MOST_CHARS: usize = 2000;
+        let (min, max) = (self.min_chars, self.max_chars);
+        if min > max || !(1..=MOST_CHARS).contains(&max) {
+            let message = format!(
+                "from {min} to {max} characters: at least 1 and at most {MOST_CHARS}, the first not above the second"
+            );
+            reasons.add(Reason::new("out_of_range", "/prompt/max_chars", message));
+        }
+        for (idx, code) in self
+            .languages
+            .iter()
+            .enumerate()
+            .filter(|(_, code)| !is_language(code))
+        {
+            let message = format!(
+                "{} is no language that can be told: use its ISO 639-3 code, such as `eng`",
+                quote(code)
+            );
+            reasons.add(Reason::new(
+                "unknown_language",
+                format!("/prompt/languages/{idx}"),
+                message,
+            ));
+        }
+    }
+}
 
 /// Everything for which `prompt`, in its canonical form, is refused.
 pub fn check(prompt: &str, at: &str, rules: &PromptRules) -> Reasons {

@@ -8,10 +8,10 @@ use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Submission;
-use crate::configuration::{EmbeddingKind, Scoring};
+use crate::configuration::Scoring;
 use crate::consensus::Consensus;
 use crate::duplicates::Duplicate;
-use crate::embedding::Embedding;
+use crate::embedding::{Embedding, EmbeddingKind};
 use crate::ids::PairId;
 use crate::vendi::vendi_score;
 use crate::vocabulary::{NO_GROUP, Term, Vocabulary};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Fields, LineItem};
 use crate::Kind;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, MAX_REQUESTS};
 use crate::prompt_filter;
 
 /// `{"prompt": "…"}`: generate a set of images for this prompt.
@@ -21,7 +21,7 @@ impl Artifact for GenerationRequest {
 
 impl LineItem for GenerationRequest {
     type Rules = Configuration;
-    const MAX_LINES: usize = 20;
+    const MAX_LINES: usize = MAX_REQUESTS;
     const MAX_BYTES: u64 = 1 << 20;
 
     fn from_fields(
