@@ -7,7 +7,7 @@ use std::path::Path;
 use dataperf::Digest;
 use dataperf::frozen::{CORRECTIONS, Corrected, Dtype, FrozenError, MANIFEST, Manifest};
 
-use crate::import::ImportError;
+use crate::errors::ImportError;
 use crate::labelled::{Labelled, LabelsAt, whole};
 use crate::verdicts::{Edit, Verdicts};
 use crate::writer::DatasetWriter;

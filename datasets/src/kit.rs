@@ -13,8 +13,9 @@ use dataperf::closed::ClosedBoards;
 use dataperf::frozen::Manifest;
 use serde_json::{Value, json};
 
-use crate::import::{Import, ImportError};
-use crate::kit_example::with_example;
+use crate::errors::ImportError;
+use crate::import::Import;
+use crate::kit_example::{Example, with_example};
 use crate::tables::{KitTable, TableFiles};
 use crate::writer::DatasetWriter;
 
@@ -28,35 +29,6 @@ pub const README: &str = "README.md";
 const CELL: &str = "# %%";
 /// The line of [`STARTER`] that says for which board.
 const BOARD: &str = "LEADERBOARD = ";
-
-/// A valid artifact for a board.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Example {
-    /// The board.
-    pub leaderboard: String,
-    /// The artifact.
-    pub artifact: Vec<u8>,
-    /// Whether the kit has what it takes to score it.
-    pub can_score: bool,
-}
-
-impl Example {
-    /// Its path in the kit.
-    pub fn path(&self) -> String {
-        format!("examples/{}.{}", self.leaderboard, self.form())
-    }
-
-    /// What its file's name ends with: `json`, `zip` or `csv`.
-    fn form(&self) -> &'static str {
-        if self.artifact.starts_with(b"PK") {
-            "zip"
-        } else if self.artifact.starts_with(b"{") {
-            "json"
-        } else {
-            "csv"
-        }
-    }
-}
 
 /// What lies beside the data set's files in a kit, for people.
 #[derive(Debug)]

@@ -1,11 +1,10 @@
-//! The example in a kit's README: the beginning of an artifact that is in the kit, so that its ids are those of the data set.
+//! The examples in a kit, and the one in its README: the beginning of an artifact that is in the kit, so that its
+//! ids are those of the data set.
 
 use std::collections::BTreeMap;
 
 use dataperf::archive::{Bounds, unpack, unpack_folders};
 use serde_json::Value;
-
-use crate::kit::Example;
 
 /// Members of an object or an array, fields of a line, lines of a table, files of an archive that are shown.
 const SHOWN: usize = 3;
@@ -16,6 +15,35 @@ const BOUNDS: Bounds = Bounds {
     max_unpacked_bytes: 1 << 30,
     max_ratio: 1 << 20,
 };
+
+/// A valid artifact for a board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    /// The board.
+    pub leaderboard: String,
+    /// The artifact.
+    pub artifact: Vec<u8>,
+    /// Whether the kit has what it takes to score it.
+    pub can_score: bool,
+}
+
+impl Example {
+    /// Its path in the kit.
+    pub fn path(&self) -> String {
+        format!("examples/{}.{}", self.leaderboard, self.form())
+    }
+
+    /// What its file's name ends with: `json`, `zip` or `csv`.
+    fn form(&self) -> &'static str {
+        if self.artifact.starts_with(b"PK") {
+            "zip"
+        } else if self.artifact.starts_with(b"{") {
+            "json"
+        } else {
+            "csv"
+        }
+    }
+}
 
 /// A guide whose first example is the beginning of this one, with where the whole of it is.
 pub(crate) fn with_example(guide: &str, example: Option<&Example>) -> String {

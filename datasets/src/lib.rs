@@ -5,6 +5,7 @@
 mod correct;
 mod directory;
 pub mod embeddings;
+mod errors;
 mod import;
 mod kit;
 mod kit_example;
@@ -21,8 +22,10 @@ mod writer;
 
 pub use correct::correct;
 pub use directory::DirectoryBucket;
-pub use import::{Import, ImportError, Progress, Silent, import, named, text_if_there};
-pub use kit::{Example, NOTEBOOK, PRACTICE, README, STARTER, export_kit};
+pub use errors::ImportError;
+pub use import::{Import, Progress, Silent, import, named, text_if_there};
+pub use kit::{NOTEBOOK, PRACTICE, README, STARTER, export_kit};
+pub use kit_example::Example;
 pub use lines_kit::{LinesKit, export_lines_kit, lines_example_path};
 pub use new_files::write_new_files;
 pub use spool::Spool;

@@ -7,7 +7,7 @@ use std::path::Path;
 use dataperf::benchmark::{Leaderboard, PUBLIC};
 use dataperf::frozen::Manifest;
 
-use crate::import::ImportError;
+use crate::errors::ImportError;
 use crate::kit::{Documents, files, leaderboards, public_part, starter, write_kit};
 use crate::tables::KitTable;
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::import::ImportError;
+use crate::errors::ImportError;
 
 /// Writes files by their names into the directory `out`, which is made where it is missing.
 ///

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use crate::import::ImportError;
+use crate::errors::ImportError;
 use crate::writer::{DatasetWriter, Hashing};
 
 const BUFFER_BYTES: usize = 1 << 20;

@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::import::ImportError;
+use crate::errors::{ImportError, WriteError};
 use crate::labelled::RowsAt;
 use crate::npy::{header, header_of_records};
 use crate::writer::DatasetWriter;
@@ -441,19 +441,6 @@ impl KitTable {
         }
         schema(fields)
     }
-}
-
-/// Why a file could not be written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum WriteError {
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    #[error(transparent)]
-    Csv(#[from] csv::Error),
-    #[error(transparent)]
-    Parquet(#[from] parquet::errors::ParquetError),
-    #[error(transparent)]
-    Frozen(#[from] FrozenError),
 }
 
 /// What the numbers of rows are.

@@ -15,9 +15,8 @@ use dataperf::frozen::{
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::import::ImportError;
+use crate::errors::{ImportError, WriteError};
 use crate::npy::header;
-use crate::tables::WriteError;
 
 /// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
