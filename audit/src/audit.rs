@@ -8,43 +8,7 @@ use dataperf_datasets::labelled::{Labelled, LabelledAt};
 
 use crate::columns::{ClassCount, Columns};
 use crate::duplicates::{Leaks, Pairs, with, within};
-use crate::labels::{Doubt, doubts};
-
-/// Why an eval set's labels can't be audited.
-#[derive(Debug, thiserror::Error)]
-pub enum AuditError {
-    /// The data set can't be read.
-    #[error(transparent)]
-    Frozen(#[from] FrozenError),
-    /// All items have one class.
-    #[error("its {n_items} items have one class only: nothing tells right labels from wrong ones")]
-    OneClass {
-        /// How many there are.
-        n_items: usize,
-    },
-    /// No class has two items.
-    #[error("none of its classes has two items, of {n_items}: there is nothing to learn a class from")]
-    TooFew {
-        /// How many there are.
-        n_items: usize,
-    },
-    /// Features that are not finite.
-    #[error(
-        "{n_columns} of its columns have numbers that are not finite: mend them and import the data set again"
-    )]
-    NotFinite {
-        /// How many columns.
-        n_columns: usize,
-    },
-    /// A learner failed.
-    #[error("the {learner} learner failed: {why}")]
-    Learner {
-        /// Which one.
-        learner: &'static str,
-        /// What it said.
-        why: String,
-    },
-}
+use crate::labels::{AuditError, Doubt, doubts};
 
 /// What was found in a data set.
 #[derive(Debug)]

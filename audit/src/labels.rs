@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use dataperf::frozen::FrozenError;
 use dataperf_baselines::splits::stratified_folds;
 use dataperf_numerics::confident_learning::flagged;
 use ndarray::{Array2, ArrayView2};
 use serde::Serialize;
 
-use crate::audit::AuditError;
 use crate::learners::{LEARNERS, Learner};
 
 /// Folds of the cross-validation; fewer if even the largest class has fewer items.
@@ -17,6 +17,42 @@ pub const FOLDS: usize = 5;
 const SEED: u32 = 0;
 /// Classes with this many items or fewer are not flagged: cleanlab's default.
 const MIN_OF_CLASS: usize = 1;
+
+/// Why an eval set's labels can't be audited.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// The data set can't be read.
+    #[error(transparent)]
+    Frozen(#[from] FrozenError),
+    /// All items have one class.
+    #[error("its {n_items} items have one class only: nothing tells right labels from wrong ones")]
+    OneClass {
+        /// How many there are.
+        n_items: usize,
+    },
+    /// No class has two items.
+    #[error("none of its classes has two items, of {n_items}: there is nothing to learn a class from")]
+    TooFew {
+        /// How many there are.
+        n_items: usize,
+    },
+    /// Features that are not finite.
+    #[error(
+        "{n_columns} of its columns have numbers that are not finite: mend them and import the data set again"
+    )]
+    NotFinite {
+        /// How many columns.
+        n_columns: usize,
+    },
+    /// A learner failed.
+    #[error("the {learner} learner failed: {why}")]
+    Learner {
+        /// Which one.
+        learner: &'static str,
+        /// What it said.
+        why: String,
+    },
+}
 
 /// A label that a learner or both contradict.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -14,9 +14,9 @@ mod labels;
 mod learners;
 mod plant;
 
-pub use audit::{Audit, AuditError, SetAudit, audit};
+pub use audit::{Audit, SetAudit, audit};
 pub use columns::{ClassCount, Columns};
 pub use duplicates::{Leaks, Pairs};
-pub use labels::{Doubt, FOLDS, doubts};
+pub use labels::{AuditError, Doubt, FOLDS, doubts};
 pub use learners::{LEARNERS, Learner};
 pub use plant::{Found, found, plant};
