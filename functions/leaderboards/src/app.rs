@@ -11,9 +11,8 @@ use dataperf::ports::leaderboard::Board;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
 use dataperf_http::s3_as_reached;
 
-use crate::catalogue::Described;
 use crate::cursor::Seal;
-use crate::routes::OneContext;
+use crate::dataset::{Described, OneContext};
 
 /// What is kept between invocations; clones share it.
 #[derive(Clone)]

@@ -2,12 +2,12 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use dataperf::Timestamp;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::Entry;
+use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf_aws::Holder;
 
 use crate::app::App;
-use crate::catalogue::hidden_until;
 use dataperf_http::{Problem, token};
 
 /// Who sends a request.
@@ -38,10 +38,17 @@ impl Caller {
         }
     }
 
+    /// The time until which this caller does not see what stands on a board, if they do not: the organizer sees
+    /// every board.
+    pub(crate) fn hidden_until(&self, challenge: Option<&Challenge>, board: &Board) -> Option<Timestamp> {
+        let challenge = challenge.filter(|_| !self.is_organizer())?;
+        challenge.hidden_until(board, dataperf_aws::now())
+    }
+
     /// What may stand on a board is public, unless the board is hidden until its round closes; everything else is between its
     /// submitter and the organizer.
     pub(crate) fn sees(&self, entry: &Entry, challenge: Option<&Challenge>) -> bool {
-        let is_public = || entry.is_on_board() && hidden_until(challenge, self, &entry.board).is_none();
+        let is_public = || entry.is_on_board() && self.hidden_until(challenge, &entry.board).is_none();
         self.acts_for(&entry.submitter) || is_public()
     }
 

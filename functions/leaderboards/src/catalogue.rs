@@ -6,18 +6,17 @@ use std::sync::Arc;
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::dataset::{DatasetError, kit_key};
-use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
+use dataperf::frozen::FrozenError;
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::{Descriptor, Digest, Receipt, Shown, Timestamp, offer};
+use dataperf::{Descriptor, Digest, Receipt, Shown, offer};
 use dataperf_aws::Table;
 use dataperf_hosted::{IDS, hosted};
-use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::dataset::Described;
 use dataperf_http::Problem;
 
 /// The benchmark with this id.
@@ -26,59 +25,6 @@ pub(crate) fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
         let detail = format!("there is no such benchmark: {}", offer(id, IDS));
         Problem::not_found("unknown_benchmark", "benchmark", detail)
     })
-}
-
-/// A data set in force.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct Described {
-    /// Its digest, which names it for good: receipts repeat it.
-    #[schema(example = "sha256:…")]
-    digest: String,
-    /// The boards it defines.
-    #[serde(skip)]
-    leaderboards: Vec<Leaderboard>,
-    /// Files in all.
-    n_files: usize,
-    /// Bytes that participants may have.
-    n_public_bytes: u64,
-    /// The files.
-    files: Vec<DatasetFile>,
-}
-
-/// A file of a data set.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct DatasetFile {
-    /// Its path in the data set.
-    path: String,
-    /// Its size; `null` for a hidden file, whose size can tell of the labels in it.
-    n_bytes: Option<u64>,
-    /// Whether participants may have it.
-    is_public: bool,
-    /// Its tensors.
-    tensors: Vec<Tensor>,
-}
-
-/// A tensor of a file.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct Tensor {
-    /// Its name.
-    name: String,
-    /// `U8`, `F32` or `F64`.
-    dtype: String,
-    /// Its length along each axis.
-    shape: Vec<usize>,
-}
-
-impl Described {
-    /// The description without sizes, for a data set whose pool only programs see: the sizes of its files would tell of the labels in them.
-    fn without_sizes(&self) -> Self {
-        let mut described = self.clone();
-        described.n_public_bytes = 0;
-        for file in &mut described.files {
-            file.n_bytes = None;
-        }
-        described
-    }
 }
 
 /// The boards of a benchmark that are in force, and their data sets.
@@ -138,16 +84,6 @@ pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Resu
     }
     let challenge = challenge(app, &receipt.verdict.benchmark).await?;
     Ok(now_shown(challenge.as_ref(), receipt))
-}
-
-/// The time until which the caller does not see what stands on a board, if they do not: the organizer sees every board.
-pub(crate) fn hidden_until(
-    challenge: Option<&Challenge>,
-    caller: &Caller,
-    board: &Board,
-) -> Option<Timestamp> {
-    let challenge = challenge.filter(|_| !caller.is_organizer())?;
-    challenge.hidden_until(board, dataperf_aws::now())
 }
 
 /// Insists on somebody who may see a submission: everybody where it may stand on a board that is not hidden, and otherwise its
@@ -236,7 +172,7 @@ async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc
         return Ok(described);
     }
     let manifest = published_manifest(&app.datasets().await, facts.id, dataset).await?;
-    let described = Arc::new(description(facts, dataset, &manifest)?);
+    let described = Arc::new(Described::of(facts, dataset, &manifest)?);
     app.described().keep(dataset, described.clone());
     Ok(described)
 }
@@ -302,33 +238,4 @@ pub(crate) async fn kit(
     }
     app.keep_kit(dataset);
     Ok(Some(dataset))
-}
-
-fn description(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
-    let files: Vec<DatasetFile> = manifest
-        .files
-        .iter()
-        .filter(|(path, _)| *path != CORRECTIONS)
-        .map(|(path, file)| DatasetFile {
-            path: path.clone(),
-            n_bytes: (facts.is_public)(path).then_some(file.n_bytes),
-            is_public: (facts.is_public)(path),
-            tensors: file
-                .tensors
-                .iter()
-                .map(|(name, tensor)| Tensor {
-                    name: name.clone(),
-                    dtype: format!("{:?}", tensor.dtype),
-                    shape: tensor.shape.clone(),
-                })
-                .collect(),
-        })
-        .collect();
-    Ok(Described {
-        digest: digest.to_string(),
-        leaderboards: (facts.leaderboards)(manifest)?,
-        n_files: files.len(),
-        n_public_bytes: files.iter().filter_map(|file| file.n_bytes).sum(),
-        files,
-    })
 }

@@ -7,6 +7,7 @@ mod app;
 mod caller;
 mod catalogue;
 mod cursor;
+mod dataset;
 mod figures;
 mod query;
 mod routes;

@@ -22,7 +22,8 @@ use super::{MOUNTED_AT, UPLOADS};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::catalogue::{self, Boards, Described};
+use crate::catalogue::{self, Boards};
+use crate::dataset::Described;
 use crate::query::{IncludeLeaders, ListQuery, NoQuery, Strict};
 use dataperf_http::Problem;
 

@@ -213,7 +213,7 @@ pub(super) async fn board(
     // what the pages before were ranked by
     let scored_with = from.dataset;
     let places = standing.n_rows..standing.n_rows + limit;
-    let hidden = catalogue::hidden_until(challenge, &caller, &board);
+    let hidden = caller.hidden_until(challenge, &board);
     let (lines, next, comparison) = if hidden.is_some() {
         (Vec::new(), None, None)
     } else {

@@ -11,7 +11,7 @@ use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::{Descriptor, Digest};
 use dataperf_aws::now;
 use dataperf_http::Problem;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -19,6 +19,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
+use crate::dataset::OneContext;
 use crate::query::{ContextsQuery, Strict, named, within};
 
 /// The public file of a data set that has its contexts.
@@ -39,17 +40,6 @@ struct ContextsPage {
     /// What the data set says to participants: its tasks with their labels or its vocabulary, its limits.
     #[schema(value_type = Object)]
     rules: Value,
-}
-
-/// A text for which participants write theirs.
-#[derive(Clone, Serialize, Deserialize, ToSchema)]
-pub(crate) struct OneContext {
-    /// Its id, as lines name it.
-    id: String,
-    /// The task that it is for.
-    task: String,
-    /// The text.
-    text: String,
 }
 
 /// The contexts for which participants write in a round, from the `from`-th on, and the rules for them.

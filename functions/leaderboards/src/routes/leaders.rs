@@ -40,7 +40,7 @@ pub(super) async fn leaders(
     challenge: Option<&Challenge>,
     board: Board,
 ) -> Result<Leaders, Problem> {
-    if let Some(until) = catalogue::hidden_until(challenge, caller, &board) {
+    if let Some(until) = caller.hidden_until(challenge, &board) {
         return Ok(Leaders {
             leader: None,
             n_submitters: 0,

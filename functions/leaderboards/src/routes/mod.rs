@@ -22,8 +22,6 @@ mod unfinished;
 mod uploads;
 mod validation;
 
-pub(crate) use contexts::OneContext;
-
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, Method, header};

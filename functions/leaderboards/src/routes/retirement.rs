@@ -158,7 +158,7 @@ pub(super) async fn retirement(
         .map(|word| app.seal().open::<FromLine>(word));
     let place = place.transpose()?.map(|place| place.so_far);
     let challenge = catalogue::challenge(&app, facts.id).await?;
-    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    let hidden = caller.hidden_until(challenge.as_ref(), &board);
     if let Some(until) = hidden {
         let detail = format!("this board is hidden until its round closes at {until}");
         return Err(Problem::not_found("hidden_board", "round", detail));

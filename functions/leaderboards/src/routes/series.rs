@@ -74,7 +74,7 @@ pub(super) async fn series(
     let (after, mut best) = place.map_or((None, None), |place| (Some(place.at), place.so_far));
     let table = app.table().await;
     let challenge = catalogue::challenge(&app, facts.id).await?;
-    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    let hidden = caller.hidden_until(challenge.as_ref(), &board);
     let page = match hidden {
         None => table.series_page(&board, after.as_ref(), limit).await?,
         Some(_) => Page::empty(),

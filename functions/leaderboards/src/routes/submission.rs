@@ -219,7 +219,7 @@ pub(super) async fn one(
     };
     let hosted = catalogue::benchmark(&benchmark)?;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
-    let is_hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &entry.board).is_some();
+    let is_hidden = caller.hidden_until(challenge.as_ref(), &entry.board).is_some();
     let comparison = if entry.is_on_board() && !is_hidden {
         Comparison::of_row(&app.results().await, &entry.board, &entry.id).await?
     } else {
