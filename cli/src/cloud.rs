@@ -13,8 +13,8 @@ use dataperf_local::LocalCloud;
 pub(crate) use dataperf_aws::now;
 
 use crate::given::is_given;
+use crate::hosted::descriptor;
 use crate::profile::{Profile, profile};
-use crate::registry::descriptor;
 
 /// The key of a cloud on one machine.
 #[derive(Clone, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use dataperf_aws::versions;
 use dataperf_hosted::is_step;
 
 use crate::cloud::{Cloud, now};
+use crate::hosted::descriptor;
 use crate::in_force::Boards;
-use crate::registry::descriptor;
 
 /// Lines of a history that are read at once.
 const PAGE: usize = 200;

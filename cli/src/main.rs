@@ -8,6 +8,7 @@ mod extension;
 mod figure;
 mod given;
 mod groups;
+mod hosted;
 mod in_force;
 mod known;
 mod metrics;

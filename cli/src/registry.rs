@@ -1,7 +1,7 @@
 //! From a benchmark's id on the command line to its type.
 
-use anyhow::{Context, Result, bail};
-use dataperf::{Descriptor, offer};
+use anyhow::{Result, bail};
+use dataperf::offer;
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
@@ -73,14 +73,3 @@ macro_rules! dispatch {
     };
 }
 dataperf_benchmarks::for_each_benchmark!(dispatch);
-
-/// What a benchmark says of itself.
-pub(crate) fn descriptor(id: &str) -> Result<&'static Descriptor> {
-    let hosted = dataperf_hosted::hosted(id);
-    hosted.with_context(|| {
-        format!(
-            "there is no benchmark `{id}`: {}",
-            offer(id, dataperf_hosted::IDS)
-        )
-    })
-}

@@ -23,9 +23,10 @@ use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::hosted::descriptor;
 use crate::output::{Format, align_right, check_files, print_json, score, table};
 use crate::progress::PhaseBars;
-use crate::registry::{Action, baselines, descriptor, takes_artifacts, with_benchmark};
+use crate::registry::{Action, baselines, takes_artifacts, with_benchmark};
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
 /// More threads than any machine has cores for them.

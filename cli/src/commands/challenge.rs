@@ -26,8 +26,9 @@ use self::changes::changes_of_rounds;
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::output::{Format, print_json, reasons, table, visible};
-use crate::registry::{descriptor, extension};
+use crate::registry::extension;
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
 const MAX_CHALLENGE_BYTES: u64 = 1 << 20;

@@ -25,9 +25,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::Done;
+use crate::hosted::descriptor;
 use crate::output::{Format, align_right, n_of, print_json, table};
 use crate::progress::{self, PhaseBars};
-use crate::registry::{Action, descriptor, extension, with_benchmark};
+use crate::registry::{Action, extension, with_benchmark};
 use crate::rows::{RowFormat, print_tabled};
 
 #[cfg(feature = "local")]

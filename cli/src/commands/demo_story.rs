@@ -25,8 +25,8 @@ use super::leaderboard::{Shown, boards, csv, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, with_token};
 use crate::Done;
 use crate::cloud::CloudArgs;
+use crate::hosted::descriptor;
 use crate::output::{Format, print_json, print_verdict, score};
-use crate::registry::descriptor;
 use crate::rows::RowFormat;
 use crate::stop::stopped;
 

@@ -17,11 +17,11 @@ use serde_json::json;
 use super::leaderboard::{all_boards, columns as board_columns};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::known::ids;
 use crate::metrics::numbers;
 use crate::output::{Format, print_json};
 use crate::progress::waiting;
-use crate::registry::descriptor;
 
 /// Submissions that are read at once.
 const AT_ONCE: usize = 500;

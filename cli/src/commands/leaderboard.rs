@@ -27,10 +27,10 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
 use crate::output::{align_right, print_json, table};
-use crate::registry::descriptor;
 use crate::rows::RowFormat;
 use words::{in_words, interval_in_words, number, place, ranks_in_words, shaken, shown_score};
 pub(crate) use worth::{Worth, fields, worth_soon, worths};

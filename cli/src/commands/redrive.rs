@@ -107,7 +107,7 @@ async fn redrive(cloud: &Cloud, benchmark: &str, id: &SubmissionId) -> Result<Op
         Reopened::Reopened(submission) => (submission, "failed"),
         Reopened::Unfinished(submission) => (submission, "unfinished"),
     };
-    let hosted = crate::registry::descriptor(benchmark)?;
+    let hosted = crate::hosted::descriptor(benchmark)?;
     cloud.evaluators().evaluate(hosted, &submission.upload).await?;
     Ok(Some(
         json!({ "submission": id, "benchmark": benchmark, "was": became, "became": "evaluation requested" }),

@@ -23,9 +23,9 @@ use indicatif::ProgressBar;
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::known::Known;
 use crate::progress;
-use crate::registry::descriptor;
 use crate::rows::RowFormat;
 
 const FIRST_POLL: Duration = Duration::from_millis(100);

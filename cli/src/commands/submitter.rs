@@ -18,10 +18,11 @@ use serde_json::{Value, json};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::extension::Uploads;
+use crate::hosted::descriptor;
 use crate::in_force::Boards;
 use crate::known;
 use crate::output::{Format, print_json};
-use crate::registry::{EXTENSIONS, descriptor, extension};
+use crate::registry::{EXTENSIONS, extension};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Subcommand)]

@@ -10,9 +10,9 @@ use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::known;
 use crate::output::{Format, line_of, print_json};
-use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(

@@ -32,10 +32,11 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::commands::dataset::{Opened, open_verified};
 use crate::commands::score::{open as open_board, read_for};
+use crate::hosted::descriptor;
 use crate::known::Known;
 use crate::output::{check_new_files, write_new};
 use crate::progress;
-use crate::registry::{Action, descriptor, with_benchmark};
+use crate::registry::{Action, with_benchmark};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]

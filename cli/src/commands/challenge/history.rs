@@ -16,8 +16,8 @@ use super::changes::changes_of_rounds;
 use super::{MAX_CHALLENGE_BYTES, accepted, refused, replace};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::hosted::descriptor;
 use crate::output::table;
-use crate::registry::descriptor;
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]

@@ -15,8 +15,8 @@ use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::output::{Format, print_json};
-use crate::registry::descriptor;
 
 const AT_ONCE: usize = 8;
 

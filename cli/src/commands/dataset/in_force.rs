@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::in_force::Boards;
 use crate::output::{Format, print_json, table};
-use crate::registry::descriptor;
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]

@@ -24,9 +24,9 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::commands::submitter::lacking;
 use crate::eval_files::{eval_files, shared};
+use crate::hosted::descriptor;
 use crate::output::{Format, print_json};
 use crate::progress;
-use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(

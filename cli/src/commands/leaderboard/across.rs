@@ -16,9 +16,9 @@ use dataperf_numerics::agreement::{
 
 use crate::Done;
 use crate::cloud::CloudArgs;
+use crate::hosted::descriptor;
 use crate::known::Known;
 use crate::output::{check_new_files, write_new};
-use crate::registry::descriptor;
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::hosted::descriptor;
 use crate::known;
 use crate::output::{align_right, score, table};
-use crate::registry::descriptor;
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]

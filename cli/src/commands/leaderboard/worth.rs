@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::words::{interval_in_words, ranks_in_words};
 use crate::cloud::{Cloud, now};
+use crate::hosted::descriptor;
 use crate::output::score;
-use crate::registry::descriptor;
 
 /// The wait between two looks for the comparison of a new score, which comes within a second or two.
 const POLL: Duration = Duration::from_millis(250);

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::{Right, Uploads, documents, leaderboards, print_forms};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::output::{Format, print_json};
-use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(

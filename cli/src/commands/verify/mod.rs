@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 use self::fields::{Fields, State};
 use super::score::{Convert, Judge};
 use crate::Done;
+use crate::hosted::descriptor;
 use crate::output::table;
-use crate::registry::{descriptor, with_benchmark};
+use crate::registry::with_benchmark;
 use crate::rows::{RowFormat, print_tabled};
 
 /// The codes of rejections that follow from the place, the time or the state of an upload and not from its bytes.

@@ -1,0 +1,18 @@
+//! From an id on the command line to what is hosted under it.
+
+use anyhow::{Context, Result};
+use dataperf::{Descriptor, offer};
+
+/// What a benchmark, or what is hosted beside the benchmarks, says of itself.
+///
+/// # Errors
+/// When nothing has this id: with the most similar ones.
+pub(crate) fn descriptor(id: &str) -> Result<&'static Descriptor> {
+    let hosted = dataperf_hosted::hosted(id);
+    hosted.with_context(|| {
+        format!(
+            "there is no benchmark `{id}`: {}",
+            offer(id, dataperf_hosted::IDS)
+        )
+    })
+}
