@@ -19,9 +19,9 @@ use dataperf_aws::S3Bucket;
 use dataperf_local::{Config, LocalCloud, OutsideService};
 
 use crate::cloud::Cloud;
-use crate::commands::dataset::Opened;
 #[cfg(feature = "local")]
 use crate::commands::local::FunctionArgs;
+use crate::on_disk::Opened;
 
 /// Something hosted with kinds of artifacts of its own.
 #[async_trait(?Send)]

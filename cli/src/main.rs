@@ -12,6 +12,7 @@ mod hosted;
 mod in_force;
 mod known;
 mod metrics;
+mod on_disk;
 mod output;
 #[cfg(feature = "local")]
 mod page;

@@ -18,12 +18,13 @@ use dataperf_datasets::Import;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::dataset::{leaderboards, open as open_manifest};
+use super::dataset::leaderboards;
 use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
+use crate::on_disk::open as open_manifest;
 use crate::output::{Format, align_right, check_files, print_json, score, table};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, baselines, takes_artifacts, with_benchmark};

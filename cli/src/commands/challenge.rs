@@ -23,10 +23,10 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use self::against_data::AgainstData;
 use self::changes::changes_of_rounds;
-use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
+use crate::on_disk::{Opened, open};
 use crate::output::{Format, print_json, reasons, table, visible};
 use crate::registry::extension;
 use crate::rows::{RowFormat, print_rows, print_tabled};

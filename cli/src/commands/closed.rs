@@ -21,9 +21,9 @@ use dataperf_datasets::Import;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::dataset;
 use super::score::{done, open};
 use crate::Done;
+use crate::on_disk;
 use crate::output::{Format, check_new_files, print_json, print_verdict};
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
@@ -458,7 +458,7 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
 }
 
 fn only_leaderboard<B: Import>(directory: &Path) -> Result<String> {
-    let names: Vec<String> = B::Frozen::leaderboards(&dataset::open(directory)?.manifest)?
+    let names: Vec<String> = B::Frozen::leaderboards(&on_disk::open(directory)?.manifest)?
         .into_iter()
         .map(|board| board.name)
         .collect();
@@ -475,6 +475,6 @@ fn only_leaderboard<B: Import>(directory: &Path) -> Result<String> {
 fn benchmark_of(args: &BoardArgs) -> Result<String> {
     match &args.benchmark {
         Some(benchmark) => Ok(benchmark.clone()),
-        None => Ok(dataset::open(&args.dataset)?.manifest.benchmark),
+        None => Ok(on_disk::open(&args.dataset)?.manifest.benchmark),
     }
 }

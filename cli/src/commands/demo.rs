@@ -15,13 +15,14 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
-use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
+use super::dataset::{ImportSource, Switch, leaderboards, publish};
 use super::leaderboard::{Shown, boards};
 use super::local::{organizer_token, which_cloud, with_token};
 use super::submit::{receipt, upload};
 use super::{demo_all, demo_closed, demo_dynamic, demo_integrity, demo_story};
 use crate::Done;
 use crate::cloud::{Cloud, now};
+use crate::on_disk::open;
 use crate::progress;
 use crate::registry::with_benchmark;
 use crate::rows::RowFormat;

@@ -20,7 +20,7 @@ use dataperf_datasets::Import;
 use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
-use super::dataset::{ImportSource, Switch, open, publish};
+use super::dataset::{ImportSource, Switch, publish};
 use super::demo::{DemoArgs, compared, print_next_steps, shipped_data};
 use super::leaderboard::{boards, csv, document, print};
 use super::local::{FunctionArgs, config, start};
@@ -28,6 +28,7 @@ use super::score;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::on_disk::open;
 use crate::output::{Format, print_json, table};
 use crate::registry::{Action, with_benchmark};
 use crate::rows::RowFormat;

@@ -17,13 +17,14 @@ use dataperf_numerics::agreement::share_interval;
 use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
-use super::dataset::{ImportSource, Switch, open, publish};
+use super::dataset::{ImportSource, Switch, publish};
 use super::demo::{DemoArgs, compared, print_next_steps, shipped_data, show_everything};
 use super::leaderboard::{boards, print};
 use super::local::{FunctionArgs, config, start};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::on_disk::open;
 use crate::output::print_json;
 use crate::registry::with_benchmark;
 use crate::rows::RowFormat;

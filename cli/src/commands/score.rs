@@ -17,9 +17,9 @@ use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::commands::dataset::{damages, open as open_manifest, refuse_damaged};
 use crate::extension::Extension;
 use crate::figure::Figure;
+use crate::on_disk::{damages, open as open_manifest, refuse_damaged};
 use crate::output::{check_files, n_of, print_verdict};
 use crate::progress::waiting;
 use crate::registry::{Action, extension, with_benchmark};

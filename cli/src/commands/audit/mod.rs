@@ -18,7 +18,7 @@ use dataperf_numerics::agreement::share_interval;
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::commands::dataset::{open, open_verified};
+use crate::on_disk::{open, open_verified};
 use crate::output::{align_right, check_new_files, table, write_new};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, with_benchmark};

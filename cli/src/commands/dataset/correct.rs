@@ -7,9 +7,9 @@ use clap::Args;
 use dataperf_datasets::{Verdicts, correct};
 use serde_json::json;
 
-use super::{open, open_verified};
 use crate::Done;
 use crate::commands::audit::{ReadSets, check_has_labels};
+use crate::on_disk::{open, open_verified};
 use crate::output::{Format, print_json};
 use crate::registry::with_benchmark;
 

@@ -17,7 +17,7 @@ use dataperf_datasets::{DirectoryBucket, Example, Import, export_kit};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::Opened;
+use crate::on_disk::Opened;
 use crate::registry::{Action, extension, with_benchmark};
 
 /// Makes the kit of the data set in `directory`, and gives the paths of its files.

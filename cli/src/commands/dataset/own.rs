@@ -9,8 +9,9 @@ use dataperf_benchmarks::own_data::TASKS;
 use serde_json::json;
 
 use super::trial::{Trial, try_all};
-use super::{ImportSource, leaderboards, open};
+use super::{ImportSource, leaderboards};
 use crate::Done;
+use crate::on_disk::open;
 use crate::output::{Format, align_right, print_json, table};
 use crate::registry::with_benchmark;
 use crate::rows::{RowFormat, print_tabled};

@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use super::kit;
 use super::objects::{Found, Object};
 use super::trial::try_all;
-use super::{Opened, damages, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::commands::submitter::lacking;
 use crate::eval_files::{eval_files, shared};
 use crate::hosted::descriptor;
+use crate::on_disk::{Opened, damages, open};
 use crate::output::{Format, print_json};
 use crate::progress;
 

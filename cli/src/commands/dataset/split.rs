@@ -9,8 +9,8 @@ use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::{self, Apart, Half, TASKS};
 use serde_json::{Value, json};
 
-use super::{open, open_verified};
 use crate::Done;
+use crate::on_disk::{open, open_verified};
 use crate::output::{align_right, table};
 use crate::rows::{RowFormat, print_tabled};
 

@@ -18,8 +18,8 @@ use dataperf_text_aws::Examples;
 
 use crate::cloud::{Cloud, now};
 use crate::commands::collection::no_such_board;
-use crate::commands::dataset::Opened;
 use crate::extension::{Extension, Uploads};
+use crate::on_disk::Opened;
 
 /// Adversarial Text.
 pub(crate) struct Text;

@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 use super::participant::{ask, images_of};
 use super::send;
 use crate::cloud::{Cloud, now};
-use crate::commands::dataset::{Switch, open, publish};
+use crate::commands::dataset::{Switch, publish};
 use crate::commands::local::IMAGES;
 use crate::extension::ExtensionDemo;
+use crate::on_disk::open;
 
 /// Where the shipped configuration says that the demo's provider is.
 const PLACEHOLDER: &str = "http://127.0.0.1:9002";

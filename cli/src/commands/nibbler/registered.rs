@@ -19,8 +19,8 @@ use dataperf_nibbler_aws::{PAIR_IMAGES, Pairs};
 
 use crate::cloud::{Cloud, now};
 use crate::commands::collection::no_such_board;
-use crate::commands::dataset::Opened;
 use crate::extension::{Extension, Uploads};
+use crate::on_disk::Opened;
 
 /// Adversarial Nibbler.
 pub(crate) struct Nibbler;
