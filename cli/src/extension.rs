@@ -20,8 +20,12 @@ use dataperf_local::{Config, LocalCloud, OutsideService};
 
 use crate::cloud::Cloud;
 #[cfg(feature = "local")]
-use crate::commands::local::FunctionArgs;
+use crate::functions::FunctionArgs;
 use crate::on_disk::Opened;
+
+/// What the service that makes images is called, among those that stand on this machine for services on the Internet.
+#[cfg(feature = "local")]
+pub(crate) const IMAGES: &str = "image service";
 
 /// Something hosted with kinds of artifacts of its own.
 #[async_trait(?Send)]

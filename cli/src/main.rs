@@ -6,6 +6,8 @@ mod eval_files;
 mod explain;
 mod extension;
 mod figure;
+#[cfg(feature = "local")]
+mod functions;
 mod given;
 mod groups;
 mod hosted;

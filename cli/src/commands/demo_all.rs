@@ -18,10 +18,11 @@ use super::demo::{
 };
 use super::demo_story::CHANCE;
 use super::leaderboard::{Shown, boards, csv, document, print};
-use super::local::{FunctionArgs, config, start};
+use super::local::{config, start};
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::extension::ExtensionDemo;
+use crate::functions::FunctionArgs;
 use crate::output::{Format, print_json, table};
 use crate::progress;
 use crate::registry::EXTENSIONS;

@@ -22,9 +22,10 @@ use super::demo::{
     plan_baselines, put_in_force, shipped_data,
 };
 use super::leaderboard::{Shown, boards, csv, document, print};
-use super::local::{FunctionArgs, config, organizer_token, start, with_token};
+use super::local::{config, organizer_token, start, with_token};
 use crate::Done;
 use crate::cloud::CloudArgs;
+use crate::functions::FunctionArgs;
 use crate::hosted::descriptor;
 use crate::output::{Format, print_json, print_verdict, score};
 use crate::rows::RowFormat;

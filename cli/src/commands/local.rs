@@ -1,7 +1,6 @@
 //! `dataperf local`: the whole cloud on this machine.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,16 +11,16 @@ use dataperf_aws::{Holder, Issued, RANKING_INDEX, TABLE_KEYS, TOKEN_DAYS, Token,
 use dataperf_benchmarks::IDS;
 use dataperf_hosted::deployment::{
     CARETAKER, COMPARE, CURSOR_KEY, DATASETS, FINISH, GIVE_UP_AFTER_SECONDS, PROGRAMS, READER, RESULTS,
-    SIGNING_KEY, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, Task, UPLOADS, environment,
+    SIGNING_KEY, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, Task, UPLOADS,
 };
-use dataperf_local::{
-    Bucket, Config, FunctionSpec, LocalCloud, OutsideService, Policy, REGION, Schedule, TableSpec, Trigger,
-};
+use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, OutsideService, REGION, Schedule, TableSpec};
 use serde_json::json;
 
 use super::token::random_token;
 use crate::Done;
 use crate::cloud::{AccessKey, CloudArgs, DYNAMODB_PORT, LAMBDA_PORT, S3_PORT, access_key, now};
+use crate::extension::IMAGES;
+use crate::functions::{FunctionArgs, evaluator, function};
 use crate::output::{Format, print_json};
 use crate::page;
 use crate::registry::EXTENSIONS;
@@ -31,12 +30,6 @@ use crate::stop::stopped;
 /// The default ports of the page and of the service that makes images.
 const HTTP_PORT: u16 = 8080;
 const IMAGES_PORT: u16 = 9002;
-/// What the service that makes images is called.
-pub(crate) const IMAGES: &str = "image service";
-/// The longest time limit that Lambda allows, in seconds.
-const LONGEST_SECONDS: u64 = 900;
-/// The default of `--sweep-after`, in seconds: longer than an evaluation, which for a program may take as long as Lambda lets a function run.
-const SWEEP_AFTER: u32 = 1000;
 /// MiB of memory that running a program takes beside the program's own: for the compiler, the data and the answers.
 const BESIDE_A_PROGRAM_MIB: u64 = 2048;
 /// The time from the start to the first finishing of rounds: a laptop may be off before [`FINISH`] is due, day after day.
@@ -46,8 +39,6 @@ const TOKEN_FILE: &str = "organizer-token";
 const KEY_FILE: &str = "organizer-key";
 /// The id of the key that is made where the key that everybody knows may not be used.
 const OWN_KEY_ID: &str = "organizer";
-/// The rights that functions have when they are deployed, and here.
-const POLICIES: &str = include_str!("../../../infra/policies.json");
 
 #[derive(Debug, Args)]
 #[command(
@@ -96,71 +87,6 @@ pub(crate) struct LocalArgs {
     throttle: Option<u32>,
     #[command(flatten)]
     functions: FunctionArgs,
-}
-
-/// How functions are run.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Functions")]
-pub(crate) struct FunctionArgs {
-    /// The directory of the function binaries; by default the one this program is in
-    #[arg(long, value_name = "DIR")]
-    functions_dir: Option<PathBuf>,
-    /// How many processes of one function may run at once; by default three for each core, because a process is idle for about
-    /// half of its time, and on a busy board one also waits for the next comparison; of submitted programs no more than fit
-    /// into half of the memory
-    #[arg(long)]
-    concurrency: Option<usize>,
-    /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
-    #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_SECONDS)]
-    time_limit: u64,
-    /// The waits before the two retries of a failed invocation, with a comma between them (AWS waits 60 and 120 seconds)
-    #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_values_t = [1.0, 2.0])]
-    back_off: Vec<f64>,
-    /// End a function's process after it has had nothing to do for so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    idle_limit: u64,
-    /// The keys of services that make images for Adversarial Nibbler, a JSON object of strings with `image-ids` in it; by
-    /// default that of the service on this machine, which draws the prompt
-    #[arg(long = "nibbler-keys", value_name = "FILE")]
-    pub(crate) image_keys: Option<PathBuf>,
-    /// How often to look for uploads that nobody is going to end any more
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    sweep_every: u64,
-    /// How long an upload is left alone before the sweep has it evaluated again
-    #[arg(long, value_name = "SECONDS", default_value_t = SWEEP_AFTER)]
-    sweep_after: u32,
-    /// How long an upload may stay unfinished before it is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
-    give_up_after: u32,
-    /// The interpreter for submitted programs in Python, such as a virtual environment's, in rounds that take them; bubblewrap runs it
-    #[arg(long, value_name = "FILE", default_value = "python3")]
-    python: PathBuf,
-    /// Send the functions' traces to X-Ray's daemon, or to a collector that speaks its language, by UDP
-    #[arg(long, value_name = "HOST:PORT")]
-    xray_daemon: Option<SocketAddr>,
-}
-
-/// Three processes for each core.
-fn usual_concurrency() -> usize {
-    3 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-impl Default for FunctionArgs {
-    fn default() -> Self {
-        Self {
-            functions_dir: None,
-            concurrency: None,
-            time_limit: LONGEST_SECONDS,
-            back_off: vec![0.2, 0.4],
-            idle_limit: 300,
-            image_keys: None,
-            sweep_every: 60,
-            sweep_after: SWEEP_AFTER,
-            give_up_after: 3600,
-            python: "python3".into(),
-            xray_daemon: None,
-        }
-    }
 }
 
 pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
@@ -380,17 +306,6 @@ fn outside(port: u16) -> Vec<OutsideService> {
         .collect()
 }
 
-/// The function of a benchmark, which each upload to the benchmark starts.
-pub(crate) fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
-    let mut spec = function(benchmark, args)?;
-    spec.trigger = Trigger {
-        bucket: SUBMISSIONS.into(),
-        prefix: format!("{benchmark}/"),
-        suffix: String::new(),
-    };
-    Ok(spec)
-}
-
 fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(CARETAKER, args)?;
     let own = [
@@ -443,41 +358,4 @@ fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
     spec.environment
         .insert(CURSOR_KEY.into(), key.secret().to_owned());
     Ok(spec)
-}
-
-/// The rights of a function; an error if `infra/policies.json` has none for it.
-fn rights(function: &str) -> Result<Policy> {
-    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(POLICIES)?;
-    let policy = policies.remove(function);
-    policy.with_context(|| format!("`infra/policies.json` has no rights for the function `{function}`"))
-}
-
-fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
-    let directory = match &args.functions_dir {
-        Some(directory) => directory.clone(),
-        None => std::env::current_exe()?
-            .parent()
-            .map(Path::to_owned)
-            .unwrap_or_default(),
-    };
-    let binary = directory.join(benchmark);
-    if !binary.is_file() {
-        bail!(
-            "there is no function binary `{}`: build all with `cargo build --release`, or name their directory with `--functions-dir`",
-            binary.display()
-        );
-    }
-    let traces = args
-        .xray_daemon
-        .map(|daemon| ("AWS_XRAY_DAEMON_ADDRESS".to_owned(), daemon.to_string()));
-    Ok(FunctionSpec {
-        name: benchmark.to_owned(),
-        binary,
-        trigger: Trigger::default(),
-        memory_mb: 1769,
-        policy: Some(rights(benchmark)?),
-        timeout: Duration::from_secs(args.time_limit),
-        concurrency: args.concurrency.unwrap_or_else(usual_concurrency).max(1),
-        environment: environment(benchmark).into_iter().chain(traces).collect(),
-    })
 }

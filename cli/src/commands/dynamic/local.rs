@@ -5,7 +5,7 @@ use dataperf_local::Config;
 use dataperf_text::{BENCHMARK, DESCRIPTOR};
 use serde_json::json;
 
-use crate::commands::local::{FunctionArgs, evaluator};
+use crate::functions::{FunctionArgs, evaluator};
 
 /// What the secret is called that its functions read.
 const SECRET: &str = "dataperf-text";

@@ -101,7 +101,7 @@ impl Extension for Text {
     fn configure(
         &self,
         config: &mut dataperf_local::Config,
-        args: &crate::commands::local::FunctionArgs,
+        args: &crate::functions::FunctionArgs,
     ) -> Result<()> {
         super::local::configure(config, args)
     }

@@ -17,8 +17,7 @@ use super::participant::{ask, images_of};
 use super::send;
 use crate::cloud::{Cloud, now};
 use crate::commands::dataset::{Switch, publish};
-use crate::commands::local::IMAGES;
-use crate::extension::ExtensionDemo;
+use crate::extension::{ExtensionDemo, IMAGES};
 use crate::on_disk::open;
 
 /// Where the shipped configuration says that the demo's provider is.

@@ -8,7 +8,8 @@ use dataperf_nibbler::{BENCHMARK, DESCRIPTOR};
 use dataperf_nibbler_drawer::{IMAGES_KEY, ImageService};
 use serde_json::json;
 
-use crate::commands::local::{FunctionArgs, IMAGES, evaluator};
+use crate::extension::IMAGES;
+use crate::functions::{FunctionArgs, evaluator};
 
 /// What the secret is called that its functions read.
 const SECRET: &str = "dataperf-nibbler";

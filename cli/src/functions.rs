@@ -1,0 +1,132 @@
+//! How the functions are run that the cloud on this machine starts.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dataperf_hosted::deployment::{SUBMISSIONS, environment};
+use dataperf_local::{FunctionSpec, Policy, Trigger};
+
+/// The longest time limit that Lambda allows, in seconds.
+const LONGEST_SECONDS: u64 = 900;
+/// The default of `--sweep-after`, in seconds: longer than an evaluation, which for a program may take as long as Lambda lets a function run.
+const SWEEP_AFTER: u32 = 1000;
+/// The rights that functions have when they are deployed, and here.
+const POLICIES: &str = include_str!("../../infra/policies.json");
+
+/// How functions are run.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Functions")]
+pub(crate) struct FunctionArgs {
+    /// The directory of the function binaries; by default the one this program is in
+    #[arg(long, value_name = "DIR")]
+    functions_dir: Option<PathBuf>,
+    /// How many processes of one function may run at once; by default three for each core, because a process is idle for about
+    /// half of its time, and on a busy board one also waits for the next comparison; of submitted programs no more than fit
+    /// into half of the memory
+    #[arg(long)]
+    pub(crate) concurrency: Option<usize>,
+    /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
+    #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_SECONDS)]
+    time_limit: u64,
+    /// The waits before the two retries of a failed invocation, with a comma between them (AWS waits 60 and 120 seconds)
+    #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_values_t = [1.0, 2.0])]
+    pub(crate) back_off: Vec<f64>,
+    /// End a function's process after it has had nothing to do for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) idle_limit: u64,
+    /// The keys of services that make images for Adversarial Nibbler, a JSON object of strings with `image-ids` in it; by
+    /// default that of the service on this machine, which draws the prompt
+    #[arg(long = "nibbler-keys", value_name = "FILE")]
+    pub(crate) image_keys: Option<PathBuf>,
+    /// How often to look for uploads that nobody is going to end any more
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) sweep_every: u64,
+    /// How long an upload is left alone before the sweep has it evaluated again
+    #[arg(long, value_name = "SECONDS", default_value_t = SWEEP_AFTER)]
+    pub(crate) sweep_after: u32,
+    /// How long an upload may stay unfinished before it is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    pub(crate) give_up_after: u32,
+    /// The interpreter for submitted programs in Python, such as a virtual environment's, in rounds that take them; bubblewrap runs it
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    pub(crate) python: PathBuf,
+    /// Send the functions' traces to X-Ray's daemon, or to a collector that speaks its language, by UDP
+    #[arg(long, value_name = "HOST:PORT")]
+    xray_daemon: Option<SocketAddr>,
+}
+
+/// Three processes for each core.
+fn usual_concurrency() -> usize {
+    3 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+impl Default for FunctionArgs {
+    fn default() -> Self {
+        Self {
+            functions_dir: None,
+            concurrency: None,
+            time_limit: LONGEST_SECONDS,
+            back_off: vec![0.2, 0.4],
+            idle_limit: 300,
+            image_keys: None,
+            sweep_every: 60,
+            sweep_after: SWEEP_AFTER,
+            give_up_after: 3600,
+            python: "python3".into(),
+            xray_daemon: None,
+        }
+    }
+}
+
+/// The function of a benchmark, which each upload to the benchmark starts.
+pub(crate) fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+    let mut spec = function(benchmark, args)?;
+    spec.trigger = Trigger {
+        bucket: SUBMISSIONS.into(),
+        prefix: format!("{benchmark}/"),
+        suffix: String::new(),
+    };
+    Ok(spec)
+}
+
+/// The rights of a function; an error if `infra/policies.json` has none for it.
+fn rights(function: &str) -> Result<Policy> {
+    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(POLICIES)?;
+    let policy = policies.remove(function);
+    policy.with_context(|| format!("`infra/policies.json` has no rights for the function `{function}`"))
+}
+
+/// A function as it is run here; no upload starts it.
+pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+    let directory = match &args.functions_dir {
+        Some(directory) => directory.clone(),
+        None => std::env::current_exe()?
+            .parent()
+            .map(Path::to_owned)
+            .unwrap_or_default(),
+    };
+    let binary = directory.join(benchmark);
+    if !binary.is_file() {
+        bail!(
+            "there is no function binary `{}`: build all with `cargo build --release`, or name their directory with `--functions-dir`",
+            binary.display()
+        );
+    }
+    let traces = args
+        .xray_daemon
+        .map(|daemon| ("AWS_XRAY_DAEMON_ADDRESS".to_owned(), daemon.to_string()));
+    Ok(FunctionSpec {
+        name: benchmark.to_owned(),
+        binary,
+        trigger: Trigger::default(),
+        memory_mb: 1769,
+        policy: Some(rights(benchmark)?),
+        timeout: Duration::from_secs(args.time_limit),
+        concurrency: args.concurrency.unwrap_or_else(usual_concurrency).max(1),
+        environment: environment(benchmark).into_iter().chain(traces).collect(),
+    })
+}
