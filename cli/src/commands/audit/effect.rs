@@ -19,15 +19,13 @@ use dataperf::frozen::Manifest;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
-use dataperf::{Benchmark, Digest, Direction, pointer};
+use dataperf::{Benchmark, Direction, pointer};
 use dataperf_aws::S3Bucket;
 use dataperf_datasets::Import;
-use dataperf_numerics::agreement::share_interval;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::candidates::{Candidate, Source, candidates_in, candidates_of};
-use super::effect_report;
+use super::effect_report::{self, ErrorRate, Gathered, LeftOut};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::commands::score::{open as open_board, read_for};
@@ -69,56 +67,8 @@ pub(crate) struct EffectArgs {
     cloud: CloudArgs,
 }
 
-/// How many labels of an eval set differ.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct ErrorRate {
-    pub(crate) set: String,
-    pub(crate) n_items: usize,
-    pub(crate) n_changed: usize,
-    /// The 95 % confidence interval of the share of wrong labels, if all wrong labels were found.
-    pub(crate) interval: Option<(f64, f64)>,
-}
-
-impl ErrorRate {
-    fn of(set: &str, n_items: usize, n_changed: usize) -> Self {
-        Self {
-            set: set.to_owned(),
-            n_items,
-            n_changed,
-            interval: share_interval(n_changed, n_items),
-        }
-    }
-}
-
-/// A submission that could not be compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct LeftOut {
-    pub(crate) name: String,
-    pub(crate) why: String,
-}
-
 /// The most submissions that are listed as not compared.
 const MAX_LEFT_OUT: usize = 20;
-
-/// What the report says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Gathered {
-    pub(crate) benchmark: String,
-    pub(crate) leaderboard: String,
-    pub(crate) before: Digest,
-    pub(crate) after: Digest,
-    /// Labels of the board's eval sets that people have looked at, where the version after says so.
-    pub(crate) n_reviewed: Option<usize>,
-    /// One for each eval set of the board, and one for all together if there are several.
-    pub(crate) errors: Vec<ErrorRate>,
-    #[serde(flatten)]
-    pub(crate) effect: Effect,
-    /// What else differs between the two versions: parameters, such as the model or the metric, and files without labels.
-    pub(crate) other_differences: Vec<String>,
-    /// How many were scored from stored evidence; the others were evaluated from their artifacts.
-    pub(crate) n_from_evidence: usize,
-    pub(crate) left_out: Vec<LeftOut>,
-}
 
 pub(super) async fn run(args: EffectArgs, format: RowFormat) -> Result<Done> {
     check_new_files(&[args.report.as_deref()])?;

@@ -3,13 +3,63 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use dataperf::Digest;
 use dataperf::effect::{Effect, Line, Standing, Turned};
+use dataperf_numerics::agreement::share_interval;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::effect::{ErrorRate, Gathered};
 use super::report::cell;
 use crate::output::{align_right, score, table};
 use crate::rows::{RowFormat, print_tabled};
+
+/// How many labels of an eval set differ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ErrorRate {
+    pub(crate) set: String,
+    pub(crate) n_items: usize,
+    pub(crate) n_changed: usize,
+    /// The 95 % confidence interval of the share of wrong labels, if all wrong labels were found.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+impl ErrorRate {
+    pub(super) fn of(set: &str, n_items: usize, n_changed: usize) -> Self {
+        Self {
+            set: set.to_owned(),
+            n_items,
+            n_changed,
+            interval: share_interval(n_changed, n_items),
+        }
+    }
+}
+
+/// A submission that could not be compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct LeftOut {
+    pub(crate) name: String,
+    pub(crate) why: String,
+}
+
+/// What the report says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Gathered {
+    pub(crate) benchmark: String,
+    pub(crate) leaderboard: String,
+    pub(crate) before: Digest,
+    pub(crate) after: Digest,
+    /// Labels of the board's eval sets that people have looked at, where the version after says so.
+    pub(crate) n_reviewed: Option<usize>,
+    /// One for each eval set of the board, and one for all together if there are several.
+    pub(crate) errors: Vec<ErrorRate>,
+    #[serde(flatten)]
+    pub(crate) effect: Effect,
+    /// What else differs between the two versions: parameters, such as the model or the metric, and files without labels.
+    pub(crate) other_differences: Vec<String>,
+    /// How many were scored from stored evidence; the others were evaluated from their artifacts.
+    pub(crate) n_from_evidence: usize,
+    pub(crate) left_out: Vec<LeftOut>,
+}
 
 /// The columns of submissions on both versions.
 const COLUMNS: [&str; 11] = [

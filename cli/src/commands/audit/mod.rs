@@ -26,9 +26,9 @@ use crate::rows::{RowFormat, print_tabled};
 
 use effect::EffectArgs;
 #[cfg(feature = "local")]
-pub(crate) use effect::{Gathered, of_cloud};
+pub(crate) use effect::of_cloud;
 #[cfg(feature = "local")]
-pub(crate) use effect_report::print as print_effect;
+pub(crate) use effect_report::{Gathered, print as print_effect};
 
 #[derive(Debug, Args)]
 #[command(
