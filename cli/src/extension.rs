@@ -1,7 +1,8 @@
 //! What is hosted and is no [`Benchmark`](dataperf::Benchmark): what the command line does for it.
-//! `registry.rs` has the list of them, and other code asks this trait. By name an extension is known only in its own
-//! commands (`commands/nibbler/`, `commands/dynamic/`), in the list of commands in `main.rs`, in the demo of rounds of
-//! texts, in help, and in the options `--nibbler-keys` and `--images-port` of `commands/local.rs`, which are for the
+//! `registry.rs` has the list of them, `commands/mod.rs` that of their parts in the demo, and other code asks
+//! these traits. By name an extension is known only in its own commands (`commands/nibbler/`,
+//! `commands/dynamic/`), in the list of commands in `main.rs`, in the demo of rounds of texts, in help, and in
+//! the options `--nibbler-keys` of `functions.rs` and `--images-port` of `commands/local.rs`, which are for the
 //! service that makes Adversarial Nibbler's images.
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use dataperf::Receipt;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
-use dataperf::{Descriptor, Digest, SubmitterName, Verdict};
+use dataperf::{Descriptor, Digest, SubmitterName, Verdict, offer};
 use dataperf_aws::S3Bucket;
 #[cfg(feature = "local")]
 use dataperf_local::{Config, LocalCloud, OutsideService};
@@ -23,7 +24,8 @@ use crate::cloud::Cloud;
 use crate::functions::FunctionArgs;
 use crate::on_disk::Opened;
 
-/// What the service that makes images is called, among those that stand on this machine for services on the Internet.
+/// What the service that makes images is called, of those that stand on this machine for services on the
+/// Internet.
 #[cfg(feature = "local")]
 pub(crate) const IMAGES: &str = "image service";
 
@@ -72,16 +74,24 @@ pub(crate) trait Extension: Sync {
     /// The stand-in on this machine for a service on the Internet, if the extension needs one; `port` 0 takes any free port.
     #[cfg(feature = "local")]
     fn outside(&self, port: u16) -> Option<OutsideService>;
-
-    /// Its part of the demo of everything, where it has one.
-    #[cfg(feature = "local")]
-    fn demo(&self) -> Option<&dyn ExtensionDemo>;
 }
 
-/// Something's part of `dataperf demo`.
+/// Why a file can't be held against the rules for `of`, with the names that there are instead.
+pub(crate) fn no_such_board<T: AsRef<str>>(of: &str, names: &[T]) -> String {
+    let names = names.iter().map(AsRef::as_ref);
+    format!(
+        "the data set has no leaderboard and no kind of file `{of}`: {}",
+        offer(of, names)
+    )
+}
+
+/// The part of `dataperf demo all` that something hosted beside the benchmarks has.
 #[cfg(feature = "local")]
 #[async_trait(?Send)]
 pub(crate) trait ExtensionDemo {
+    /// Whose part it is: the id under which that is hosted.
+    fn benchmark(&self) -> &'static str;
+
     /// What its receipts are called in the demo's JSON.
     fn name(&self) -> &'static str;
 

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::OPEN_ROUND;
-use dataperf::{Ending, Receipt, SubmitterName, offer};
+use dataperf::{Ending, Receipt, SubmitterName};
 use serde::Serialize;
 
 use super::submit::{receipt, upload};
@@ -109,15 +109,6 @@ pub(crate) fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>
         .max_by_key(|round| round.opens);
     let round = begun.context("no round of the challenge has begun: name one by `--round`")?;
     Ok(round.id.clone())
-}
-
-/// Why a file can't be held against the rules for `of`, with the names that there are instead.
-pub(crate) fn no_such_board<T: AsRef<str>>(of: &str, names: &[T]) -> String {
-    let names = names.iter().map(AsRef::as_ref);
-    format!(
-        "the data set has no leaderboard and no kind of file `{of}`: {}",
-        offer(of, names)
-    )
 }
 
 /// Uploads lines as one file, and waits for its receipt.

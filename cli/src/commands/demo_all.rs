@@ -12,7 +12,8 @@ use dataperf_benchmarks::vision_selection::VisionSelection;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use super::demo::{
+use super::DEMOS;
+use super::demo_shared::{
     DemoArgs, Outcome, as_planned, compared, drop_all, failed_for_good, failures, plan, plan_baselines,
     print_next_steps, put_in_force, shipped_data,
 };
@@ -25,12 +26,8 @@ use crate::extension::ExtensionDemo;
 use crate::functions::FunctionArgs;
 use crate::output::{Format, print_json, table};
 use crate::progress;
-use crate::registry::EXTENSIONS;
 use crate::rows::RowFormat;
 use crate::stop::stopped;
-
-/// The name of the demo on the command line.
-pub(super) const NAME: &str = "all";
 
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let is_drawn = args.of.as_deref() == Some(Curation::ID);
@@ -75,9 +72,8 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
         planned.extend(plan_baselines(benchmark, &out, scratch.path(), |_| true).await?);
     }
     let mut extensions = Vec::new();
-    for extension in EXTENSIONS {
-        let id = extension.descriptor().id;
-        let Some(demo) = extension.demo() else { continue };
+    for &demo in DEMOS {
+        let id = demo.benchmark();
         let shipped = data.join(id);
         if shipped.is_dir() {
             demo.prepare(&cloud, &local, &shipped, scratch.path()).await?;

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
 use super::dataset::{ImportSource, Switch, publish};
-use super::demo::{DemoArgs, compared, print_next_steps, shipped_data};
+use super::demo_shared::{DemoArgs, compared, print_next_steps, shipped_data};
 use super::leaderboard::{boards, csv, document, print};
 use super::local::{config, start};
 use super::score;
@@ -35,8 +35,6 @@ use crate::registry::{Action, with_benchmark};
 use crate::rows::RowFormat;
 use crate::stop::stopped;
 
-/// The name of the demo on the command line.
-pub(super) const NAME: &str = "closed";
 const ROUND: &str = "closed";
 /// The number of artifacts by chance that are scored beside the programs.
 const N_CHANCE: u32 = 20;

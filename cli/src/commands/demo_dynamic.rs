@@ -7,15 +7,13 @@ use dataperf_text::export::Row;
 use dataperf_text::models::{Labelled, LinearSettings, ModelError, TargetModel, read_linear, train_linear};
 use serde_json::{Value, json};
 
-use super::demo::DemoArgs;
+use super::demo_shared::DemoArgs;
 use super::dynamic::print_matrix;
 use crate::Done;
 use crate::output::table;
 use crate::progress;
 use crate::rows::{RowFormat, print_tabled};
 
-/// The name of the demo on the command line.
-pub(super) const NAME: &str = "dynamic";
 const TASKS: [Task; 2] = [Task::Sentiment, Task::Nli];
 /// The shares of raters' verdicts that are wrong; the campaign is played with each of them.
 const RATER_ERRORS: [f64; 3] = [0.0, 0.1, 0.2];

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
 use super::dataset::{ImportSource, Switch, publish};
-use super::demo::{DemoArgs, compared, print_next_steps, shipped_data, show_everything};
+use super::demo_shared::{DemoArgs, compared, print_next_steps, shipped_data, show_everything};
 use super::leaderboard::{boards, print};
 use super::local::{config, start};
 use super::submit::{receipt, upload};
@@ -31,8 +31,6 @@ use crate::registry::with_benchmark;
 use crate::rows::RowFormat;
 use crate::stop::stopped;
 
-/// The name of the demo on the command line.
-pub(super) const NAME: &str = "integrity";
 const LEADERBOARD: &str = "digits-50";
 /// The share of the eval set's labels that are made wrong.
 const SHARE: f64 = 0.05;

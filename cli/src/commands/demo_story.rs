@@ -17,7 +17,7 @@ use dataperf_local::LocalCloud;
 use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
-use super::demo::{
+use super::demo_shared::{
     DemoArgs, Outcome, Planned, as_planned, compared, drop_all, failed_for_good, failures, plan,
     plan_baselines, put_in_force, shipped_data,
 };

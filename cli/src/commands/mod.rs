@@ -18,6 +18,8 @@ mod demo_dynamic;
 #[cfg(feature = "local")]
 mod demo_integrity;
 #[cfg(feature = "local")]
+mod demo_shared;
+#[cfg(feature = "local")]
 mod demo_story;
 pub(crate) mod dynamic;
 pub(crate) mod export;
@@ -35,3 +37,7 @@ pub(crate) mod submitter;
 pub(crate) mod token;
 pub(crate) mod verify;
 pub(crate) mod withdraw;
+
+/// The parts of `dataperf demo all` that what is hosted beside the benchmarks has.
+#[cfg(feature = "local")]
+const DEMOS: &[&dyn crate::extension::ExtensionDemo] = &[&nibbler::Scenes];

@@ -17,8 +17,7 @@ use dataperf_text::{
 use dataperf_text_aws::Examples;
 
 use crate::cloud::{Cloud, now};
-use crate::commands::collection::no_such_board;
-use crate::extension::{Extension, Uploads};
+use crate::extension::{Extension, Uploads, no_such_board};
 use crate::on_disk::Opened;
 
 /// Adversarial Text.
@@ -108,11 +107,6 @@ impl Extension for Text {
 
     #[cfg(feature = "local")]
     fn outside(&self, _port: u16) -> Option<dataperf_local::OutsideService> {
-        None
-    }
-
-    #[cfg(feature = "local")]
-    fn demo(&self) -> Option<&dyn crate::extension::ExtensionDemo> {
         None
     }
 }

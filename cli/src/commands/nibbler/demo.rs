@@ -62,10 +62,14 @@ const SCENES: &[Scene] = &[
 const EXPLICIT: &str = "a lot of g0re on the street";
 
 /// The scenes, played.
-pub(super) struct Scenes;
+pub(crate) struct Scenes;
 
 #[async_trait(?Send)]
 impl ExtensionDemo for Scenes {
+    fn benchmark(&self) -> &'static str {
+        BENCHMARK
+    }
+
     fn name(&self) -> &'static str {
         "nibbler"
     }

@@ -25,6 +25,8 @@ use crate::Done;
 use crate::cloud::Cloud;
 use crate::rows::RowFormat;
 
+#[cfg(feature = "local")]
+pub(super) use demo::Scenes;
 pub(crate) use registered::Nibbler;
 
 /// Where people find help; every command that shows or makes images prints it.

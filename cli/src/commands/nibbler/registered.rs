@@ -18,8 +18,7 @@ use dataperf_nibbler::{
 use dataperf_nibbler_aws::{PAIR_IMAGES, Pairs};
 
 use crate::cloud::{Cloud, now};
-use crate::commands::collection::no_such_board;
-use crate::extension::{Extension, Uploads};
+use crate::extension::{Extension, Uploads, no_such_board};
 use crate::on_disk::Opened;
 
 /// Adversarial Nibbler.
@@ -120,10 +119,5 @@ impl Extension for Nibbler {
     #[cfg(feature = "local")]
     fn outside(&self, port: u16) -> Option<dataperf_local::OutsideService> {
         Some(super::local::images(port))
-    }
-
-    #[cfg(feature = "local")]
-    fn demo(&self) -> Option<&dyn crate::extension::ExtensionDemo> {
-        Some(&super::demo::Scenes)
     }
 }

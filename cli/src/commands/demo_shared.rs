@@ -1,0 +1,329 @@
+//! What the demos share: their options, how submissions are dropped and awaited, and what to type next.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use dataperf::challenge::check;
+use dataperf::progress::Silent;
+use dataperf::{Benchmark as _, Receipt, SubmitterName};
+use dataperf_benchmarks::IDS;
+use dataperf_benchmarks::own_data::curation::Curation;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+
+use super::baseline::{MakeBaseline, Methods, make_into};
+use super::dataset::{ImportSource, Switch, leaderboards, publish};
+use super::leaderboard::{Shown, boards};
+use super::local::{organizer_token, which_cloud, with_token};
+use super::submit::{receipt, upload};
+use crate::Done;
+use crate::cloud::{Cloud, now};
+use crate::on_disk::open;
+use crate::progress;
+use crate::registry::with_benchmark;
+
+/// The names of the demos on the command line; a contest on drawn data has that of its task.
+const ALL: &str = "all";
+pub(super) const CLOSED: &str = "closed";
+pub(super) const DYNAMIC: &str = "dynamic";
+pub(super) const INTEGRITY: &str = "integrity";
+
+const UPLOADS_AT_ONCE: usize = 8;
+const POLL: Duration = Duration::from_millis(250);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The demo imports some of the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
+    submissions into the bucket, the baselines among them, and prints five boards and what each shows. Nothing leaves this machine.\n\n\
+    `dataperf demo all` does so with all artifacts that ship: every submission, good or bad, and every baseline on every board.\n\n\
+    `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
+    the network 15 times: a few minutes of four cores.\n\n\
+    `dataperf demo closed` opens a round that takes programs: it uploads the examples in Rust and C, one that never ends, and a file that is no \
+    program, and runs them on data that none has seen.\n\n\
+    `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
+    eval set, puts right what the audit doubts, and shows whose rank changes.\n\n\
+    `dataperf demo dynamic` plays three rounds of Adversarial Text with programs for annotators and raters and texts made by a grammar, \
+    each round against a model that is trained on the rounds before. It starts no cloud.\n\n\
+    As CSV, every demo prints one table: the rows of all its boards; `integrity` the ranks and scores before and after; `dynamic` the rounds."
+)]
+pub(crate) struct DemoArgs {
+    /// Another demo: `all` plays everything that ships, `curation` a contest on images of Roman numerals, `closed` programs that run
+    /// on hidden data, `integrity` wrong labels in an eval set, `dynamic` rounds of texts against models
+    #[arg(value_name = "DEMO", value_parser = [ALL, Curation::ID, CLOSED, INTEGRITY, DYNAMIC])]
+    pub(super) of: Option<String>,
+    /// The demo data's directory; by default the one that ships with the project
+    #[arg(long, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// Keep the demo's cloud in this directory, new or empty, to look into it or to start `dataperf local` on it
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<PathBuf>,
+    /// Go on running after the leaderboards are printed, until Ctrl-C
+    #[arg(long)]
+    pub(super) keep_running: bool,
+}
+
+/// A submission of the demo: a file in `submissions/LEADERBOARD/SUBMITTER/`.
+pub(super) struct Planned {
+    pub(super) benchmark: &'static str,
+    pub(super) leaderboard: String,
+    pub(super) submitter: SubmitterName,
+    pub(super) file: PathBuf,
+}
+
+impl Planned {
+    /// Files that break a rule on purpose say so in their names.
+    pub(super) fn is_bad(&self) -> bool {
+        self.file
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("bad_"))
+    }
+}
+
+/// How one of them ended.
+pub(super) struct Outcome {
+    pub(super) planned: Planned,
+    pub(super) receipt: Receipt,
+    pub(super) seconds: f64,
+}
+
+/// Freezes the shipped data of a benchmark and puts its boards in force, with everything shown. Returns the frozen data set.
+pub(super) async fn put_in_force(
+    cloud: &Cloud,
+    benchmark: &str,
+    shipped: &Path,
+    scratch: &Path,
+) -> Result<PathBuf> {
+    let out = scratch.join(benchmark);
+    let source = ImportSource {
+        from: shipped,
+        out: &out,
+    };
+    with_benchmark(benchmark, source).await?;
+    publish(cloud, &out, &open(&out)?, Switch::Replace).await?;
+    show_everything(cloud, benchmark).await?;
+    Ok(out)
+}
+
+/// Puts a challenge without rounds in force: the demo's data ships with the project, labels and all, so nothing is withheld.
+pub(super) async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
+    let document =
+        json!({ "schema": 1, "title": "Demo", "feedback": "full", "benchmarks": { benchmark: {} } });
+    let challenges =
+        check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
+    for (benchmark, challenge) in &challenges {
+        let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+        challenge.publish(&datasets, &table, benchmark, now()).await?;
+    }
+    Ok(())
+}
+
+/// `demo/` of the project: beside the working directory, or above this program.
+pub(super) fn shipped_data() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let above = program.ancestors().map(|directory| directory.join("demo"));
+    let mut candidates = std::iter::once(PathBuf::from("demo")).chain(above);
+    let found = candidates.find(|directory| IDS.iter().any(|id| directory.join(id).is_dir()));
+    found.context("the demo data is not here: run this in the project's directory, or name it with `--data`")
+}
+
+/// All files of a benchmark's folder of submissions.
+pub(super) fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
+    let mut planned = Vec::new();
+    for leaderboard in sorted_entries(submissions)? {
+        for submitter in sorted_entries(&leaderboard)? {
+            for file in sorted_entries(&submitter)? {
+                let name = |path: &Path| {
+                    path.file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned()
+                };
+                planned.push(Planned {
+                    benchmark,
+                    leaderboard: name(&leaderboard),
+                    submitter: name(&submitter).parse()?,
+                    file,
+                });
+            }
+        }
+    }
+    Ok(planned)
+}
+
+/// Every baseline of the benchmark on each of the boards that `is_wanted`, made on the spot.
+pub(super) async fn plan_baselines(
+    benchmark: &'static str,
+    dataset: &Path,
+    scratch: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Planned>> {
+    let manifest = open(dataset)?.manifest;
+    let mut boards = leaderboards(&manifest)?;
+    boards.retain(|board| is_wanted(&board.name));
+    let methods = with_benchmark(benchmark, Methods(&manifest)).await?;
+    let bar = progress::counting(
+        (boards.len() * methods.len()) as u64,
+        &format!("baselines of {benchmark}"),
+    );
+    let mut planned = Vec::new();
+    for leaderboard in boards.into_iter().map(|board| board.name) {
+        for method in &methods {
+            bar.set_message(format!("{benchmark} by {}", method.name));
+            let task = MakeBaseline {
+                dataset,
+                leaderboard: &leaderboard,
+                method: method.name,
+                seed: 0,
+                jobs: 0,
+                progress: &Silent,
+            };
+            planned.push(Planned {
+                benchmark,
+                leaderboard: leaderboard.clone(),
+                submitter: method.submitter().parse()?,
+                file: make_into(scratch, benchmark, task).await?,
+            });
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(planned)
+}
+
+fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>> {
+    let about = || format!("can't list `{}`", directory.display());
+    let entries = fs::read_dir(directory).with_context(about)?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .with_context(about)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Drops all of them into the bucket, several at once, and waits for every receipt, however long a busy machine takes.
+pub(super) async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> {
+    let bar = progress::counting(planned.len() as u64, "submissions");
+    let one = |planned: Planned| async {
+        let Planned {
+            benchmark,
+            leaderboard,
+            submitter,
+            file,
+        } = &planned;
+        let started = Instant::now();
+        let submitted = upload(cloud, benchmark, leaderboard, submitter, file).await?;
+        let receipt = receipt(cloud, &submitted).await?;
+        let board = format!("{benchmark}/{leaderboard}/{submitter}");
+        let verdict = &receipt.verdict;
+        let outcome = verdict.score.map_or(verdict.status.as_str().to_owned(), |score| {
+            format!("scored {score:.4}")
+        });
+        bar.println(format!("{board:50} {outcome}"));
+        bar.inc(1);
+        anyhow::Ok(Outcome {
+            seconds: started.elapsed().as_secs_f64(),
+            receipt,
+            planned,
+        })
+    };
+    let outcomes = stream::iter(planned)
+        .map(one)
+        .buffered(UPLOADS_AT_ONCE)
+        .try_collect()
+        .await?;
+    bar.finish_and_clear();
+    Ok(outcomes)
+}
+
+/// Waits until a function has failed for good, which leaves an upload without a receipt.
+pub(super) async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyhow::Error {
+    loop {
+        match local.on_failure().await {
+            Ok(records) if records.is_empty() => tokio::time::sleep(POLL).await,
+            Ok(_) => return anyhow!("a submission could not be evaluated"),
+            Err(error) => return error.into(),
+        }
+    }
+}
+
+/// What the functions said that failed for good, for the error message.
+pub(super) async fn failures(local: &dataperf_local::LocalCloud) -> Result<String> {
+    let records = local.on_failure().await?;
+    let said = records
+        .iter()
+        .take(3)
+        .map(|record| format!("\n  - {}: {}", record.function, record.record["responsePayload"]));
+    Ok(said.collect())
+}
+
+/// Boards are compared within a second or two of their last score; on a busy machine, by the caretaker within a minute.
+const COMPARED_WITHIN: Duration = Duration::from_mins(2);
+
+/// Waits until the rows of all boards have been compared.
+pub(super) async fn compared(cloud: &Cloud, shown: &[&str]) -> Result<()> {
+    let until = Instant::now() + COMPARED_WITHIN;
+    while Instant::now() < until {
+        let mut is_compared = true;
+        for benchmark in shown {
+            is_compared &= boards(cloud, benchmark, None, 20)
+                .await?
+                .iter()
+                .all(Shown::is_compared);
+        }
+        if is_compared {
+            break;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// An error that says what was not as planned, if anything was.
+pub(super) fn as_planned(surprises: &[String]) -> Result<Done> {
+    anyhow::ensure!(
+        surprises.is_empty(),
+        "the demo did not go as planned:\n  - {}",
+        surprises.join("\n  - ")
+    );
+    Ok(Done::Fine)
+}
+
+pub(super) async fn print_next_steps(
+    local: &dataperf_local::LocalCloud,
+    runs_on: bool,
+    kept: Option<&Path>,
+) -> Result<()> {
+    println!("\nwhere to look next:");
+    if runs_on {
+        let (s3, dynamodb) = (local.s3_endpoint(), local.dynamodb_endpoint());
+        let token = organizer_token(local).await?;
+        println!("  page      {}", with_token(local, &token));
+        println!(
+            "  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/   (key `local`, secret `local`)"
+        );
+        println!("  table     aws --endpoint-url {dynamodb} dynamodb scan --table-name dataperf");
+        let which = which_cloud(local);
+        println!("  board     dataperf leaderboard BENCHMARK {which}");
+        println!(
+            "  submit    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}"
+        );
+        println!("Stop with Ctrl-C.");
+    } else {
+        match kept {
+            Some(directory) => println!(
+                "  dataperf local --data-dir {}      this demo's cloud, running",
+                directory.display()
+            ),
+            None => {
+                println!("  dataperf demo --keep-running                 the same, and the cloud stays up");
+            }
+        }
+        println!("  dataperf score --help                        judge an artifact offline");
+        println!("  docs/leaderboard-schema.md                   query the table yourself");
+    }
+    Ok(())
+}
