@@ -208,7 +208,7 @@ pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 /// What a program is made of: without its tests, comments and help.
 pub(crate) fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let (text, _) = text.split_once("\n#[cfg(test)]").unwrap_or((&text, ""));
+    let (text, _) = text.split_once("\nmod tests {").unwrap_or((&text, ""));
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
