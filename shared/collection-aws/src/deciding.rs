@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use dataperf::Upload;
 use dataperf::challenge::Challenge;
-use dataperf::workflow::{Ports, Settled, WorkflowError};
-use dataperf_aws::{Fault, KmsKey, S3Bucket, Table, now};
+use dataperf::workflow::{Settled, WorkflowError};
+use dataperf_aws::Fault;
 use lambda_runtime::Context;
 use tokio::sync::Mutex;
 
+use crate::anew::decide_and_publish;
 use crate::collection::Collection;
-use crate::decisions::{Occasion, decide};
+use crate::decisions::Occasion;
 use crate::files::{Case, Common, LineFunction, settle_lines};
 use crate::items;
-use crate::rules::{Rules, RulesOfItem};
-use crate::scores::{publish, publish_again, step_of_a_score};
+use crate::rules::Rules;
+use crate::scores::{publish_again, step_of_a_score};
 use crate::standings::Standings;
 
 /// What a function that takes verdicts keeps between invocations.
@@ -52,10 +53,8 @@ impl<C: Collection> Deciding<C> {
         let Some(step) = step_of_a_score::<C>(upload, boards) else {
             return settle_lines(function, upload, context).await;
         };
-        let resources = &self.common.resources;
-        let table = resources.leaderboards().await;
-        let (results, signer) = (resources.results().await, resources.signer().await);
-        let settled = publish_again::<C>(&table, upload, step, ports(&table, &results, &signer)).await?;
+        let places = self.common.places().await;
+        let settled = publish_again::<C>(&places.table, upload, step, places.ports()).await?;
         Ok(Some(settled))
     }
 
@@ -64,30 +63,11 @@ impl<C: Collection> Deciding<C> {
     /// # Errors
     /// [`WorkflowError`].
     pub async fn decide(&self, case: &Case<'_, C>, id: &C::Id) -> Result<(), WorkflowError> {
-        let table = case.table;
-        let item = items::read::<C>(table, id).await?;
-        let of_round = match &item {
-            Some(item) => self.rules_of(case, &item.round).await?,
-            None => case.rules.clone(),
-        };
-        let taken_by = item.and_then(|item| item.dataset);
-        let own = match taken_by.filter(|dataset| *dataset != of_round.dataset) {
-            Some(dataset) => {
-                let datasets = self.common.resources.datasets().await;
-                self.common.kept.rules(datasets, Some(dataset)).await?
-            }
-            None => of_round.clone(),
-        };
-        let rules = RulesOfItem {
-            own: &own,
-            of_round: &of_round,
-        };
+        let item = items::there::<C>(case.table, id).await?;
+        let of_round = self.rules_of(case, &item.round).await?;
+        let (places, kept) = (self.common.places().await, &self.common.kept);
         let standings = &mut *self.standings.lock().await;
-        if let Some(step) = decide(table, id, rules, standings, Occasion::Verdict).await? {
-            let resources = &self.common.resources;
-            let (results, signer) = (resources.results().await, resources.signer().await);
-            publish(table, &step, ports(table, &results, &signer)).await?;
-        }
+        decide_and_publish(&places, &item, &of_round, kept, standings, Occasion::Verdict).await?;
         Ok(())
     }
 
@@ -105,17 +85,7 @@ impl<C: Collection> Deciding<C> {
         }
         let datasets = self.common.resources.datasets().await;
         let challenge = Challenge::current(&datasets, case.table, C::DESCRIPTOR.id).await?;
-        let round = challenge.as_ref().and_then(|challenge| challenge.round(round));
-        let pinned = round.and_then(|round| round.dataset_at(now()));
-        Ok(self.common.kept.rules(datasets, pinned).await?)
-    }
-}
-
-fn ports<'a>(leaderboards: &'a Table, results: &'a S3Bucket, signer: &'a KmsKey) -> Ports<'a> {
-    Ports {
-        leaderboards,
-        results,
-        signer,
-        now: &now,
+        let kept = &self.common.kept;
+        Ok(kept.of_round(&datasets, challenge.as_ref(), round).await?)
     }
 }

@@ -73,8 +73,7 @@ pub async fn decide<C: Collection>(
     };
     let mut retry = Retry::of(what.clone());
     loop {
-        let item = items::read::<C>(table, id).await?;
-        let item = item.ok_or_else(|| malformed("it was there and is gone".into()))?;
+        let item = items::there::<C>(table, id).await?;
         if let Some(decision) = item.decision.as_ref().filter(|_| occasion == Occasion::Verdict) {
             return step(table, &item, decision.edition).await;
         }

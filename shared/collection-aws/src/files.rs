@@ -15,6 +15,7 @@ use dataperf_collection::{Disqualified, Line, LineItem, read};
 use lambda_runtime::Context;
 use serde_json::Value;
 
+use crate::anew::Places;
 use crate::collection::Collection;
 use crate::disqualified::read_disqualified;
 use crate::rules::{Kept, Rules};
@@ -37,6 +38,17 @@ impl<C: Collection> Common<C> {
             resources: Resources::from_environment()?,
             kept: Kept::default(),
         })
+    }
+
+    /// Where items are decided and scores are written.
+    pub async fn places(&self) -> Places {
+        let resources = &self.resources;
+        Places {
+            table: resources.leaderboards().await,
+            datasets: resources.datasets().await,
+            results: resources.results().await,
+            signer: resources.signer().await,
+        }
     }
 }
 

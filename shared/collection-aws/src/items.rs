@@ -295,6 +295,18 @@ pub async fn read<C: Collection>(table: &Table, id: &C::Id) -> Result<Option<Col
     item.as_ref().map(of_item).transpose()
 }
 
+/// An item that was there before.
+///
+/// # Errors
+/// [`PortError`]; also where it is gone.
+pub(crate) async fn there<C: Collection>(table: &Table, id: &C::Id) -> Result<Collected<C>, PortError> {
+    let item = read::<C>(table, id).await?;
+    item.ok_or_else(|| PortError::Malformed {
+        what: C::SPACE.what(&id.to_string()),
+        why: "it was there and is gone".into(),
+    })
+}
+
 fn of_item<C: Collection>(item: &Item) -> Result<Collected<C>, PortError> {
     let reader = Reader { item };
     reader.schema()?;

@@ -4,6 +4,7 @@
 //! its [`Collection`]: the words for its items in the table, and what follows from its lines.
 
 mod allowance;
+mod anew;
 mod collection;
 mod deciding;
 mod decisions;
@@ -23,6 +24,7 @@ mod verdicts;
 mod versions;
 
 pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, release};
+pub use anew::{Places, decide_anew};
 pub use collection::{Collected, Collection, Decision, Score};
 pub use deciding::Deciding;
 pub use decisions::{Occasion, Step, count_submitted, counted_in, decide, decided_in, step};

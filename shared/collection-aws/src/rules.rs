@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dataperf::challenge::Challenge;
 use dataperf::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix};
 use dataperf::frozen::FrozenError;
 use dataperf::in_force::InForce;
 use dataperf::{Digest, Rejection};
-use dataperf_aws::S3Bucket;
+use dataperf_aws::{S3Bucket, now};
 
 use crate::collection::Collection;
 
@@ -75,6 +76,21 @@ impl<C: Collection> Kept<C> {
         });
         *kept() = Some(rules.clone());
         Ok(rules)
+    }
+
+    /// The rules of a round: those of the data set that the round pins, or otherwise of the one in force.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when there is none, or its configuration can't be used.
+    pub(crate) async fn of_round(
+        &self,
+        datasets: &S3Bucket,
+        challenge: Option<&Challenge>,
+        round: &str,
+    ) -> Result<Arc<Rules<C::Configuration>>, DatasetError> {
+        let round = challenge.and_then(|challenge| challenge.round(round));
+        let pinned = round.and_then(|round| round.dataset_at(now()));
+        self.rules(datasets.clone(), pinned).await
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use dataperf::workflow::{Ports, Settled, WorkflowError};
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload};
 use dataperf_aws::{Fault, Function, Resources, now, programs_beside, variable};
 use dataperf_collection::Disqualified;
@@ -252,14 +252,7 @@ impl Submit {
             })
         };
         let tasks: BTreeSet<Task> = filed().map(|example| example.said.task).collect();
-        let resources = &self.common.resources;
-        let (results, signer) = (resources.results().await, resources.signer().await);
-        let ports = Ports {
-            leaderboards: case.table,
-            results: &results,
-            signer: &signer,
-            now: &now,
-        };
+        let places = self.common.places().await;
         for task in tasks {
             let examples: Vec<FiledExample> = filed()
                 .filter(|example| example.said.task == task)
@@ -269,7 +262,7 @@ impl Submit {
             let submission = &case.submission.id;
             let step = count_submitted(case.table, &examples, submission, &case.rules, standings).await?;
             if let Some(step) = step {
-                publish(case.table, &step, ports).await?;
+                publish(case.table, &step, places.ports()).await?;
             }
         }
         Ok(())

@@ -3,14 +3,10 @@
 use anyhow::{Result, ensure};
 use clap::Args;
 use dataperf::Ending;
-use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Leaderboards, Withdrawal};
 use dataperf::ports::maintenance::{Maintenance, Order};
-use dataperf::workflow::Ports;
 use dataperf_collection::Subject;
-use dataperf_collection_aws::{
-    Collection, Kept, Occasion, RulesOfItem, Standings, concerned, decide, disqualify, publish,
-};
+use dataperf_collection_aws::{Collection, Places, concerned, decide_anew, disqualify};
 use serde_json::json;
 
 use crate::Done;
@@ -31,6 +27,17 @@ pub(crate) struct How {
     cloud: CloudArgs,
 }
 
+/// Checks the length of an organizer's reason.
+pub(crate) fn check_reason(reason: &str) -> Result<()> {
+    let n_chars = reason.chars().count();
+    ensure!(
+        (1..=Withdrawal::MAX_REASON_CHARS).contains(&n_chars),
+        "the reason has {n_chars} characters: give from 1 to {}",
+        Withdrawal::MAX_REASON_CHARS
+    );
+    Ok(())
+}
+
 /// Takes a subject out of the count or back into it, and decides anew what the subject concerns. `boards` are those on which a submitter of the
 /// collection can have rows.
 pub(crate) async fn disqualify_subject<C: Collection>(
@@ -40,12 +47,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     format: Format,
 ) -> Result<Done> {
     let How { reason, undo, cloud } = how;
-    let n_chars = reason.chars().count();
-    ensure!(
-        (1..=Withdrawal::MAX_REASON_CHARS).contains(&n_chars),
-        "the reason has {n_chars} characters: give from 1 to {}",
-        Withdrawal::MAX_REASON_CHARS
-    );
+    check_reason(&reason)?;
     let cloud = cloud.connect().await;
     let table = cloud.leaderboards();
     let items = concerned::<C>(&table, &subject).await?;
@@ -63,7 +65,10 @@ pub(crate) async fn disqualify_subject<C: Collection>(
         !undo || !notes.is_empty(),
         "it is not disqualified: there is nothing to undo"
     );
-    let (n_items, n_steps) = decide_anew::<C>(&cloud, &subject).await?;
+    // with what was submitted or judged meanwhile
+    let items = concerned::<C>(&table, &subject).await?;
+    let n_items = items.len();
+    let n_steps = decide_anew(&places(&cloud), &items).await?;
     let n_withdrawn = match &subject {
         Subject::Submitter(name) if !undo => withdraw_all::<C>(&cloud, name, boards, &reason).await?,
         _ => 0,
@@ -84,42 +89,14 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     Ok(Done::Fine)
 }
 
-/// Decides anew all items that a subject concerns. Gives the number of items, and of steps that have scores.
-async fn decide_anew<C: Collection>(cloud: &Cloud, subject: &Subject) -> Result<(usize, usize)> {
-    let table = cloud.leaderboards();
-    // with what was submitted or judged meanwhile
-    let items = concerned::<C>(&table, subject).await?;
-    let challenge = Challenge::published(&cloud.datasets(), C::DESCRIPTOR.id).await?;
-    let (results, signer) = (cloud.results(), cloud.signer());
-    let ports = Ports {
-        leaderboards: &table,
-        results: &results,
-        signer: &signer,
-        now: &now,
-    };
-    let (rules, rules_before) = (Kept::<C>::default(), Kept::<C>::default());
-    let (mut standings, mut n_steps) = (Standings::<C>::default(), 0);
-    for item in &items {
-        let round = challenge
-            .as_ref()
-            .and_then(|challenge| challenge.round(&item.round));
-        let pinned = round.and_then(|round| round.dataset);
-        let of_round = rules.rules(cloud.datasets(), pinned).await?;
-        let own = match item.dataset.filter(|dataset| *dataset != of_round.dataset) {
-            Some(dataset) => rules_before.rules(cloud.datasets(), Some(dataset)).await?,
-            None => of_round.clone(),
-        };
-        let rules = RulesOfItem {
-            own: &own,
-            of_round: &of_round,
-        };
-        let occasion = Occasion::Disqualification;
-        if let Some(step) = decide(&table, &item.id, rules, &mut standings, occasion).await? {
-            publish(&table, &step, ports).await?;
-            n_steps += usize::from(!step.scores.is_empty());
-        }
+/// Where the items of a cloud are decided.
+pub(crate) fn places(cloud: &Cloud) -> Places {
+    Places {
+        table: cloud.leaderboards(),
+        datasets: cloud.datasets(),
+        results: cloud.results(),
+        signer: cloud.signer(),
     }
-    Ok((items.len(), n_steps))
 }
 
 /// Takes a submitter's rows off the boards. Every score is withdrawn, because the latest of those that are left would stand.

@@ -2,16 +2,14 @@
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
-use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::Withdrawal;
-use dataperf::workflow::Ports;
-use dataperf_collection_aws::{Kept, Occasion, RulesOfItem, Standings, decide, publish, read, rule};
-use dataperf_text::{BENCHMARK, Decision, Example, ExampleId, Gold, Span};
+use dataperf_collection_aws::{decide_anew, read, rule};
+use dataperf_text::{Decision, Example, ExampleId, Gold, Span};
 use dataperf_text_aws::Examples;
 use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
+use crate::commands::collection::disqualify::{check_reason, places};
 use crate::output::{Format, print_json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -107,12 +105,7 @@ impl DecideArgs {
 }
 
 pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
-    let n_chars = args.reason.chars().count();
-    ensure!(
-        (1..=Withdrawal::MAX_REASON_CHARS).contains(&n_chars),
-        "the reason has {n_chars} characters: give from 1 to {}",
-        Withdrawal::MAX_REASON_CHARS
-    );
+    check_reason(&args.reason)?;
     ensure!(
         !args.says_what_is_right() || args.decision == As::Incorrect,
         "what is right is said of an example that is decided to be incorrect, and of no other: leave \
@@ -125,34 +118,7 @@ pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
     };
     let decision = args.decision(&example.said, example.more.context.as_deref())?;
     rule::<Examples>(&table, &args.example, &decision, now(), &args.reason).await?;
-    let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
-    let round = challenge
-        .as_ref()
-        .and_then(|challenge| challenge.round(&example.round));
-    let pinned = round.and_then(|round| round.dataset);
-    let kept = Kept::<Examples>::default();
-    let of_round = kept.rules(cloud.datasets(), pinned).await?;
-    let own = match example.dataset.filter(|dataset| *dataset != of_round.dataset) {
-        Some(dataset) => kept.rules(cloud.datasets(), Some(dataset)).await?,
-        None => of_round.clone(),
-    };
-    let rules = RulesOfItem {
-        own: &own,
-        of_round: &of_round,
-    };
-    let mut standings = Standings::<Examples>::default();
-    let occasion = Occasion::Disqualification;
-    let step = decide(&table, &args.example, rules, &mut standings, occasion).await?;
-    let (results, signer) = (cloud.results(), cloud.signer());
-    if let Some(step) = &step {
-        let ports = Ports {
-            leaderboards: &table,
-            results: &results,
-            signer: &signer,
-            now: &now,
-        };
-        publish(&table, step, ports).await?;
-    }
+    decide_anew(&places(&cloud), &[example]).await?;
     match format {
         Format::Json => print_json(&json!({ "example": args.example, "decision": decision }))?,
         Format::Text => println!("the example {} is decided: {}", args.example, decision.as_str()),

@@ -1,0 +1,89 @@
+//! Decisions and what follows from them: an item is decided by the rules by which it was taken, and its
+//! submitter's scores are written.
+
+use dataperf::challenge::Challenge;
+use dataperf::workflow::{Ports, WorkflowError};
+use dataperf_aws::{KmsKey, S3Bucket, Table, now};
+
+use crate::collection::Collection;
+use crate::decisions::{Occasion, Step, decide};
+use crate::items::Collected;
+use crate::rules::{Kept, Rules, RulesOfItem};
+use crate::scores::publish;
+use crate::standings::Standings;
+
+/// Where items are decided and scores are written.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The table.
+    pub table: Table,
+    /// The bucket of data sets.
+    pub datasets: S3Bucket,
+    /// The bucket of receipts.
+    pub results: S3Bucket,
+    /// The key that receipts are signed with.
+    pub signer: KmsKey,
+}
+
+impl Places {
+    /// What scores are written with.
+    pub fn ports(&self) -> Ports<'_> {
+        Ports {
+            leaderboards: &self.table,
+            results: &self.results,
+            signer: &self.signer,
+            now: &now,
+        }
+    }
+}
+
+/// Decides an item by the rules by which it was taken, and writes the scores that follow. `of_round` are the
+/// rules of its round as they are now, and `kept` reads those by which it was taken, where these are others.
+///
+/// # Errors
+/// [`WorkflowError`].
+pub(crate) async fn decide_and_publish<C: Collection>(
+    places: &Places,
+    item: &Collected<C>,
+    of_round: &Rules<C::Configuration>,
+    kept: &Kept<C>,
+    standings: &mut Standings<C>,
+    occasion: Occasion,
+) -> Result<Option<Step<C>>, WorkflowError> {
+    let taken_by = item.dataset.filter(|dataset| *dataset != of_round.dataset);
+    let before = match taken_by {
+        Some(dataset) => Some(kept.rules(places.datasets.clone(), Some(dataset)).await?),
+        None => None,
+    };
+    let rules = RulesOfItem {
+        own: before.as_deref().unwrap_or(of_round),
+        of_round,
+    };
+    let step = decide(&places.table, &item.id, rules, standings, occasion).await?;
+    if let Some(step) = &step {
+        publish(&places.table, step, places.ports()).await?;
+    }
+    Ok(step)
+}
+
+/// Decides items anew after the organizer has disqualified or decided something, and writes the scores that
+/// follow. Gives the number of steps that have scores.
+///
+/// # Errors
+/// [`WorkflowError`].
+pub async fn decide_anew<C: Collection>(
+    places: &Places,
+    items: &[Collected<C>],
+) -> Result<usize, WorkflowError> {
+    let Places { table, datasets, .. } = places;
+    let challenge = Challenge::current(datasets, table, C::DESCRIPTOR.id).await?;
+    let (kept, kept_before) = (Kept::<C>::default(), Kept::<C>::default());
+    let (mut standings, mut n_steps) = (Standings::<C>::default(), 0);
+    let occasion = Occasion::Disqualification;
+    for item in items {
+        let rules = kept.of_round(datasets, challenge.as_ref(), &item.round).await?;
+        let step = decide_and_publish(places, item, &rules, &kept_before, &mut standings, occasion).await?;
+        n_steps += usize::from(step.is_some_and(|step| !step.scores.is_empty()));
+    }
+    Ok(n_steps)
+}
