@@ -31,6 +31,10 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     const COUNTS_UNDECIDED: bool;
     /// Whether an item that repeats an earlier one of its submitter's may count, so that it has to be known whether that one counts in another round.
     const OWN_REPETITIONS_COUNT: bool = false;
+    /// Where people find help who are troubled by what they have read or seen; receipts and guides name it.
+    const WELL_BEING: &'static str;
+    /// The member of the secret that pseudonyms are made with.
+    const PSEUDONYMS: &'static str;
 
     /// The name of an item.
     type Id: Clone + Debug + Display + FromStr<Err: Display> + Ord + Serialize + DeserializeOwned;

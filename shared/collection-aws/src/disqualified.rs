@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Withdrawal;
+use dataperf::{Reason, Timestamp, quote};
 use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collection::{Disqualified, Subject};
 
@@ -32,6 +32,15 @@ pub async fn read_disqualified(table: &Table, space: Space) -> Result<Disqualifi
     noted
         .map(|item| Ok(Reader { item }.text("sk")?.to_owned()))
         .collect()
+}
+
+/// The reason for which nothing is taken of a person, if the person is disqualified in that role.
+pub fn no_more(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
+    is_disqualified.then(|| {
+        let name = quote(name);
+        let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
+        Reason::new("disqualified", "", message)
+    })
 }
 
 /// Notes that something is disqualified, or, with `undo`, no longer; returns all notes about it, the newest last. Nothing is noted where that is so

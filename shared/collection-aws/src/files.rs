@@ -13,7 +13,7 @@ use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Up
 use dataperf_aws::{Fault, Resources, Table};
 use dataperf_collection::{Disqualified, Line, LineItem, read};
 use lambda_runtime::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::anew::Places;
 use crate::collection::Collection;
@@ -74,9 +74,6 @@ pub trait LineFunction {
     fn refused_at(&self, _terms: &Terms, _at: Timestamp) -> Option<Reason> {
         None
     }
-
-    /// What every receipt says beside its lines.
-    fn notes(&self) -> Notes;
 
     /// The outcome of each line of a file. A file without lines, or of another kind, is rejected before.
     fn judge(
@@ -230,7 +227,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         Ok(match Box::pin(self.function.judge(&case, lines)).await? {
             Judged::Rejected(rejection) => rejected(&rejection),
             Judged::Lines(lines, mut notes) => {
-                notes.extend(self.function.notes());
+                notes.insert("well_being".into(), json!(F::Collection::WELL_BEING));
                 Verdict::of_lines(benchmark, kind, dataset, digest, lines, notes)
             }
         })

@@ -10,6 +10,8 @@ use dataperf_collection::SecretKey;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::collection::Collection;
+
 /// What Secrets Manager answers.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -84,6 +86,18 @@ impl Secrets {
         let key = SecretKey::new(self.member(member)?.as_bytes());
         key.map_err(|weak| organizer(format!("`{member}` in the secret `{}`: {weak}", self.name)))
     }
+}
+
+/// The key that a collection's pseudonyms are made with, for whoever may read the secret `name`.
+///
+/// # Errors
+/// [`WorkflowError`] when it can't be read, or has no such key.
+pub async fn pseudonym_key<C: Collection>(
+    clients: &Clients,
+    endpoint: Option<&str>,
+    name: &str,
+) -> Result<SecretKey, WorkflowError> {
+    Secrets::read(clients, endpoint, name).await?.key(C::PSEUDONYMS)
 }
 
 fn organizer(message: String) -> WorkflowError {

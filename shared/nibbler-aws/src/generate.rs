@@ -16,7 +16,7 @@ use dataperf_aws::{Fault, Function, Resources, now, variable};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
     BEGUN_A_DAY, Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking, is_rater,
-    outside::NotAnswered, settle_lines,
+    no_more, outside::NotAnswered, settle_lines,
 };
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{
@@ -110,7 +110,7 @@ impl LineFunction for Generate {
     }
 
     fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
-        refusals::disqualified(disqualified.has_submitter(name), name, "requests and pairs")
+        no_more(disqualified.has_submitter(name), name, "requests and pairs")
     }
 
     /// Refuses requests after the close: images cost money, and no pair with them would be scored.
@@ -120,10 +120,6 @@ impl LineFunction for Generate {
             "the round has closed at {closed}: no more images are made. Until another round opens, pairs of the images that were made in this one are still taken, and count for no round"
         );
         Some(Reason::new("round_closed", "", message))
-    }
-
-    fn notes(&self) -> Notes {
-        refusals::notes()
     }
 
     async fn judge(

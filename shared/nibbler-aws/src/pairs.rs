@@ -18,6 +18,8 @@ use dataperf_nibbler::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::IMAGE_IDS;
+
 /// Adversarial Nibbler, which collects pairs of a prompt and an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pairs;
@@ -46,6 +48,8 @@ impl Collection for Pairs {
     const BOARD: &'static str = "model-fooling";
     const COUNTS_UNDECIDED: bool = false;
     const OWN_REPETITIONS_COUNT: bool = true;
+    const WELL_BEING: &'static str = "docs/nibbler-participants.md#well-being";
+    const PSEUDONYMS: &'static str = IMAGE_IDS;
 
     type Id = PairId;
     type Said = Submission;

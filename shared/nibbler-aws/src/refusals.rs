@@ -1,20 +1,7 @@
-//! The reasons for which nothing is taken of a person, and the notes of every receipt.
+//! The reasons for which nothing is taken of a rater, or of another round.
 
 use dataperf::ports::leaderboard::POST_ROUND;
 use dataperf::{Reason, Rejection, quote};
-use dataperf_collection_aws::Notes;
-use serde_json::json;
-
-use crate::WELL_BEING;
-
-/// The reason for which nothing is taken of a person, if the person is disqualified in that role.
-pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
-    is_disqualified.then(|| {
-        let name = quote(name);
-        let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
-        Reason::new("disqualified", "", message)
-    })
-}
 
 /// The rejection of a rater's files as a participant: whoever judges does not take part.
 pub(crate) fn rater(name: &str) -> Rejection {
@@ -38,9 +25,4 @@ pub(crate) fn other_round(at: String, made_in: &str, round: &str) -> Reason {
         quote(round)
     );
     Reason::new("other_round", at, message)
-}
-
-/// The notes of every receipt.
-pub(crate) fn notes() -> Notes {
-    Notes::from([("well_being".into(), json!(WELL_BEING))])
 }

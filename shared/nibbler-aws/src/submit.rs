@@ -11,7 +11,7 @@ use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
     Case, Collection as _, Common, Filed, Judged, LineFunction, Notes, duplicate, file, filed, index,
-    is_rater, read, settle_lines,
+    is_rater, no_more, read, settle_lines,
 };
 use dataperf_nibbler::{BENCHMARK, Configuration, Duplicate, Line, PairId, Submission};
 use futures_util::FutureExt;
@@ -77,11 +77,7 @@ impl LineFunction for Submit {
     }
 
     fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
-        refusals::disqualified(disqualified.has_submitter(name), name, "requests and pairs")
-    }
-
-    fn notes(&self) -> Notes {
-        refusals::notes()
+        no_more(disqualified.has_submitter(name), name, "requests and pairs")
     }
 
     async fn judge(

@@ -10,7 +10,7 @@ use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Deciding, Given, Judged, LineFunction, Notes, give, is_participant, is_rater,
+    Case, Common, Deciding, Given, Judged, LineFunction, Notes, give, is_participant, is_rater, no_more,
     read as read_pair,
 };
 use dataperf_nibbler::{BENCHMARK, Board, Configuration, Line, PairId, Verdict, read};
@@ -21,7 +21,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::pairs::Pairs;
-use crate::refusals;
 
 struct JudgeFunction(Deciding<Pairs>);
 
@@ -70,11 +69,7 @@ impl LineFunction for JudgeFunction {
     }
 
     fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
-        refusals::disqualified(disqualified.has_rater(name), name, "verdicts")
-    }
-
-    fn notes(&self) -> Notes {
-        refusals::notes()
+        no_more(disqualified.has_rater(name), name, "verdicts")
     }
 
     async fn judge(

@@ -77,6 +77,8 @@ impl Collection for Examples {
     const RANKING: Ranking = RANKING;
     const BOARD: &'static str = Task::Nli.as_str();
     const COUNTS_UNDECIDED: bool = true;
+    const WELL_BEING: &'static str = "docs/dynamic.md#well-being";
+    const PSEUDONYMS: &'static str = "pseudonyms";
 
     type Id = ExampleId;
     type Said = Example;

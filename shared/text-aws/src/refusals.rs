@@ -1,26 +1,8 @@
-//! The reasons for which nothing is taken of a person or a line, and the notes of every receipt.
+//! The reasons for which a line is not taken, and what receipts say of a day's count.
 
-use dataperf::{Reason, Timestamp, quote};
+use dataperf::{Reason, Timestamp};
 use dataperf_collection_aws::{Notes, Reserved};
 use serde_json::json;
-
-use crate::WELL_BEING;
-
-/// The reason for which nothing is taken of a person, if the person is disqualified in that role.
-pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
-    is_disqualified.then(|| {
-        let message = format!(
-            "{} is disqualified, no more {whose} are taken: ask the organizer why",
-            quote(name)
-        );
-        Reason::new("disqualified", "", message)
-    })
-}
-
-/// The notes of every receipt.
-pub(crate) fn notes() -> Notes {
-    Notes::from([("well_being".into(), json!(WELL_BEING))])
-}
 
 /// What a receipt says of a day's count of `what`.
 pub(crate) fn counted(what: &str, n_taken: u64, limit: u64, at: Timestamp) -> Notes {

@@ -8,8 +8,8 @@ use dataperf::{LineOutcome, Reason, Rejection, Upload};
 use dataperf_aws::{Fault, Function, Resources, now, programs_beside, variable};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Collection, Common, Judged, LineFunction, Notes, RESERVE, Reservation, Reserving, Standings,
-    count_submitted, duplicate, file, index, publish, read, settle_lines,
+    Case, Collection, Common, Judged, LineFunction, RESERVE, Reservation, Reserving, Standings,
+    count_submitted, duplicate, file, index, no_more, publish, read, settle_lines,
 };
 use dataperf_text::{
     Answer, BENCHMARK, EXAMPLES, Example, ExampleId, Input, Line, Rules, Target, Task, fooled, is_fooling,
@@ -106,11 +106,7 @@ impl LineFunction for Submit {
     }
 
     fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
-        refusals::disqualified(disqualified.has_submitter(name), name, "examples")
-    }
-
-    fn notes(&self) -> Notes {
-        refusals::notes()
+        no_more(disqualified.has_submitter(name), name, "examples")
     }
 
     async fn judge(
@@ -459,6 +455,7 @@ fn details(example: &FiledExample) -> BTreeMap<String, Value> {
 #[cfg(test)]
 mod tests {
     use dataperf::{Digest, Timestamp, Verdict};
+    use dataperf_collection_aws::Notes;
     use dataperf_text::{Gold, MAX_CONTEXT_CHARS, Span};
 
     use super::*;

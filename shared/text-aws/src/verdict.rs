@@ -9,8 +9,8 @@ use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Collection, Common, Deciding, Given, Judged as Outcome, LineFunction, Notes, Reservation,
-    Reserving, give, is_given, is_rater, read,
+    Case, Collection, Common, Deciding, Given, Judged as Outcome, LineFunction, Reservation, Reserving, give,
+    is_given, is_rater, no_more, read,
 };
 use dataperf_text::{BENCHMARK, Line, Rules, Task, VERDICTS, Verdict};
 use futures_util::FutureExt;
@@ -68,11 +68,7 @@ impl LineFunction for JudgeFunction {
     }
 
     fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
-        refusals::disqualified(disqualified.has_rater(name), name, "verdicts")
-    }
-
-    fn notes(&self) -> Notes {
-        refusals::notes()
+        no_more(disqualified.has_rater(name), name, "verdicts")
     }
 
     async fn judge(

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::challenge::Challenge;
-use dataperf_collection_aws::{Collection as _, Kept, read, read_disqualified, verdicts_on};
+use dataperf_collection_aws::{Collection as _, Kept, pseudonym_key, read, read_disqualified, verdicts_on};
 use dataperf_text::export::{About, Export, JudgedExample, Row, Split};
 use dataperf_text::{BENCHMARK, write_text_export};
-use dataperf_text_aws::{Examples, examples_in, pseudonym_key};
+use dataperf_text_aws::{Examples, examples_in};
 use serde_json::json;
 
 use crate::Done;
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
         bail!("nothing was submitted to round `{named}` yet");
     }
     let endpoint = cloud.lambda_endpoint();
-    let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
+    let key = pseudonym_key::<Examples>(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
     let rules = Kept::<Examples>::default()
         .rules(cloud.datasets(), round.and_then(|round| round.dataset))
         .await?;

@@ -6,11 +6,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf_collection_aws::{Collection as _, Kept, decided_in, read, read_disqualified, verdicts_on};
+use dataperf_collection_aws::{
+    Collection as _, Kept, decided_in, pseudonym_key, read, read_disqualified, verdicts_on,
+};
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
 use dataperf_nibbler::write_nibbler_export;
-use dataperf_nibbler_aws::{Pairs, pair_image_key, pseudonym_key};
+use dataperf_nibbler_aws::{Pairs, pair_image_key};
 use serde_json::json;
 
 use super::images::MAX_IMAGE_BYTES;
@@ -54,7 +56,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
         bail!("no pair of round `{named}` is judged yet");
     }
     let endpoint = cloud.lambda_endpoint();
-    let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
+    let key = pseudonym_key::<Pairs>(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
     let export = Export::of(judged, &key, is_over);
     let rules = Kept::<Pairs>::default()
         .rules(cloud.datasets(), round.and_then(|round| round.dataset))
