@@ -56,6 +56,12 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// Reads what the organizer has decided from the files of a data set.
     fn configuration(files: &FrozenFiles) -> impl Future<Output = Result<Self::Configuration, DatasetError>>;
 
+    /// The boards on which a submitter can have scores: all that the collection has.
+    fn boards() -> &'static [&'static str] {
+        let fixed = Self::DESCRIPTOR.fixed.as_ref();
+        fixed.map(|fixed| fixed.leaderboards).unwrap_or_default()
+    }
+
     /// The item that a verdict is about.
     fn judged(verdict: &Self::Verdict) -> &Self::Id;
 

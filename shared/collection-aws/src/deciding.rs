@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use dataperf::Upload;
 use dataperf::challenge::Challenge;
-use dataperf::workflow::{Settled, WorkflowError};
-use dataperf_aws::Fault;
-use lambda_runtime::Context;
+use dataperf::workflow::WorkflowError;
 use tokio::sync::Mutex;
 
 use crate::anew::decide_and_publish;
 use crate::collection::Collection;
 use crate::decisions::Occasion;
-use crate::files::{Case, Common, LineFunction, settle_lines};
+use crate::files::{Case, Common};
 use crate::items;
 use crate::rules::Rules;
-use crate::scores::{publish_again, step_of_a_score};
 use crate::standings::Standings;
 
 /// What a function that takes verdicts keeps between invocations.
@@ -36,26 +32,6 @@ impl<C: Collection> Deciding<C> {
             common: Common::from_environment()?,
             standings: Mutex::default(),
         })
-    }
-
-    /// Settles an upload of verdicts by what `function` says of its lines, or completes a step of a score on one of `boards`.
-    /// `None` when another run goes on.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub async fn settle<F: LineFunction<Collection = C>>(
-        &self,
-        function: &F,
-        upload: &Upload,
-        context: &Context,
-        boards: &[&str],
-    ) -> Result<Option<Settled>, Fault> {
-        let Some(step) = step_of_a_score::<C>(upload, boards) else {
-            return settle_lines(function, upload, context).await;
-        };
-        let places = self.common.places().await;
-        let settled = publish_again::<C>(&places.table, upload, step, places.ports()).await?;
-        Ok(Some(settled))
     }
 
     /// Decides an item after a verdict, by the rules by which it was taken, and writes the scores that follow.

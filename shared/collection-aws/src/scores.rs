@@ -71,9 +71,9 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
 
 /// The item and the number of a step of a score that was filed and not completed. It is no upload, but is swept like one. A step filed before steps
 /// had numbers has none.
-pub fn step_of_a_score<C: Collection>(upload: &Upload, boards: &[&str]) -> Option<(C::Id, Option<u64>)> {
+pub(crate) fn step_of_a_score<C: Collection>(upload: &Upload) -> Option<(C::Id, Option<u64>)> {
     let key = UploadKey::parse(C::SPACE.benchmark, &upload.key).ok()?;
-    let is_board = boards.contains(&key.leaderboard.as_str());
+    let is_board = C::boards().contains(&key.leaderboard.as_str());
     let name = upload.key.rsplit('/').next().filter(|_| is_board)?;
     match name.split_once('-') {
         Some((item, edition)) => Some((item.parse().ok()?, Some(edition.parse().ok()?))),
@@ -85,7 +85,7 @@ pub fn step_of_a_score<C: Collection>(upload: &Upload, boards: &[&str]) -> Optio
 ///
 /// # Errors
 /// [`WorkflowError`]; the organizer's fault where there is no such step.
-pub async fn publish_again<C: Collection>(
+pub(crate) async fn publish_again<C: Collection>(
     table: &Table,
     upload: &Upload,
     (id, edition): (C::Id, Option<u64>),

@@ -23,7 +23,7 @@ pub(crate) const RULING: &str = "ruling";
 
 /// The result of giving a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub(crate) enum Given {
     /// It counts.
     Counted {
         /// How many verdicts on the item count, including this one.
@@ -52,7 +52,7 @@ pub enum Given {
 ///
 /// # Errors
 /// [`PortError`].
-pub async fn give<C: Collection>(
+pub(crate) async fn give<C: Collection>(
     table: &Table,
     verdict: &C::Verdict,
     rater: &str,

@@ -4,76 +4,39 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, Resources};
-use dataperf_collection::Disqualified;
+use dataperf::workflow::WorkflowError;
+use dataperf::{LineOutcome, Reason, Rejection, quote};
 use dataperf_collection_aws::{
-    Case, Collection, Common, Deciding, Given, Judged as Outcome, LineFunction, Reservation, Reserving, give,
-    is_given, is_rater, no_more, read,
+    Case, Collection, Deciding, Judged as Outcome, Judging, Reservation, Reserving, is_given, is_rater,
+    no_such_item, read, refusal, unless_noted,
 };
-use dataperf_text::{BENCHMARK, Line, Rules, Task, VERDICTS, Verdict};
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
-use lambda_runtime::Context;
-use serde_json::{Value, json};
+use dataperf_text::{BENCHMARK, Line, VERDICTS, Verdict};
+use serde_json::Value;
 
 use crate::examples::{Examples, Judged};
 use crate::refusals;
-
-struct JudgeFunction(Deciding<Examples>);
 
 /// Runs the function until the host ends it.
 ///
 /// # Errors
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
-    dataperf_aws::log_as_json();
-    dataperf_aws::serve(JudgeFunction(Deciding::from_environment()?)).await
+    dataperf_collection_aws::run_verdict::<Examples>().await
 }
 
-impl Function for JudgeFunction {
-    fn benchmark(&self) -> &'static str {
-        BENCHMARK
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.0.common.resources
-    }
-
-    fn settle<'a>(
-        &'a self,
-        upload: &'a Upload,
-        context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
-        async move {
-            let boards = Task::ALL.map(Task::as_str);
-            self.0.settle(self, upload, context, &boards).await
-        }
-        .boxed_local()
-    }
-}
-
-impl LineFunction for JudgeFunction {
-    type Collection = Examples;
+impl Judging for Examples {
     type Line = Verdict;
-    const KIND: &'static str = "verdict";
+    const MEMBER: &'static str = "example";
+    const NEXT: &'static str = "dataperf dynamic next";
+    const FEWER_DECIDE: bool = true;
 
-    fn common(&self) -> &Common<Examples> {
-        &self.0.common
-    }
-
-    fn held_against(rules: &Rules) -> &Rules {
-        rules
-    }
-
-    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
-        no_more(disqualified.has_rater(name), name, "verdicts")
+    fn enough(_n_raters: u64) -> String {
+        "is decided: nothing is wrong with your verdict".into()
     }
 
     async fn judge(
-        &self,
-        case: &Case<'_, Examples>,
+        deciding: &Deciding<Self>,
+        case: &Case<'_, Self>,
         lines: Vec<Line<Verdict>>,
     ) -> Result<Outcome, WorkflowError> {
         let (table, submission) = (case.table, case.submission);
@@ -123,17 +86,14 @@ impl LineFunction for JudgeFunction {
                     let at = submission.received_at;
                     Err(refusals::used_up(VERDICTS, line.number, limit, reserved, at).into())
                 }
-                Ok(verdict) => match self.one(case, line.number, &verdict, &mut n_new).await {
-                    Ok(judged) => judged,
-                    // one example that can't be decided does not keep the others from being decided
-                    Err(WorkflowError::Port(error)) if !error.is_transient() => {
-                        tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
-                        fault = fault.or(Some(WorkflowError::Port(error)));
+                Ok(verdict) => {
+                    let judged = one(deciding, case, line.number, &verdict, &mut n_new).await;
+                    let Some(judged) = unless_noted(judged, (line.number, "an example"), &mut fault)? else {
                         n_fresh += is_fresh; // its verdict may stand
                         continue;
-                    }
-                    Err(error) => return Err(error),
-                },
+                    };
+                    judged
+                }
             };
             outcomes.push(match judged {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
@@ -144,7 +104,7 @@ impl LineFunction for JudgeFunction {
             });
         }
         if let Some(fault) = fault {
-            return Err(fault); // its verdicts are counted, and whoever mends it has the file judged again
+            return Err(fault);
         }
         let n_taken = given.len() as u64 + n_fresh;
         reservation.keep(&submission.id, n_taken).await?;
@@ -174,70 +134,33 @@ async fn given_before(
     Ok(given)
 }
 
-impl JudgeFunction {
-    async fn one(
-        &self,
-        case: &Case<'_, Examples>,
-        line: usize,
-        verdict: &Verdict,
-        n_new: &mut usize,
-    ) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
-        let (table, submission) = (case.table, case.submission);
-        let at = format!("line {line} /example");
-        let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
-        let id = quote(verdict.example.as_str());
-        let example = read::<Examples>(table, &verdict.example).await?;
-        // an example that goes to no rater is treated as missing: nobody learns which examples there are
-        let Some(example) = example.filter(|example| example.n_raters > 0) else {
-            let message = format!("there is no example {id}: copy its id from `dataperf dynamic next`");
-            return refuse("unknown_example", message);
-        };
-        if example.submitter == submission.submitter {
-            return refuse(
-                "own_example",
-                format!("the example {id} is your own: others judge it"),
-            );
-        }
-        let context = example.more.context.as_deref();
-        let said = match verdict
-            .found
-            .about(&example.said, context, &format!("line {line}"))
-        {
-            Ok(said) => said,
-            Err(rejection) => return Ok(Err(rejection)),
-        };
-        let judged = Judged {
-            example: verdict.example.clone(),
-            found: verdict.found.clone(),
-            said,
-        };
-        let (who, place) = (&submission.submitter, (&submission.id, line as u64));
-        match give::<Examples>(table, &judged, who, place, &case.disqualified).await? {
-            Given::NoSuchItem => return refuse("unknown_example", format!("there is no example {id}")),
-            Given::Own => return refuse("own_example", format!("the example {id} is your own")),
-            Given::Before => {
-                let message = format!("you have judged the example {id} before, and that verdict stands");
-                return refuse("judged_before", message);
-            }
-            Given::Enough { .. } => {
-                self.0.decide(case, &verdict.example).await?; // who gave the last verdict may not have come to it
-                let message = format!(
-                    "the example {id} is decided: nothing is wrong with your verdict, others were faster"
-                );
-                return refuse("enough_verdicts", message);
-            }
-            Given::Disqualified => {
-                let message = format!(
-                    "the example {id} does not count any more: leave it out, nothing is wrong with your verdict"
-                );
-                return refuse("disqualified_example", message);
-            }
-            Given::Counted { is_new, .. } => {
-                *n_new += usize::from(is_new);
-                self.0.decide(case, &verdict.example).await?;
-            }
-        }
-        // What the other raters say is not told, and neither is what the author says: the next rater could hear of it.
-        Ok(Ok(BTreeMap::from([("example".into(), json!(verdict.example))])))
+async fn one(
+    deciding: &Deciding<Examples>,
+    case: &Case<'_, Examples>,
+    line: usize,
+    verdict: &Verdict,
+    n_new: &mut usize,
+) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
+    let (table, id) = (case.table, &verdict.example);
+    let example = read::<Examples>(table, id).await?;
+    // an example that goes to no rater is treated as missing: nobody learns which examples there are
+    let Some(example) = example.filter(|example| example.n_raters > 0) else {
+        return Ok(Err(no_such_item::<Examples>(line, id)));
+    };
+    if example.submitter == case.submission.submitter {
+        let message = format!("the example {} is your own: others judge it", quote(id.as_str()));
+        return Ok(Err(refusal::<Examples>("own_example", line, message)));
     }
+    let context = example.more.context.as_deref();
+    let found = &verdict.found;
+    let said = match found.about(&example.said, context, &format!("line {line}")) {
+        Ok(said) => said,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let judged = Judged {
+        example: id.clone(),
+        found: found.clone(),
+        said,
+    };
+    deciding.take(case, line, &judged, n_new).await
 }

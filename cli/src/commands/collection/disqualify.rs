@@ -38,12 +38,10 @@ pub(crate) fn check_reason(reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes a subject out of the count or back into it, and decides anew what the subject concerns. `boards` are those on which a submitter of the
-/// collection can have rows.
+/// Takes a subject out of the count or back into it, and decides anew what the subject concerns.
 pub(crate) async fn disqualify_subject<C: Collection>(
     subject: Subject,
     how: How,
-    boards: &[&str],
     format: Format,
 ) -> Result<Done> {
     let How { reason, undo, cloud } = how;
@@ -70,7 +68,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     let n_items = items.len();
     let n_steps = decide_anew(&places(&cloud), &items).await?;
     let n_withdrawn = match &subject {
-        Subject::Submitter(name) if !undo => withdraw_all::<C>(&cloud, name, boards, &reason).await?,
+        Subject::Submitter(name) if !undo => withdraw_all::<C>(&cloud, name, &reason).await?,
         _ => 0,
     };
     match format {
@@ -100,12 +98,7 @@ pub(crate) fn places(cloud: &Cloud) -> Places {
 }
 
 /// Takes a submitter's rows off the boards. Every score is withdrawn, because the latest of those that are left would stand.
-async fn withdraw_all<C: Collection>(
-    cloud: &Cloud,
-    name: &str,
-    boards: &[&str],
-    reason: &str,
-) -> Result<usize> {
+async fn withdraw_all<C: Collection>(cloud: &Cloud, name: &str, reason: &str) -> Result<usize> {
     let (table, benchmark) = (cloud.leaderboards(), C::DESCRIPTOR.id);
     let order = Order {
         direction: C::DESCRIPTOR.direction,
@@ -114,7 +107,7 @@ async fn withdraw_all<C: Collection>(
     let entries = table.history(benchmark, name, usize::MAX).await?;
     let mut n_withdrawn = 0;
     for entry in entries.into_iter().rev() {
-        let is_step = boards.contains(&entry.board.leaderboard.as_str());
+        let is_step = C::boards().contains(&entry.board.leaderboard.as_str());
         if is_step && entry.ending == Some(Ending::Scored) && entry.withdrawn_at.is_none() {
             table
                 .withdraw(benchmark, &entry.id, now(), order, Some(reason))

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use dataperf::SubmitterName;
 use dataperf_collection::Subject;
-use dataperf_text::{ExampleId, Task};
+use dataperf_text::ExampleId;
 use dataperf_text_aws::Examples;
 
 use crate::Done;
@@ -75,6 +75,5 @@ impl What {
 
 pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
     let (subject, how) = args.what.parts();
-    let boards = Task::ALL.map(Task::as_str);
-    disqualify_subject::<Examples>(subject, how, &boards, format).await
+    disqualify_subject::<Examples>(subject, how, format).await
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use dataperf::SubmitterName;
 use dataperf_collection::Subject;
-use dataperf_nibbler::{Board, PairId};
+use dataperf_nibbler::PairId;
 use dataperf_nibbler_aws::Pairs;
 
 use crate::Done;
@@ -74,6 +74,5 @@ impl What {
 
 pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
     let (subject, how) = args.what.parts();
-    let boards = Board::ALL.map(Board::as_str);
-    disqualify_subject::<Pairs>(subject, how, &boards, format).await
+    disqualify_subject::<Pairs>(subject, how, format).await
 }

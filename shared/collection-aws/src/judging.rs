@@ -1,0 +1,193 @@
+//! The function of a collection that takes raters' verdicts: each is counted once, and decides its item where it
+//! is the last that was missing.
+
+use std::collections::BTreeMap;
+
+use dataperf::workflow::{Settled, WorkflowError};
+use dataperf::{Reason, Rejection, Upload, quote};
+use dataperf_aws::{Fault, Function, Resources};
+use dataperf_collection::{Disqualified, Line, LineItem};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
+use serde_json::{Value, json};
+
+use crate::collection::Collection;
+use crate::deciding::Deciding;
+use crate::disqualified::no_more;
+use crate::files::{Case, Common, Judged, LineFunction, settle_lines};
+use crate::scores::{publish_again, step_of_a_score};
+use crate::verdicts::{Given, give};
+
+/// What a collection does with raters' verdicts in its own way.
+pub trait Judging: Collection {
+    /// A line of a file of verdicts.
+    type Line: LineItem<Rules = Self::Configuration>;
+    /// The member of a line that names the item.
+    const MEMBER: &'static str;
+    /// The command that shows a rater the next item.
+    const NEXT: &'static str;
+    /// Whether fewer verdicts than an item takes may decide it.
+    const FEWER_DECIDE: bool;
+
+    /// What is said of an item that takes no more verdicts, after its name; it took `n_raters` at most.
+    fn enough(n_raters: u64) -> String;
+
+    /// The outcome of each line of a file of verdicts.
+    fn judge(
+        deciding: &Deciding<Self>,
+        case: &Case<'_, Self>,
+        lines: Vec<Line<Self::Line>>,
+    ) -> impl Future<Output = Result<Judged, WorkflowError>>;
+}
+
+struct JudgeFunction<C: Collection>(Deciding<C>);
+
+/// Runs the function that takes a collection's verdicts until the host ends it.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_verdict<C: Judging>() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::log_as_json();
+    dataperf_aws::serve(JudgeFunction::<C>(Deciding::from_environment()?)).await
+}
+
+impl<C: Judging> JudgeFunction<C> {
+    /// Settles an upload of verdicts, or completes a step of a score. `None` when another run goes on.
+    async fn settle_one(&self, upload: &Upload, context: &Context) -> Result<Option<Settled>, Fault> {
+        let Some(step) = step_of_a_score::<C>(upload) else {
+            return settle_lines(self, upload, context).await;
+        };
+        let places = self.0.common.places().await;
+        let settled = publish_again::<C>(&places.table, upload, step, places.ports()).await?;
+        Ok(Some(settled))
+    }
+}
+
+impl<C: Judging> Function for JudgeFunction<C> {
+    fn benchmark(&self) -> &'static str {
+        C::SPACE.benchmark
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.0.common.resources
+    }
+
+    fn settle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
+        self.settle_one(upload, context).boxed_local()
+    }
+}
+
+impl<C: Judging> LineFunction for JudgeFunction<C> {
+    type Collection = C;
+    type Line = C::Line;
+    const KIND: &'static str = "verdict";
+
+    fn common(&self) -> &Common<C> {
+        &self.0.common
+    }
+
+    fn held_against(configuration: &C::Configuration) -> &C::Configuration {
+        configuration
+    }
+
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
+        no_more(disqualified.has_rater(name), name, "verdicts")
+    }
+
+    async fn judge(&self, case: &Case<'_, C>, lines: Vec<Line<C::Line>>) -> Result<Judged, WorkflowError> {
+        C::judge(&self.0, case, lines).await
+    }
+}
+
+impl<C: Judging> Deciding<C> {
+    /// Gives the verdict of a line, and decides its item where that may be the last that was missing. Returns what
+    /// the receipt says of the line, or why the verdict does not count. `n_new` counts what this run has recorded.
+    ///
+    /// # Errors
+    /// [`WorkflowError`].
+    pub async fn take(
+        &self,
+        case: &Case<'_, C>,
+        line: usize,
+        verdict: &C::Verdict,
+        n_new: &mut usize,
+    ) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
+        let (id, item) = (C::judged(verdict), C::SPACE.item);
+        let (rater, place) = (&case.submission.submitter, (&case.submission.id, line as u64));
+        let named = format!("the {item} {}", quote(&id.to_string()));
+        let refuse = |code: &str, message: String| Ok(Err(refusal::<C>(code, line, message)));
+        match give::<C>(case.table, verdict, rater, place, &case.disqualified).await? {
+            Given::NoSuchItem => Ok(Err(no_such_item::<C>(line, id))),
+            Given::Before => {
+                let message = format!("you have judged {named} before, and that verdict stands");
+                refuse("judged_before", message)
+            }
+            Given::Enough { n_raters } => {
+                // who gave the last verdict may not have come to it
+                self.decide(case, id).await?;
+                let message = format!("{named} {}, others were faster", C::enough(n_raters));
+                refuse("enough_verdicts", message)
+            }
+            // whose own it is was refused before, unless it has become so meanwhile
+            Given::Disqualified | Given::Own => {
+                let message = format!(
+                    "{named} does not count any more: leave it out, nothing is wrong with your verdict"
+                );
+                refuse(&format!("disqualified_{item}"), message)
+            }
+            Given::Counted {
+                n_counted,
+                n_raters,
+                is_new,
+            } => {
+                *n_new += usize::from(is_new);
+                if C::FEWER_DECIDE || n_counted >= n_raters {
+                    self.decide(case, id).await?;
+                }
+                // What the other raters say is not told, and neither is what the submitter says: the next rater
+                // could hear of it.
+                Ok(Ok(BTreeMap::from([(item.to_owned(), json!(id))])))
+            }
+        }
+    }
+}
+
+/// The refusal of a verdict for what its line says of an item.
+pub fn refusal<C: Judging>(code: &str, line: usize, message: String) -> Rejection {
+    Reason::new(code, format!("line {line} /{}", C::MEMBER), message).into()
+}
+
+/// The refusal of a verdict on an item that there is not, or that goes to no rater.
+pub fn no_such_item<C: Judging>(line: usize, id: &C::Id) -> Rejection {
+    let (item, next) = (C::SPACE.item, C::NEXT);
+    let id = quote(&id.to_string());
+    let message = format!("there is no {item} {id}: copy its id from `{next}`");
+    refusal::<C>(&format!("unknown_{item}"), line, message)
+}
+
+/// What was made of a line; `None` where its item, such as `an example`, can't be decided, which does not keep the
+/// file's others from being decided. The first such fault stays in `first` and has to fail the file in the end: its
+/// verdicts are counted, and whoever mends it has the file judged again.
+///
+/// # Errors
+/// A fault that the other lines would have too.
+pub fn unless_noted<T>(
+    made: Result<T, WorkflowError>,
+    (line, an_item): (usize, &str),
+    first: &mut Option<WorkflowError>,
+) -> Result<Option<T>, WorkflowError> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(WorkflowError::Port(error)) if !error.is_transient() => {
+            tracing::error!(line, %error, "{an_item} can't be decided, the file's others can");
+            *first = first.take().or(Some(WorkflowError::Port(error)));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
