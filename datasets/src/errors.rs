@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::FrozenError;
 use dataperf::ports::PortError;
+use dataperf::{Reason, Rejection};
 
 /// Why a directory can't be imported. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +79,18 @@ impl ImportError {
         Self::Refused {
             from: from.to_owned(),
             problems: vec![problem.into()],
+        }
+    }
+
+    /// That a document breaks rules.
+    pub fn rejected(from: PathBuf, rejection: &Rejection) -> Self {
+        let sentence = |reason: &Reason| match reason.at.as_str() {
+            "" => reason.message.clone(),
+            at => format!("{at}: {}", reason.message),
+        };
+        Self::Refused {
+            from,
+            problems: rejection.reasons().iter().map(sentence).collect(),
         }
     }
 }

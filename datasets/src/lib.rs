@@ -19,6 +19,7 @@ mod spool;
 mod tables;
 mod verdicts;
 mod writer;
+mod written;
 
 pub use correct::correct;
 pub use directory::DirectoryBucket;
@@ -32,3 +33,4 @@ pub use spool::Spool;
 pub use tables::{KitRows, KitTable, Values, write_csv, write_parquet};
 pub use verdicts::{Edit, Verdicts, WORK_LIST_COLUMNS};
 pub use writer::{DatasetWriter, Hashing, Planned, note_unfinished, remove_unfinished};
+pub use written::{parsed_file, read_configuration};

@@ -141,6 +141,16 @@ pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> 
     all.into_verdict(()).err()
 }
 
+/// A value as JSON that people can read too.
+///
+/// # Errors
+/// When the value can't be JSON, such as a map whose keys are no texts.
+pub fn pretty_json<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
 /// Rows as JSON Lines.
 ///
 /// # Errors

@@ -1,14 +1,15 @@
 //! Imports what an organizer of Adversarial Nibbler decides, and the weights that embed prompts where he has them.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
 use crate::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
     Parameters, Term, Vocabulary,
 };
-use dataperf::{Digest, Rejection};
-use dataperf_datasets::{DatasetWriter, ImportError, Progress};
+use dataperf::Digest;
+use dataperf_collection::pretty_json;
+use dataperf_datasets::{DatasetWriter, ImportError, Progress, read_configuration};
 use serde_json::Value;
 
 /// What the importer expects, for `--help`.
@@ -27,36 +28,17 @@ pub fn import_nibbler(from: &Path, out: &Path, progress: &dyn Progress) -> Resul
     let configuration = configuration(from)?;
     let mut writer = DatasetWriter::create(out)?;
     let frozen = |error: serde_json::Error| ImportError::refused(from, error.to_string());
-    writer.bytes(CONFIGURATION_FILE, &json(&configuration).map_err(frozen)?)?;
+    writer.bytes(CONFIGURATION_FILE, &pretty_json(&configuration).map_err(frozen)?)?;
     let parameters = Parameters::of(&configuration);
-    writer.bytes(PUBLIC_FILE, &json(&parameters).map_err(frozen)?)?;
+    writer.bytes(PUBLIC_FILE, &pretty_json(&parameters).map_err(frozen)?)?;
     if configuration.embedding == EmbeddingKind::MiniLm {
         copy_model(&from.join(MODEL_SOURCE), &mut writer, progress)?;
     }
     writer.finish(BENCHMARK, serde_json::to_value(&parameters).map_err(frozen)?)
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec_pretty(value)?;
-    bytes.push(b'\n');
-    Ok(bytes)
-}
-
 fn configuration(from: &Path) -> Result<Configuration, ImportError> {
-    let Some(path) = CONFIGURATIONS
-        .map(|name| from.join(name))
-        .into_iter()
-        .find(|path| path.is_file())
-    else {
-        return Err(ImportError::refused(
-            from,
-            format!("it has no configuration; expected {NIBBLER_LAYOUT}"),
-        ));
-    };
-    let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
-    // JSON is YAML
-    let mut document: Value = serde_saphyr::from_str(&text)
-        .map_err(|error| ImportError::refused(from, format!("`{}` is no YAML: {error}", path.display())))?;
+    let (path, mut document) = read_configuration(from, &CONFIGURATIONS, NIBBLER_LAYOUT)?;
     if let Some(members) = document.as_object_mut() {
         let latest = serde_json::json!(Configuration::default().scoring);
         members.entry("scoring").or_insert(latest);
@@ -65,10 +47,7 @@ fn configuration(from: &Path) -> Result<Configuration, ImportError> {
         }
     }
     let checked = Configuration::parse_new(document.to_string().as_bytes());
-    checked.map_err(|rejection| ImportError::Refused {
-        from: path,
-        problems: problems(&rejection),
-    })
+    checked.map_err(|rejection| ImportError::rejected(path, &rejection))
 }
 
 /// Puts the challenge's own words before those that an organizer adds, each once. Something that is no list is refused later, with everything else.
@@ -90,14 +69,6 @@ fn add_own_words(words: &mut serde_json::Map<String, Value>) {
             added.splice(..0, own);
         }
     }
-}
-
-fn problems(rejection: &Rejection) -> Vec<String> {
-    let sentence = |reason: &dataperf::Reason| match reason.at.as_str() {
-        "" => reason.message.clone(),
-        at => format!("{at}: {}", reason.message),
-    };
-    rejection.reasons().iter().map(sentence).collect()
 }
 
 fn copy_model(from: &Path, writer: &mut DatasetWriter, progress: &dyn Progress) -> Result<(), ImportError> {

@@ -1,12 +1,11 @@
 //! The participants' kit of a data set of Adversarial Nibbler, and the rules that a data set or its kit has.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::{Digest, Ending};
-use dataperf_datasets::{KitTable, LinesKit, Values, lines_example_path};
+use dataperf_datasets::{KitTable, LinesKit, Values, lines_example_path, parsed_file};
 use serde_json::json;
 
 use crate::configuration::{CONFIGURATION_FILE, Configuration, Parameters};
@@ -33,17 +32,7 @@ pub fn known_rules(
 ) -> Result<KnownRules, FrozenError> {
     let has_denied = manifest.files.contains_key(CONFIGURATION_FILE);
     let configuration = if has_denied {
-        let damaged = |why: String| FrozenError::damaged(CONFIGURATION_FILE, why);
-        let bytes =
-            fs::read(directory.join(CONFIGURATION_FILE)).map_err(|error| damaged(error.to_string()))?;
-        Configuration::parse(&bytes).map_err(|rejection| {
-            let said: Vec<&str> = rejection
-                .reasons()
-                .iter()
-                .map(|reason| reason.message.as_str())
-                .collect();
-            damaged(said.join("; "))
-        })?
+        parsed_file(directory, CONFIGURATION_FILE, Configuration::parse)?
     } else {
         manifest.parameters::<Parameters>()?.configuration()
     };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dataperf_collection::pretty_json;
 use dataperf_datasets::{ImportError, Values, write_new_files, write_parquet};
 use serde::Serialize;
 use serde_json::Value;
@@ -46,15 +47,13 @@ fn provenance(export: &Export, about: &About) -> Result<Vec<u8>, serde_json::Err
         counts: Value,
         agreement: Value,
     }
-    let mut bytes = serde_json::to_vec_pretty(&Provenance {
+    pretty_json(&Provenance {
         benchmark: crate::BENCHMARK,
         round: &export.round,
         about,
         counts: serde_json::to_value(&export.counts)?,
         agreement: serde_json::to_value(&export.agreement)?,
-    })?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    })
 }
 
 /// The columns of the rows; a value that has members of its own is JSON in a column of text.

@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use dataperf::{Digest, Rejection};
-use dataperf_datasets::{DatasetWriter, ImportError, Progress};
+use dataperf::Digest;
+use dataperf_collection::{json_lines, pretty_json};
+use dataperf_datasets::{DatasetWriter, ImportError, Progress, read_configuration};
 
 use crate::configuration::{
     CONFIGURATION_FILE, CONTEXTS_FILE, Configuration, PUBLIC_FILE, Parameters, Target,
@@ -44,13 +45,10 @@ pub fn import_text(from: &Path, out: &Path, progress: &dyn Progress) -> Result<D
     let mut writer = DatasetWriter::create(out)?;
     let frozen = |error: serde_json::Error| ImportError::refused(from, error.to_string());
     let parameters = Parameters::of(&configuration);
-    writer.bytes(CONFIGURATION_FILE, &json(&configuration).map_err(frozen)?)?;
-    writer.bytes(PUBLIC_FILE, &json(&parameters).map_err(frozen)?)?;
+    writer.bytes(CONFIGURATION_FILE, &pretty_json(&configuration).map_err(frozen)?)?;
+    writer.bytes(PUBLIC_FILE, &pretty_json(&parameters).map_err(frozen)?)?;
     let lines: Vec<_> = contexts.iter().collect();
-    writer.bytes(
-        CONTEXTS_FILE,
-        &dataperf_collection::json_lines(&lines).map_err(frozen)?,
-    )?;
+    writer.bytes(CONTEXTS_FILE, &json_lines(&lines).map_err(frozen)?)?;
     let n_bytes = |file: &str| from.join(file).metadata().map_or(0, |metadata| metadata.len());
     progress.begin(
         "importing bytes of models",
@@ -65,25 +63,11 @@ pub fn import_text(from: &Path, out: &Path, progress: &dyn Progress) -> Result<D
     writer.finish(BENCHMARK, serde_json::to_value(&parameters).map_err(frozen)?)
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec_pretty(value)?;
-    bytes.push(b'\n');
-    Ok(bytes)
-}
-
 fn configuration(from: &Path) -> Result<(PathBuf, Configuration), ImportError> {
-    let mut paths = CONFIGURATIONS.map(|name| from.join(name)).into_iter();
-    let Some(path) = paths.find(|path| path.is_file()) else {
-        let said = format!("it has no configuration; expected {TEXT_LAYOUT}");
-        return Err(ImportError::refused(from, said));
-    };
-    let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
-    // JSON is YAML
-    let document: serde_json::Value = serde_saphyr::from_str(&text)
-        .map_err(|error| ImportError::refused(from, format!("`{}` is no YAML: {error}", path.display())))?;
+    let (path, document) = read_configuration(from, &CONFIGURATIONS, TEXT_LAYOUT)?;
     match Configuration::parse(document.to_string().as_bytes()) {
         Ok(configuration) => Ok((path, configuration)),
-        Err(rejection) => Err(refused(path, &rejection)),
+        Err(rejection) => Err(ImportError::rejected(path, &rejection)),
     }
 }
 
@@ -94,18 +78,7 @@ fn contexts(from: &Path) -> Result<Contexts, ImportError> {
         return Ok(Contexts::default());
     }
     let bytes = fs::read(&path).map_err(ImportError::io("can't read", &path))?;
-    Contexts::parse(&bytes).map_err(|rejection| refused(path, &rejection))
-}
-
-fn refused(from: PathBuf, rejection: &Rejection) -> ImportError {
-    let sentence = |reason: &dataperf::Reason| match reason.at.as_str() {
-        "" => reason.message.clone(),
-        at => format!("{at}: {}", reason.message),
-    };
-    ImportError::Refused {
-        from,
-        problems: rejection.reasons().iter().map(sentence).collect(),
-    }
+    Contexts::parse(&bytes).map_err(|rejection| ImportError::rejected(path, &rejection))
 }
 
 /// The tasks whose texts are written for contexts and that have no context.

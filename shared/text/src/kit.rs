@@ -1,12 +1,11 @@
 //! The participants' kit of a data set of Adversarial Text, and the rules that a data set or its kit has.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::{Digest, Ending, Rejection};
-use dataperf_datasets::{KitTable, LinesKit, Values, lines_example_path};
+use dataperf::{Digest, Ending};
+use dataperf_datasets::{KitTable, LinesKit, Values, lines_example_path, parsed_file};
 use serde_json::{Value, json};
 
 use crate::configuration::{CONFIGURATION_FILE, CONTEXTS_FILE, Configuration, Parameters};
@@ -38,13 +37,11 @@ pub fn known_rules(
 ) -> Result<KnownRules, FrozenError> {
     let has_denied = manifest.files.contains_key(CONFIGURATION_FILE);
     let configuration = if has_denied {
-        let bytes = file(directory, CONFIGURATION_FILE)?;
-        Configuration::parse(&bytes).map_err(|rejection| broken(CONFIGURATION_FILE, &rejection))?
+        parsed_file(directory, CONFIGURATION_FILE, Configuration::parse)?
     } else {
         manifest.parameters::<Parameters>()?.configuration()
     };
-    let contexts = Contexts::parse(&file(directory, CONTEXTS_FILE)?)
-        .map_err(|rejection| broken(CONTEXTS_FILE, &rejection))?;
+    let contexts = parsed_file(directory, CONTEXTS_FILE, Contexts::parse)?;
     Ok(KnownRules {
         rules: Rules {
             configuration,
@@ -53,19 +50,6 @@ pub fn known_rules(
         has_denied,
         dataset,
     })
-}
-
-fn file(directory: &Path, name: &str) -> Result<Vec<u8>, FrozenError> {
-    fs::read(directory.join(name)).map_err(|error| FrozenError::damaged(name, error.to_string()))
-}
-
-fn broken(name: &str, rejection: &Rejection) -> FrozenError {
-    let said: Vec<&str> = rejection
-        .reasons()
-        .iter()
-        .map(|reason| reason.message.as_str())
-        .collect();
-    FrozenError::damaged(name, said.join("; "))
 }
 
 /// What the participants' kit of a data set says. Its examples obey all rules that are known.
