@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dataperf::Descriptor;
 use dataperf_hosted::deployment::{SUBMISSIONS, environment};
-use dataperf_local::{FunctionSpec, Policy, Trigger};
+use dataperf_local::{Config, FunctionSpec, Policy, Trigger};
 
 /// The longest time limit that Lambda allows, in seconds.
 const LONGEST_SECONDS: u64 = 900;
@@ -129,4 +130,22 @@ pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionS
         concurrency: args.concurrency.unwrap_or_else(usual_concurrency).max(1),
         environment: environment(benchmark).into_iter().chain(traces).collect(),
     })
+}
+
+/// Adds the functions of something that collects people's examples, and the secret that they read: its name, and
+/// its members as JSON.
+pub(crate) fn add_collection(
+    config: &mut Config,
+    descriptor: &Descriptor,
+    (secret, members): (&str, String),
+    args: &FunctionArgs,
+) -> Result<()> {
+    for kind in descriptor.kinds {
+        let mut spec = evaluator((descriptor.function)(kind), args)?;
+        spec.trigger.prefix = format!("{}/{kind}/", descriptor.id);
+        spec.environment.insert("DATAPERF_SECRET".into(), secret.into());
+        config.functions.push(spec);
+    }
+    config.secrets.insert(secret.to_owned(), members);
+    Ok(())
 }

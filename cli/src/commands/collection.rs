@@ -1,5 +1,6 @@
 //! What the commands of collections share, in which people submit items and raters judge them.
 
+pub(crate) mod agreement;
 pub(crate) mod disqualify;
 
 use std::collections::BTreeSet;

@@ -2,23 +2,16 @@
 
 use anyhow::Result;
 use dataperf_local::Config;
-use dataperf_text::{BENCHMARK, DESCRIPTOR};
+use dataperf_text::DESCRIPTOR;
 use serde_json::json;
 
-use crate::functions::{FunctionArgs, evaluator};
+use crate::functions::{FunctionArgs, add_collection};
 
 /// What the secret is called that its functions read.
 const SECRET: &str = "dataperf-text";
 
 /// Adds its functions and their secret.
 pub(super) fn configure(config: &mut Config, args: &FunctionArgs) -> Result<()> {
-    for kind in DESCRIPTOR.kinds {
-        let mut spec = evaluator((DESCRIPTOR.function)(kind), args)?;
-        spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
-        spec.environment.insert("DATAPERF_SECRET".into(), SECRET.into());
-        config.functions.push(spec);
-    }
     let keys = json!({ "pseudonyms": "of the cloud on one machine" });
-    config.secrets.insert(SECRET.to_owned(), keys.to_string());
-    Ok(())
+    add_collection(config, &DESCRIPTOR, (SECRET, keys.to_string()), args)
 }

@@ -22,6 +22,7 @@ mod train;
 use anyhow::Result;
 use clap::Subcommand;
 
+use super::collection::agreement::AgreementArgs;
 use crate::Done;
 use crate::rows::RowFormat;
 
@@ -47,7 +48,7 @@ pub(crate) enum DynamicCommand {
     /// Take an annotator, a rater, an example or a verdict out of the count, or let it count again
     Disqualify(disqualify::DisqualifyArgs),
     /// Say how far the raters of a round agree beyond chance
-    Agreement(agreement::AgreementArgs),
+    Agreement(AgreementArgs),
     /// Write the data set of a round: train, dev and test sets, without anybody's name
     Export(export::ExportArgs),
     /// Train a model on the train sets of rounds, which the next round can name as its target

@@ -1,34 +1,17 @@
 //! How far raters agree.
 
 use anyhow::Result;
-use clap::Args;
-use dataperf::challenge::Challenge;
-use dataperf_collection_aws::counted_in;
-use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::agreement::agreement;
 use dataperf_nibbler_aws::Pairs;
 use serde_json::json;
 
-use super::round_or_latest;
 use crate::Done;
-use crate::cloud::CloudArgs;
+use crate::commands::collection::agreement::{AgreementArgs, shown};
 use crate::output::table;
 use crate::rows::{RowFormat, print_tabled};
 
-#[derive(Debug, Args)]
-pub(crate) struct AgreementArgs {
-    /// The round; the one that has begun last where none is named
-    #[arg(long)]
-    round: Option<String>,
-    #[command(flatten)]
-    cloud: CloudArgs,
-}
-
 pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
-    let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
-    let round = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
-    let counted = counted_in::<Pairs>(&cloud.leaderboards(), &round).await?;
+    let (round, counted) = args.counted::<Pairs>().await?;
     let verdicts: Vec<_> = counted.into_iter().map(|(_, verdicts)| verdicts).collect();
     let found = agreement(&verdicts);
     let alphas = [
@@ -59,12 +42,11 @@ pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> 
                 "round {round}: {} pairs are decided, by {} verdicts",
                 found.n_pairs, found.n_verdicts
             );
-            let mut shown = table(&["question", "Krippendorff's alpha"]);
+            let mut questions = table(&["question", "Krippendorff's alpha"]);
             for (question, _, alpha) in alphas {
-                let alpha = alpha.map_or("nothing to compare".to_owned(), |alpha| format!("{alpha:.3}"));
-                shown.add_row([question, &alpha]);
+                questions.add_row([question, &shown(alpha)]);
             }
-            println!("{shown}");
+            println!("{questions}");
             Ok(())
         },
     )?;

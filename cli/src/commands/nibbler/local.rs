@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use dataperf_local::{Config, OutsideService};
-use dataperf_nibbler::{BENCHMARK, DESCRIPTOR};
+use dataperf_nibbler::DESCRIPTOR;
 use dataperf_nibbler_drawer::{IMAGES_KEY, ImageService};
 use serde_json::json;
 
 use crate::extension::IMAGES;
-use crate::functions::{FunctionArgs, evaluator};
+use crate::functions::{FunctionArgs, add_collection};
 
 /// What the secret is called that its functions read.
 const SECRET: &str = "dataperf-nibbler";
@@ -18,14 +18,7 @@ const LOCAL_PROVIDER: &str = "drawer";
 
 /// Adds its functions and their secret.
 pub(super) fn configure(config: &mut Config, args: &FunctionArgs) -> Result<()> {
-    for kind in DESCRIPTOR.kinds {
-        let mut spec = evaluator((DESCRIPTOR.function)(kind), args)?;
-        spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
-        spec.environment.insert("DATAPERF_SECRET".into(), SECRET.into());
-        config.functions.push(spec);
-    }
-    config.secrets.insert(SECRET.to_owned(), keys(args)?);
-    Ok(())
+    add_collection(config, &DESCRIPTOR, (SECRET, keys(args)?), args)
 }
 
 /// The service that makes images, in place of those on the Internet.

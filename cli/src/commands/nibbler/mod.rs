@@ -20,6 +20,7 @@ use dataperf::{Receipt, SubmitterName};
 use dataperf_nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
+use super::collection::agreement::AgreementArgs;
 use super::collection::{self, round_or_latest, show};
 use crate::Done;
 use crate::cloud::Cloud;
@@ -45,7 +46,7 @@ pub(crate) enum NibblerCommand {
     /// Judge a pair, as a rater
     Judge(rater::JudgeArgs),
     /// Say how far the raters of a round agree beyond chance
-    Agreement(agreement::AgreementArgs),
+    Agreement(AgreementArgs),
     /// Take a submitter, a rater, a pair or a verdict out of the count, or let it count again
     Disqualify(disqualify::DisqualifyArgs),
     /// Write the public data set of a round: validated pairs, their verdicts and images, without anybody's name
