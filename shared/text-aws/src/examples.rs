@@ -48,7 +48,7 @@ pub struct ModelSaid {
 
 /// A rater's verdict, and what it means for the example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct InterpretedVerdict {
     /// The example.
     pub example: ExampleId,
     /// What the rater finds, who has not seen what the author says.
@@ -83,7 +83,7 @@ impl Collection for Examples {
     type Id = ExampleId;
     type Said = Example;
     type More = Asked;
-    type Verdict = Judged;
+    type Verdict = InterpretedVerdict;
     type Consensus = Decision;
     type State = Counted;
     type Configuration = Rules;
@@ -100,12 +100,12 @@ impl Collection for Examples {
         })
     }
 
-    fn judged(verdict: &Judged) -> &ExampleId {
+    fn judged(verdict: &InterpretedVerdict) -> &ExampleId {
         &verdict.example
     }
 
     /// Removes the reason why a rater has flagged an example: it is for the organizer, beside the example.
-    fn without_notes(verdict: &Judged) -> Judged {
+    fn without_notes(verdict: &InterpretedVerdict) -> InterpretedVerdict {
         let mut without = verdict.clone();
         if let Found::Flagged(why) = &mut without.found {
             why.clear();
@@ -173,7 +173,7 @@ impl Collection for Examples {
         vec![listed]
     }
 
-    fn consensus(example: &FiledExample, verdicts: &[Judged], rules: &Rules) -> Option<Decision> {
+    fn consensus(example: &FiledExample, verdicts: &[InterpretedVerdict], rules: &Rules) -> Option<Decision> {
         if example.n_raters == 0 {
             return None; // nobody is asked
         }

@@ -7,7 +7,8 @@ pub mod targets;
 mod verdict;
 
 pub use examples::{
-    Asked, Counted, Examples, FiledExample, Judged, ModelSaid, Unjudged, examples_in, of_queue, unjudged,
+    Asked, Counted, Examples, FiledExample, InterpretedVerdict, ModelSaid, Unjudged, examples_in, of_queue,
+    unjudged,
 };
 pub use submit::run_submit;
 pub use verdict::run_verdict;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use dataperf::workflow::WorkflowError;
 use dataperf::{LineOutcome, Reason, Rejection, quote};
 use dataperf_collection_aws::{
-    Case, Collection, Deciding, Judged as Outcome, Judging, Reservation, Reserving, is_given, is_rater,
-    no_such_item, read, refusal, unless_noted,
+    Case, Collection, Deciding, Judged, Judging, Reservation, Reserving, is_given, is_rater, no_such_item,
+    read, refusal, unless_noted,
 };
 use dataperf_text::{BENCHMARK, Line, VERDICTS, Verdict};
 use serde_json::Value;
 
-use crate::examples::{Examples, Judged};
+use crate::examples::{Examples, InterpretedVerdict};
 use crate::refusals;
 
 /// Runs the function until the host ends it.
@@ -38,7 +38,7 @@ impl Judging for Examples {
         deciding: &Deciding<Self>,
         case: &Case<'_, Self>,
         lines: Vec<Line<Verdict>>,
-    ) -> Result<Outcome, WorkflowError> {
+    ) -> Result<Judged, WorkflowError> {
         let (table, submission) = (case.table, case.submission);
         if !is_rater::<Examples>(table, &submission.submitter).await? {
             let message = format!(
@@ -46,7 +46,7 @@ impl Judging for Examples {
                  {BENCHMARK} --rater`",
                 quote(&submission.submitter)
             );
-            return Ok(Outcome::Rejected(Reason::new("not_a_rater", "", message).into()));
+            return Ok(Judged::Rejected(Reason::new("not_a_rater", "", message).into()));
         }
         let limit = case
             .rules
@@ -111,7 +111,7 @@ impl Judging for Examples {
         let n_unused = reserved.n_granted.saturating_sub(n_taken);
         let n_used = reserved.n_taken.saturating_sub(n_unused);
         let notes = refusals::counted(VERDICTS, n_used, limit, submission.received_at);
-        Ok(Outcome::Lines(outcomes, notes))
+        Ok(Judged::Lines(outcomes, notes))
     }
 }
 
@@ -157,7 +157,7 @@ async fn one(
         Ok(said) => said,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let judged = Judged {
+    let judged = InterpretedVerdict {
         example: id.clone(),
         found: found.clone(),
         said,

@@ -7,12 +7,13 @@ use anyhow::{Context as _, Result};
 use dataperf::dataset::DatasetError;
 use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
-use dataperf::{Descriptor, Digest, SubmitterName, Verdict as Judged};
+use dataperf::{Descriptor, Digest, SubmitterName, Verdict};
 use dataperf_aws::S3Bucket;
 use dataperf_collection_aws::{Collection as _, Kept, name_rater};
 use dataperf_datasets::export_lines_kit;
 use dataperf_text::{
-    DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Task, Verdict, import_text, known_rules, text_kit,
+    DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Task, Verdict as RaterVerdict, import_text,
+    known_rules, text_kit,
 };
 use dataperf_text_aws::Examples;
 
@@ -46,7 +47,7 @@ impl Extension for Text {
         Ok(export_lines_kit(directory, &opened.manifest, &kit, out)?)
     }
 
-    fn verdict(&self, directory: &Path, opened: &Opened, of: &str, file: &[u8]) -> Result<Judged> {
+    fn verdict(&self, directory: &Path, opened: &Opened, of: &str, file: &[u8]) -> Result<Verdict> {
         let known = known_rules(directory, &opened.manifest, opened.digest)?;
         let verdict = known.verdict(of, file);
         verdict.with_context(|| no_such_board(of, &known.names()))
@@ -84,7 +85,7 @@ impl Extension for Text {
         };
         Uploads {
             leaderboards: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
-            max_bytes: Example::MAX_BYTES.max(Verdict::MAX_BYTES),
+            max_bytes: Example::MAX_BYTES.max(RaterVerdict::MAX_BYTES),
             receipts_of: Task::ALL.map(|task| task.as_str().to_owned()).into(),
             partitions,
             ..Uploads::default()

@@ -13,7 +13,7 @@ use dataperf_collection_aws::{Collection as _, Kept, is_participant, name_rater}
 use dataperf_datasets::export_lines_kit;
 use dataperf_nibbler::{
     Board, DESCRIPTOR, GenerationRequest, Kind, KnownRules, LineItem as _, NIBBLER_LAYOUT, PUBLIC_FILE,
-    Submission as Pair, Verdict as Judged, import_nibbler, known_rules, nibbler_kit,
+    Submission as Pair, Verdict as RaterVerdict, import_nibbler, known_rules, nibbler_kit,
 };
 use dataperf_nibbler_aws::{PAIR_IMAGES, Pairs};
 
@@ -79,7 +79,7 @@ impl Extension for Nibbler {
         if is_rater {
             return Uploads {
                 leaderboards: names(&[Kind::Verdict]),
-                max_bytes: Judged::MAX_BYTES,
+                max_bytes: RaterVerdict::MAX_BYTES,
                 receipts_of: Vec::new(),
                 folders: &[PAIR_IMAGES],
                 partitions: vec![
