@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::import::ImportError;
 
-/// Reads the configuration of the layout at `from`, in YAML or JSON, from the first of the files `names` that is
-/// there. Gives its path too. `layout` is what is expected of `from`.
+/// Reads the configuration of the layout at `from`, in YAML or JSON, from the first of the files `names` that
+/// is there. Gives its path too. `layout` is what is expected of `from`.
 ///
 /// # Errors
 /// [`ImportError`] when there is none, or it can't be read.

@@ -1,5 +1,5 @@
-//! The function of a collection that takes raters' verdicts: each is counted once, and decides its item where it
-//! is the last that was missing.
+//! The function of a collection that takes raters' verdicts: each is counted once, and decides its item where
+//! it is the last that was missing.
 
 use std::collections::BTreeMap;
 
@@ -105,8 +105,9 @@ impl<C: Judging> LineFunction for JudgeFunction<C> {
 }
 
 impl<C: Judging> Deciding<C> {
-    /// Gives the verdict of a line, and decides its item where that may be the last that was missing. Returns what
-    /// the receipt says of the line, or why the verdict does not count. `n_new` counts what this run has recorded.
+    /// Gives the verdict of a line, and decides its item where that may be the last that was missing. Returns
+    /// what the receipt says of the line, or why the verdict does not count. `n_new` counts what this run has
+    /// recorded.
     ///
     /// # Errors
     /// [`WorkflowError`].
@@ -149,8 +150,8 @@ impl<C: Judging> Deciding<C> {
                 if C::FEWER_DECIDE || n_counted >= n_raters {
                     self.decide(case, id).await?;
                 }
-                // What the other raters say is not told, and neither is what the submitter says: the next rater
-                // could hear of it.
+                // What the other raters say is not told, and neither is what the submitter says: the next
+                // rater could hear of it.
                 Ok(Ok(BTreeMap::from([(item.to_owned(), json!(id))])))
             }
         }
@@ -170,9 +171,9 @@ pub fn no_such_item<C: Judging>(line: usize, id: &C::Id) -> Rejection {
     refusal::<C>(&format!("unknown_{item}"), line, message)
 }
 
-/// What was made of a line; `None` where its item, such as `an example`, can't be decided, which does not keep the
-/// file's others from being decided. The first such fault stays in `first` and has to fail the file in the end: its
-/// verdicts are counted, and whoever mends it has the file judged again.
+/// What was made of a line; `None` where its item, such as `an example`, can't be decided, which does not
+/// keep the file's others from being decided. The first such fault stays in `first` and has to fail the file
+/// in the end: its verdicts are counted, and whoever mends it has the file judged again.
 ///
 /// # Errors
 /// A fault that the other lines would have too.

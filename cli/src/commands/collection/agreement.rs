@@ -1,4 +1,5 @@
-//! How far raters of a benchmark that collects something agree: the round that is asked about, and what they said.
+//! How far raters of a benchmark that collects something agree: the round that is asked about, and what they
+//! said.
 
 use anyhow::Result;
 use clap::Args;
