@@ -323,7 +323,6 @@ async fn releasing_killed_at_any_moment() {
     }
     world.change(one_process_a_run).await;
     finish_round(&world, "r0").await;
-    let table = world.leaderboards();
     let released = async |round: &str| {
         let found = Released::read(&world.bucket("results"), &crate::finals::board(round)).await;
         found.unwrap().is_some_and(|found| found.ended_at.is_some())

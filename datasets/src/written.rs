@@ -7,7 +7,7 @@ use dataperf::Rejection;
 use dataperf::frozen::FrozenError;
 use serde_json::Value;
 
-use crate::import::ImportError;
+use crate::errors::ImportError;
 
 /// Reads the configuration of the layout at `from`, in YAML or JSON, from the first of the files `names` that
 /// is there. Gives its path too. `layout` is what is expected of `from`.

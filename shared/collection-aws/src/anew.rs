@@ -5,9 +5,8 @@ use dataperf::challenge::Challenge;
 use dataperf::workflow::{Ports, WorkflowError};
 use dataperf_aws::{KmsKey, S3Bucket, Table, now};
 
-use crate::collection::Collection;
+use crate::collection::{Collected, Collection};
 use crate::decisions::{Occasion, Step, decide};
-use crate::items::Collected;
 use crate::rules::{Kept, Rules, RulesOfItem};
 use crate::scores::publish;
 use crate::standings::Standings;

@@ -135,26 +135,31 @@ impl AgainstData<'_> {
                     noted.is_used(fresh, is_final).filter(|_| before != Some(fresh))
                 };
                 let Some(why) = used else { continue };
-                let (code, which) = if is_final {
-                    (
-                        "final_in_use",
-                        "no upload may have been scored with a `final` data set",
-                    )
-                } else {
-                    (
-                        "successor_in_use",
-                        "no upload may have been scored with the data set of `retire` before",
-                    )
-                };
-                let message = format!(
-                    "this data set is not fresh: {why}, and {which}. Publish another data set with `dataperf \
-                     dataset publish --stage`, and name that"
-                );
-                reasons.add(Reason::new(code, at, message));
+                reasons.add(not_fresh(is_final, &why, at));
             }
         }
         Ok(reasons)
     }
+}
+
+/// Refuses a final data set, or the one of `retire`, that has been put to use.
+fn not_fresh(is_final: bool, why: &str, at: String) -> Reason {
+    let (code, which) = if is_final {
+        (
+            "final_in_use",
+            "no upload may have been scored with a `final` data set",
+        )
+    } else {
+        (
+            "successor_in_use",
+            "no upload may have been scored with the data set of `retire` before",
+        )
+    };
+    let message = format!(
+        "this data set is not fresh: {why}, and {which}. Publish another data set with `dataperf dataset publish \
+         --stage`, and name that"
+    );
+    Reason::new(code, at, message)
 }
 
 /// Refuses a round whose hidden data set is in force: everybody may have data that programs are to meet unseen.
