@@ -81,15 +81,16 @@ impl Crate {
     fn read(folder: &Path) -> Self {
         let mut files = Vec::new();
         sources(folder, &mut files);
-        let is_program = |(module, _): &(Module, String)| {
+        let is_program = |path: &&PathBuf| {
             let beside = ["tests", "benches", "examples", "bin"];
-            let is_beside = module.first().is_some_and(|name| beside.contains(&name.as_str()));
-            !is_beside && module.last().is_none_or(|name| name != "tests")
+            let first = path.strip_prefix(folder).unwrap().iter().next().unwrap();
+            let is_beside = beside.iter().any(|name| first == *name); // a folder, no file
+            !is_beside && path.file_stem().is_none_or(|name| name != "tests")
         };
         let modules: BTreeMap<Module, String> = files
             .iter()
-            .map(|path| (module_of(path, folder), code(path)))
             .filter(is_program)
+            .map(|path| (module_of(path, folder), code(path)))
             .collect();
         let mut read = Self {
             named: BTreeMap::new(),
@@ -200,7 +201,11 @@ fn declarations(code: &str) -> Vec<(bool, String)> {
         let line = line.split_once("//").map_or(line, |(line, _)| line).trim();
         let begun = line
             .find("use ")
-            .filter(|&at| open.is_none() && (at == 0 || line.starts_with("pub")))
+            .filter(|&at| {
+                let before = line[..at].trim_end();
+                let is_public = before == "pub" || before.starts_with("pub(") && before.ends_with(')');
+                open.is_none() && (before.is_empty() || is_public)
+            })
             .map(|at| &line[at + 4..]);
         if let Some(rest) = begun.or_else(|| open.is_some().then_some(line)) {
             let (is_shared, text) = open.get_or_insert_with(|| (line.starts_with("pub"), String::new()));

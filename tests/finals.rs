@@ -440,7 +440,7 @@ async fn finishing_killed_at_any_moment() {
         }
         n_killed += 1;
     }
-    assert!(n_killed >= 16, "a run makes some requests: {n_killed}");
+    assert!(n_killed >= 16, "a run writes: {n_killed}");
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 

@@ -66,7 +66,7 @@ async fn a_function_killed_at_any_moment_in_a_round_with_a_ladder() {
     let receipts = world.receipts(&sent).await;
     assert!(receipts.values().all(|receipt| receipt.climb().is_some()));
     assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
-    assert!(n_killed >= 12, "a run makes some requests: {n_killed}");
+    assert!(n_killed >= 8, "a run writes: {n_killed}");
 }
 
 /// A data set that is read in several parts at once: 32 MB.
@@ -85,6 +85,7 @@ async fn a_function_killed_while_it_reads_a_large_data_set() {
             .all(|receipt| receipt.verdict.metrics["n_eval"] == LARGE_EVAL)
     );
     assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
+    assert!(n_killed >= 15, "a run makes some requests: {n_killed}");
 }
 
 const LARGE_EVAL: usize = 8_192;

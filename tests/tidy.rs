@@ -491,6 +491,20 @@ fn the_guide_shows_a_benchmark_as_it_is() {
     );
     let n_functions = |text: &str| text.matches("    fn ").count() + text.matches("    async fn ").count();
     assert_eq!(n_functions(shown), 3, "the guide says three");
+    // and of the other two traits as many functions have no default
+    for (path, of, n) in [
+        ("shared/dataperf/src/benchmark.rs", "pub trait FrozenPart", 3),
+        ("shared/dataperf/src/closed.rs", "pub trait ClosedBoards", 1),
+    ] {
+        let code = fs::read_to_string(root().join(path)).unwrap();
+        let (_, declared) = code.split_once(of).unwrap();
+        let (declared, _) = declared.split_once("\n}\n").unwrap();
+        let required = declared.split("\n    fn ").skip(1).filter(|function| {
+            let end = function.find(['{', ';']).unwrap();
+            function.as_bytes()[end] == b';'
+        });
+        assert_eq!(required.count(), n, "{of}");
+    }
 }
 
 #[test]

@@ -157,6 +157,7 @@ async fn published() -> &'static Path {
         world.publish(frozen());
         world.cloud.shutdown().await;
         let own = all.join(std::process::id().to_string());
+        std::fs::remove_dir_all(&own).ok(); // of an earlier process with this number
         copy(&world.scratch().join("cloud"), &own);
         own
     };

@@ -132,8 +132,7 @@ pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionS
     })
 }
 
-/// Adds the functions of something that collects people's examples, and the secret that they read: its name, and
-/// its members as JSON.
+/// Adds the functions of a collection, and the secret that they read: its name, and its members as JSON.
 pub(crate) fn add_collection(
     config: &mut Config,
     descriptor: &Descriptor,

@@ -225,7 +225,7 @@ fn everything_wrong_with_a_folder_is_said_at_once() {
         "line 1, column 9: `schema` is 2",
         "line 2, column 1: there is no `metrik` here: did you mean `metric`",
         "`abut`",
-        "`max_examples` is a number",
+        "`max_examples` has to be a number",
         "the class `a` is there twice",
         "`pool.csv` line 2, column 2: it is NaN",
         "`pool.csv` line 4: it has 1 fields, and the first line 2",

@@ -134,7 +134,7 @@ impl<C: Judging> Deciding<C> {
                 let message = format!("{named} {}, others were faster", C::enough(n_raters));
                 refuse("enough_verdicts", message)
             }
-            // whose own it is was refused before, unless it has become so meanwhile
+            // whose own it is was refused before
             Given::Disqualified | Given::Own => {
                 let message = format!(
                     "{named} does not count any more: leave it out, nothing is wrong with your verdict"

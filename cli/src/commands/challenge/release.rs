@@ -127,12 +127,17 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
 /// Why a round can't be released yet.
 fn withheld(board: &Board, shown: Shown) -> String {
     let until = shown.whole_at.map_or_else(
-        || "no time is set at which the last round with the same data closes".to_owned(),
-        |at| format!("the last round that may be scored with the same data closes at {at}"),
+        || "no time is set at which the last round with the same data closes. Publish".to_owned(),
+        |at| {
+            format!(
+                "the last round that may be scored with the same data closes at {at}. Wait for that close, or \
+                 publish"
+            )
+        },
     );
     format!(
-        "receipts of the round {} can't be released yet: they show `{}` only, and {until}. Wait for that \
-         close, or publish `feedback: full` for the round",
+        "receipts of the round {} can't be released yet: they show `{}` only, and {until} `feedback: full` for \
+         the round",
         quote(&board.round),
         shown.level.as_str()
     )

@@ -1,5 +1,4 @@
-//! How far raters of a benchmark that collects something agree: the round that is asked about, and what they
-//! said.
+//! How far the raters of a collection agree: the round that is asked about, and what they said.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! What an organizer takes out of the count of a benchmark that collects something: a submitter, a rater, an item or a verdict.
+//! What an organizer takes out of the count of a collection: a submitter, a rater, an item or a verdict.
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -78,7 +78,9 @@ pub(crate) async fn disqualify_subject<C: Collection>(
         }))?,
         Format::Text => {
             let said = if undo { "counts again" } else { "is disqualified" };
-            println!("{subject} {said}: {n_items} {item}s were decided anew, {n_steps} new scores follow");
+            println!(
+                "{subject} {said}: {n_items} {item}s were looked at again, and {n_steps} steps of scores follow"
+            );
             if n_withdrawn > 0 {
                 println!("{n_withdrawn} steps of scores are withdrawn, so that no row is left");
             }

@@ -233,9 +233,9 @@ impl Advice {
     fn say(&self, benchmark: &str) {
         if !self.uncounted.is_empty() {
             println!(
-                "the published challenge does not know yet which boards of this data set share an eval set; \
-                 uploads to such boards count together against the limits of the rounds `{}`. Publish the \
-                 challenge again",
+                "the published challenge does not know yet which boards of this data set share an eval set: \
+                 uploads to such boards are counted apart in the rounds `{}`. Publish the challenge again, and \
+                 they count together against the limits",
                 self.uncounted.join("`, `")
             );
         }

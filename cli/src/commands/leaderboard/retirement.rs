@@ -82,7 +82,10 @@ fn row(line: &RetiredLine) -> Value {
 async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
     let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
     let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
-    let round = challenge.and_then(|challenge| challenge.round(&board.round).cloned());
+    let Some(challenge) = challenge else {
+        bail!("no challenge is published, and only a round of a challenge retires its data set");
+    };
+    let round = challenge.round(&board.round).cloned();
     let Some(round) = round.filter(|round| round.id == board.round) else {
         bail!(
             "the challenge has no round `{}`, and only a round retires its data set: name one of its rounds \

@@ -163,6 +163,9 @@ impl Fields {
             (false, true) => "only the signature could confirm it, and the signature does not hold",
             (false, false) => "only the signature confirms it: give `--keys`",
         };
+        let released = format!(
+            "it is the score that the round has released, rounded or of an earlier submission: {by_signature}"
+        );
         let by_recomputing =
             unrepeatable(verdict).map_or("give `--dataset` and `--artifact`, or `--keys`", |_| by_signature);
         let names: Vec<String> = self.0.keys().cloned().collect();
@@ -180,10 +183,7 @@ impl Fields {
             }
             let why = match name {
                 "signature" => "give `--keys`",
-                "score" if is_released => {
-                    "it is the score that the round has released, rounded or of an earlier submission: only \
-                     the signature confirms it: give `--keys`"
-                }
+                "score" if is_released => released.as_str(),
                 _ if OF_THE_VERDICT.contains(&name) => by_recomputing,
                 _ => by_signature,
             };

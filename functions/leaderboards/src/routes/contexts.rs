@@ -132,7 +132,7 @@ async fn contexts_of(
             let detail = "the data set's contexts are larger than is read";
             return Err(Problem::not_found("no_contexts", "benchmark", detail));
         }
-        // a benchmark that collects examples may have rules and no contexts
+        // a collection may have rules and no contexts
         Got::Missing if facts.collects.is_some() => Vec::new(),
         Got::Missing => return Ok(None),
     };

@@ -100,7 +100,7 @@ impl FrozenPart for Frozen {
     }
 
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        let eval = scoring_eval_set(self.eval.as_ref())?;
+        let (_, eval) = self.hidden()?;
         Ok(eval.items(&self.scoring))
     }
 }
