@@ -101,18 +101,6 @@ pub(crate) struct Figures {
 impl From<figures::Spread> for Spread {
     fn from(spread: figures::Spread) -> Self {
         Self {
-            over: spread.over.to_owned(),
-            values: spread.values,
-            std: spread.std,
-            min: spread.min,
-            max: spread.max,
-        }
-    }
-}
-
-impl From<dataperf_aws::Spread> for Spread {
-    fn from(spread: dataperf_aws::Spread) -> Self {
-        Self {
             over: spread.over,
             values: spread.values,
             std: spread.std,

@@ -87,7 +87,7 @@ pub use query::Partition;
 pub use reader::Reader;
 pub use resources::{Resources, programs_beside};
 pub use retry::Retry;
-pub use row_spread::{BoardRow, RowSpread, Spread};
+pub use row_spread::{BoardRow, RowSpread};
 pub use runtime::{guarded, now, variable};
 pub use serve::{Function, serve};
 pub use service::{Post, Service, ServiceError};

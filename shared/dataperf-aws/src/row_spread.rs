@@ -2,7 +2,7 @@
 //! receipt for each row.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::figures::Figures;
+use dataperf::figures::{Figures, Spread};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Entry;
 use dataperf::{Descriptor, Digest, Feedback, Verdict};
@@ -13,21 +13,6 @@ use crate::reader;
 
 /// The attribute of a row that keeps its spread.
 pub(crate) const SPREAD: &str = "spread";
-
-/// How the score of a row spreads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// What was repeated, such as `seed`.
-    pub over: String,
-    /// The score of each repetition; the score is their mean.
-    pub values: Vec<f64>,
-    /// Their standard deviation, that of a population.
-    pub std: f64,
-    /// The least of them.
-    pub min: f64,
-    /// The greatest of them.
-    pub max: f64,
-}
 
 /// What a row keeps beside its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,19 +45,9 @@ impl RowSpread {
                 Figures::of(&verdict.shown(level, hosted), hosted.metrics).spread?,
             ))
         };
-        let shown_at = levels.into_iter().find_map(at);
         Self {
             dataset: verdict.dataset,
-            shown_at: shown_at.map(|(level, spread)| {
-                let spread = Spread {
-                    over: spread.over.to_owned(),
-                    values: spread.values,
-                    std: spread.std,
-                    min: spread.min,
-                    max: spread.max,
-                };
-                (level, spread)
-            }),
+            shown_at: levels.into_iter().find_map(at),
         }
     }
 

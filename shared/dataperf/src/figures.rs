@@ -1,15 +1,16 @@
 //! What of a verdict's metrics can be drawn, as its benchmark describes them.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::scorecard::{EACH, Form, Leaf, Metric, leaves};
 use crate::verdict::Verdict;
 
-/// How a score spreads over seeds or trials.
-#[derive(Debug, Clone, PartialEq)]
+/// How a score spreads over seeds or trials. Rows of boards keep it in this form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// What was repeated, such as `seed`.
-    pub over: &'static str,
+    pub over: String,
     /// The score of each repetition; the score is their mean.
     pub values: Vec<f64>,
     /// Their standard deviation, that of a population.
@@ -265,7 +266,7 @@ fn spread(trials: &[Trials]) -> Option<Spread> {
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
     Some(Spread {
-        over: first.over,
+        over: first.over.to_owned(),
         std: variance.sqrt(),
         min: values.iter().copied().fold(f64::INFINITY, f64::min),
         max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),

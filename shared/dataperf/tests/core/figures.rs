@@ -39,7 +39,7 @@ fn seeds_are_trials_and_spread_the_score() {
     );
     let spread = found.spread.as_ref().expect("there are trials");
     assert_eq!(
-        (spread.over, spread.std, spread.min, spread.max),
+        (spread.over.as_str(), spread.std, spread.min, spread.max),
         ("seed", 0.25, 0.25, 0.75)
     );
     assert!(found.curves.is_empty());
