@@ -39,8 +39,8 @@ pub use protocol::Layer;
 pub use python::Python;
 pub use runner::{RunError, Runner};
 
-use dataperf::Digest;
-use dataperf::closed::{DataFile, Measured};
+use dataperf::closed::{ClosedBoards, ClosedTask, DataFile, Measured};
+use dataperf::{Digest, Rejection};
 
 /// The engine's version, and a number for its settings and for what the program's functions do and cost. With another engine fuel may be
 /// other.
@@ -87,6 +87,21 @@ impl Run {
     pub fn measured(&self) -> Option<Measured> {
         let (fuel, memory_bytes) = self.fuel.zip(self.memory_bytes)?;
         Some(Measured { fuel, memory_bytes })
+    }
+
+    /// The artifact of what it wrote for a task of `B`, with what the run took where scores depend on that.
+    ///
+    /// # Errors
+    /// A [`Rejection`] that says why there is none, in the words of the limits that it ran with.
+    pub fn artifact<B: ClosedBoards>(
+        &self,
+        task: &ClosedTask,
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Rejection> {
+        match &self.output {
+            Ok(written) => B::with_measured(task.artifact(written)?, self.measured()),
+            Err(failure) => Err(failure.reason(limits).into()),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::benchmark::FrozenPart;
-use dataperf::closed::{ClosedBoards, ClosedTask, DataFile};
+use dataperf::closed::{ClosedTask, DataFile};
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::FrozenError;
@@ -292,14 +292,7 @@ impl Action for Judge<'_> {
         } else {
             (Runner::of_this_program()?.run(job, limits)?, ENGINE.to_owned())
         };
-        let artifact = match &run.output {
-            Ok(written) => {
-                let artifact = task.artifact(written);
-                artifact.and_then(|artifact| B::ClosedBoards::with_measured(artifact, run.measured()))
-            }
-            Err(failure) => Err(failure.reason(&limits).into()),
-        };
-        let outcome = match artifact {
+        let outcome = match run.artifact::<B::ClosedBoards>(&task, &limits) {
             Err(rejection) => rejected(&rejection, None),
             Ok(artifact) => {
                 if let Some(out) = &args.out {

@@ -5,7 +5,6 @@ use std::fmt::Display;
 use std::time::Instant;
 
 use dataperf::benchmark::FrozenPart;
-use dataperf::closed::ClosedBoards;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
@@ -237,16 +236,9 @@ impl Run<'_> {
             seed,
         };
         let run = engine.run(job, limits).map_err(|error| not_run(&error))?;
-        let artifact = match &run.output {
-            Ok(written) => {
-                let artifact = task.artifact(written);
-                artifact.and_then(|artifact| B::ClosedBoards::with_measured(artifact, run.measured()))
-            }
-            Err(failure) => Err(failure.reason(&limits).into()),
-        };
         // the rules without an eval set, which this function can't read
         let dataset = dataset.retaining(B::Frozen::is_public);
-        let artifact = match artifact {
+        let artifact = match run.artifact::<B::ClosedBoards>(&task, &limits) {
             Ok(artifact) => match check(&dataset, leaderboard, &artifact).await {
                 Ok(()) => Ok(artifact),
                 Err(not_scored) => Err(not_scored.rejection().map_err(unusable)?),
