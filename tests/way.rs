@@ -27,7 +27,7 @@ const WAY: [(&str, &[&str]); 10] = [
     ),
     (
         "shared/dataperf/src/workflow.rs",
-        &["settle", "record", "release", "settled"],
+        &["settle", "record", "release", "settled", "write_shown"],
     ),
     (
         "shared/dataperf/src/artifact_judge.rs",

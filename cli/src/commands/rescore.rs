@@ -15,7 +15,8 @@ use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::ports::maintenance::{Maintenance, Run};
 use dataperf::rescoring::Request;
-use dataperf::{SubmissionId, quote, receipt_level, write_receipt};
+use dataperf::workflow::{Ports, keep_receipt};
+use dataperf::{SubmissionId, quote};
 use dataperf_aws::versions;
 use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -221,27 +222,20 @@ async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &R
     let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let challenge = Challenge::published(&cloud.datasets(), &board.benchmark).await?;
     let hosted = descriptor(&board.benchmark)?;
-    let kept = table
-        .revisions(board, &run.id)
-        .await?
+    let ports = Ports {
+        leaderboards: &table,
+        results: &results,
+        signer: &signer,
+        now: &now,
+    };
+    let challenge = challenge.as_ref();
+    let revisions = table.revisions(board, &run.id).await?;
+    let kept = revisions
         .into_iter()
-        .map(|revision| {
-            let (table, results, signer) = (&table, &results, &signer);
-            let challenge = challenge.as_ref();
-            async move {
-                let known = table.submission(&board.benchmark, &revision.id).await?;
-                if let Some(receipt) = known.and_then(|known| known.receipt) {
-                    let now = now();
-                    let level = receipt_level(challenge, &receipt, now);
-                    write_receipt(results, signer, &receipt, hosted, level, now).await?;
-                }
-                anyhow::Ok(())
-            }
-        });
-    stream::iter(kept)
-        .buffer_unordered(args.at_once.max(1))
-        .try_collect()
-        .await
+        .map(|revision| async move { keep_receipt(&revision.id, hosted, challenge, ports).await });
+    let kept = stream::iter(kept).buffer_unordered(args.at_once.max(1));
+    kept.try_collect::<()>().await?;
+    Ok(())
 }
 
 /// The folder of a run's requests.

@@ -16,10 +16,9 @@ use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
 use crate::ports::maintenance::Maintenance;
 use crate::ports::signer::Signer;
-use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::verdict::Verdict;
-use crate::workflow::{Again, Judge, Ports, WorkflowError, settle_again};
+use crate::workflow::{Again, Judge, Ports, WorkflowError, keep_receipt, settle_again, write_shown};
 use crate::{Digest, Receipt, Timestamp, Upload};
 
 /// The folder of requests below the benchmark's, where no submitter's name can be.
@@ -152,7 +151,8 @@ impl Rescorer<'_> {
         };
         let done = self.table.revision(board, run, id).await?;
         if known.board != *board || known.withdrawn_at.is_some() || done.is_some() {
-            self.write(&old, hosted).await?; // should the delivery before this one have broken off at it
+            // should the delivery before this one have broken off at it
+            write_shown(&old, hosted, self.challenge, self.ports()).await?;
             return Ok(Rescored::Settled);
         }
         let judge = AgainJudge {
@@ -178,22 +178,8 @@ impl Rescorer<'_> {
     }
 
     /// Writes the receipt of a submission that has ended, in case the function that recorded it stopped before it wrote the receipt.
-    pub(crate) async fn keep_receipt(
-        &self,
-        benchmark: &str,
-        id: &SubmissionId,
-        hosted: &Descriptor,
-    ) -> Result<(), PortError> {
-        match self.table.submission(benchmark, id).await?.and_then(ended) {
-            Some((_, receipt)) => self.write(&receipt, hosted).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn write(&self, receipt: &Receipt, hosted: &Descriptor) -> Result<(), PortError> {
-        let now = (self.now)();
-        let level = receipt_level(self.challenge, receipt, now);
-        write_receipt(self.results, self.signer, receipt, hosted, level, now).await
+    pub(crate) async fn keep_receipt(&self, id: &SubmissionId, hosted: &Descriptor) -> Result<(), PortError> {
+        keep_receipt(id, hosted, self.challenge, self.ports()).await
     }
 
     fn ports(&self) -> Ports<'_> {

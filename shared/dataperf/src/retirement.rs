@@ -95,9 +95,7 @@ impl Retirement<'_> {
         // a call that broke off after a transaction has not written that submission's receipt
         done.sort_by(|a, b| order(&a.submitter, &a.id).cmp(&order(&b.submitter, &b.id)));
         for last in done.iter().rev().take(LAST_RECEIPTS) {
-            self.with
-                .keep_receipt(&self.board.benchmark, &last.id, hosted)
-                .await?;
+            self.with.keep_receipt(&last.id, hosted).await?;
         }
         let (mut n_rescored, mut failed) = (0, None);
         for id in standing_before(&series, &done, retire, &self.board, ranking, hosted.direction) {

@@ -22,7 +22,7 @@ use crate::ports::leaderboard::{Leaderboards, Recorded, Submission};
 use crate::ports::maintenance::{Maintenance, Ranking, Revised};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
-use crate::upload::Upload;
+use crate::upload::{SubmissionId, Upload};
 use crate::verdict::{Ending, Receipt, Verdict};
 
 /// How often a verdict is held against what the Ladder has released of its submitter, which other submissions of theirs may change meanwhile. No pause is
@@ -303,7 +303,7 @@ async fn record(
     Err(ladder_moved(submission).into())
 }
 
-/// Writes the receipt, as much of it as may be shown by now.
+/// Writes the receipt that stands.
 async fn settled(
     receipt: Receipt,
     recorded: bool,
@@ -311,8 +311,36 @@ async fn settled(
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
-    let now = (ports.now)();
-    let level = receipt_level(challenge, &receipt, now);
-    write_receipt(ports.results, ports.signer, &receipt, hosted, level, now).await?;
+    write_shown(&receipt, hosted, challenge, ports).await?;
     Ok(Settled { receipt, recorded })
+}
+
+/// Writes the receipt of a submission that has ended, in case the function that recorded it stopped before it
+/// wrote the receipt. `hosted` describes the submission's benchmark.
+///
+/// # Errors
+/// [`PortError`] when the table, the signer or the bucket returns an error.
+pub async fn keep_receipt(
+    id: &SubmissionId,
+    hosted: &Descriptor,
+    challenge: Option<&Challenge>,
+    ports: Ports<'_>,
+) -> Result<(), PortError> {
+    let known = ports.leaderboards.submission(hosted.id, id).await?;
+    match known.and_then(|known| known.receipt) {
+        Some(receipt) => write_shown(&receipt, hosted, challenge, ports).await,
+        None => Ok(()),
+    }
+}
+
+/// Writes a receipt, as much of it as may be shown by now.
+pub(crate) async fn write_shown(
+    receipt: &Receipt,
+    hosted: &Descriptor,
+    challenge: Option<&Challenge>,
+    ports: Ports<'_>,
+) -> Result<(), PortError> {
+    let now = (ports.now)();
+    let level = receipt_level(challenge, receipt, now);
+    write_receipt(ports.results, ports.signer, receipt, hosted, level, now).await
 }
