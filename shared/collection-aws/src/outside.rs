@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dataperf::failure::FaultKind;
 use dataperf::workflow::WorkflowError;
+use dataperf_aws::Pauses;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -116,6 +117,12 @@ impl Failure {
         }
         Self::organizer(format!("{what}: {check}"))
     }
+
+    /// How long to wait where the `n_tries`-th try, from 1, ended so: at least what the service asks for.
+    pub fn pause(&self, pauses: Pauses, n_tries: u32) -> Duration {
+        let pause = pauses.after(n_tries);
+        self.after.map_or(pause, |asked| asked.max(pause))
+    }
 }
 
 impl From<NotAnswered> for Failure {
@@ -133,45 +140,24 @@ pub fn kind_of(error: &legacy::Error) -> &'static str {
     }
 }
 
-/// The waits between tries.
-#[derive(Debug, Clone, Copy)]
-pub struct Pauses {
-    /// The wait after the first failure; it doubles with each further one.
-    pub first: Duration,
-    /// The longest, unless the service asks for more.
-    pub longest: Duration,
-}
-
-impl Pauses {
-    /// The wait after the `tries`-th try, from 1. It differs between callers that failed at the same time, and is what the service asks for if that
-    /// is longer.
-    pub fn after(self, tries: u32, asked: Option<Duration>) -> Duration {
-        let longest = self.first * 2_u32.saturating_pow(tries - 1);
-        let jittered = longest.min(self.longest).mul_f64(0.5 + fastrand::f64() / 2.0);
-        asked.map_or(jittered, |asked| asked.max(jittered))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_a_bound_and_heed_the_service() {
+    fn a_pause_has_a_bound_and_heeds_the_service() {
         let pauses = Pauses {
             first: Duration::from_millis(250),
             longest: Duration::from_secs(20),
         };
-        for tries in 1..40 {
-            let pause = pauses.after(tries, None);
-            assert!(
-                pause >= pauses.first / 2 && pause <= pauses.longest,
-                "{tries} {pause:?}"
-            );
+        let mut failure = Failure::transient("is busy");
+        for n_tries in 1..40 {
+            let pause = failure.pause(pauses, n_tries);
+            assert!(pause <= pauses.longest, "{n_tries} {pause:?}");
         }
-        assert!(pauses.after(8, None) > pauses.after(1, None));
         let asked = Duration::from_secs(70);
-        assert_eq!(pauses.after(1, Some(asked)), asked);
+        failure.after = Some(asked);
+        assert_eq!(failure.pause(pauses, 1), asked);
     }
 
     #[test]

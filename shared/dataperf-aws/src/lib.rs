@@ -86,7 +86,7 @@ pub use port_error::port_error;
 pub use query::Partition;
 pub use reader::Reader;
 pub use resources::{Resources, programs_beside};
-pub use retry::Retry;
+pub use retry::{Pauses, Retry};
 pub use row_spread::{BoardRow, RowSpread};
 pub use runtime::{guarded, now, variable};
 pub use serve::{Function, serve};

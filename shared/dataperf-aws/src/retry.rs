@@ -8,17 +8,39 @@ use crate::table::Cancelled;
 
 /// How often an operation is tried before its error is returned.
 const TRIES: u32 = 12;
-/// The longest pause after the first try; this limit doubles with every try.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// The longest pause after any try.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// The pauses after what AWS was asked for.
+const PAUSES: Pauses = Pauses {
+    first: Duration::from_millis(20),
+    longest: Duration::from_secs(2),
+};
+
+/// The bounds of pauses with full jitter: callers that met once wait for different times.
+#[derive(Debug, Clone, Copy)]
+pub struct Pauses {
+    /// The longest pause after the first try; this limit doubles with every try.
+    pub first: Duration,
+    /// The longest pause after any try.
+    pub longest: Duration,
+}
+
+impl Pauses {
+    /// A pause after this try, from 1: any up to the longest.
+    pub fn after(self, n_tries: u32) -> Duration {
+        self.longest_after(n_tries).mul_f64(fastrand::f64())
+    }
+
+    fn longest_after(self, n_tries: u32) -> Duration {
+        let doubled = self.first * 2_u32.saturating_pow(n_tries.saturating_sub(1));
+        doubled.min(self.longest)
+    }
+}
 
 /// The tries of one operation, which its caller makes in a loop until one returns an error.
 #[derive(Debug)]
 pub struct Retry {
     what: String,
     n_tries: u32,
-    first_pause: Duration,
+    pauses: Pauses,
 }
 
 impl Retry {
@@ -27,7 +49,7 @@ impl Retry {
         Self {
             what: what.into(),
             n_tries: 0,
-            first_pause: FIRST_PAUSE,
+            pauses: PAUSES,
         }
     }
 
@@ -64,16 +86,8 @@ impl Retry {
         if self.n_tries >= TRIES {
             return Err(error);
         }
-        // Full jitter: callers that met once wait for different times.
-        let pause = self.longest_pause().mul_f64(fastrand::f64());
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(self.pauses.after(self.n_tries)).await;
         Ok(())
-    }
-
-    /// The longest pause after this try.
-    fn longest_pause(&self) -> Duration {
-        let doubled = self.first_pause * 2_u32.pow(self.n_tries.saturating_sub(1));
-        doubled.min(LONGEST_PAUSE)
     }
 }
 
@@ -84,7 +98,10 @@ mod tests {
 
     fn without_pauses() -> Retry {
         Retry {
-            first_pause: Duration::ZERO,
+            pauses: Pauses {
+                first: Duration::ZERO,
+                ..PAUSES
+            },
             ..Retry::of("a row")
         }
     }
@@ -133,12 +150,21 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_longest() {
-        let mut retry = Retry::of("a row");
-        let mut pauses = Vec::new();
-        for _ in 1..TRIES {
-            retry.n_tries += 1;
-            pauses.push(retry.longest_pause().as_millis());
+        let longest = (1..TRIES).map(|n_tries| PAUSES.longest_after(n_tries).as_millis());
+        let expected = [20, 40, 80, 160, 320, 640, 1280, 2000, 2000, 2000, 2000];
+        assert_eq!(longest.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn callers_wait_for_different_times_within_the_bounds() {
+        for n_tries in 1..40 {
+            let pauses = [(); 20].map(|()| PAUSES.after(n_tries));
+            let longest = PAUSES.longest_after(n_tries);
+            assert!(
+                pauses.iter().all(|pause| *pause <= longest),
+                "{n_tries} {pauses:?}"
+            );
+            assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{n_tries}");
         }
-        assert_eq!(pauses, [20, 40, 80, 160, 320, 640, 1280, 2000, 2000, 2000, 2000]);
     }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dataperf_collection_aws::outside::{Client, Failure, NotAnswered, Pauses, client, kind_of};
+use dataperf_aws::Pauses;
+use dataperf_collection_aws::outside::{Client, Failure, NotAnswered, client, kind_of};
 use dataperf_nibbler::{Generation, Provider, ResponseFormat};
 use futures_util::future::join_all;
 use http::{HeaderMap, Request, StatusCode, header};
@@ -129,7 +130,7 @@ impl Services {
                 Err(failure) => failure,
             };
             tries += 1;
-            let pause = PAUSES.after(tries, failure.after);
+            let pause = failure.pause(PAUSES, tries);
             let left = deadline.saturating_duration_since(Instant::now());
             if matches!(failure.error, NotAnswered::Organizer(_)) || tries > limits.retries || pause >= left {
                 return Err(named(failure.error, provider, tries));

@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use dataperf_collection_aws::outside::{Client, Failure, Pauses, client, kind_of};
+use dataperf_aws::Pauses;
+use dataperf_collection_aws::outside::{Client, Failure, client, kind_of};
 use dataperf_text::{Answer, Input, Task};
 use futures_util::future::join_all;
 use http::{Request, StatusCode, header};
@@ -188,7 +189,7 @@ impl Service {
                 Err(failure) => failure,
             };
             *tries += 1;
-            let pause = PAUSES.after(*tries, failure.after);
+            let pause = failure.pause(PAUSES, *tries);
             let left = deadline.saturating_duration_since(Instant::now());
             let may_pass = matches!(failure.error, NotAnswered::Transient(_));
             if !may_pass || *tries > RETRIES || pause >= left {
