@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use dataperf::frozen::FrozenError;
 use dataperf_baselines::splits::stratified_folds;
 use dataperf_numerics::confident_learning::flagged;
 use ndarray::{Array2, ArrayView2};
@@ -21,9 +20,6 @@ const MIN_OF_CLASS: usize = 1;
 /// Why an eval set's labels can't be audited.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// The data set can't be read.
-    #[error(transparent)]
-    Frozen(#[from] FrozenError),
     /// All items have one class.
     #[error("its {n_items} items have one class only: nothing tells right labels from wrong ones")]
     OneClass {

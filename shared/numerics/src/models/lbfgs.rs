@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use super::line_search::{Outcome, Search};
-use crate::simd::vector::{add_scaled, dot, max_abs};
+use crate::simd::vector::{add_scaled, dot};
 
 /// The number of correction pairs that are kept.
 const MEMORY: usize = 10;
@@ -22,15 +22,15 @@ const MAX_STEP: f64 = 1e10;
 
 /// When to stop: scikit-learn 1.2.2's settings for its logistic regression are the default.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stopping {
+pub(super) struct Stopping {
     /// The most iterations.
-    pub max_iterations: usize,
+    pub(super) max_iterations: usize,
     /// The minimisation stops when no component of the gradient is larger than this.
-    pub gradient_tolerance: f64,
+    pub(super) gradient_tolerance: f64,
     /// The minimisation stops when one iteration lowers the value by no more than this, relative to max(|before|, |after|, 1).
-    pub value_tolerance: f64,
+    pub(super) value_tolerance: f64,
     /// The minimisation stops after the iteration in which the function has been evaluated more often than this.
-    pub max_evaluations: usize,
+    pub(super) max_evaluations: usize,
 }
 
 impl Default for Stopping {
@@ -47,13 +47,11 @@ impl Default for Stopping {
 
 /// Where a minimisation stopped.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
+pub(super) struct Minimum {
     /// The point.
-    pub x: Vec<f64>,
-    /// The function's value there.
-    pub value: f64,
+    pub(super) x: Vec<f64>,
     /// The number of iterations.
-    pub n_iter: usize,
+    pub(super) n_iter: usize,
 }
 
 /// One step and the change of the gradient along it.
@@ -103,53 +101,13 @@ impl Memory {
     }
 }
 
-/// Minimises a function of `start.len()` variables.
-///
-/// `evaluate(x, gradient)` returns the value at `x` and overwrites the gradient.
+/// A minimisation that asks for one evaluation at a time, so that several can go on side by side.
 ///
 /// # Source
 /// Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical
 /// Programming 45 (1989); the order of the tests and the constants are those of L-BFGS-B 3.0
 /// (Byrd, Lu, Nocedal and Zhu, 1995; Morales and Nocedal, 2011) under `SciPy` 1.11.4,
 /// `scipy/optimize/_lbfgsb_py.py`, where no variable has a bound.
-///
-/// # Examples
-/// ```
-/// use dataperf_numerics::models::lbfgs::{Stopping, minimize};
-/// let minimum = minimize(vec![0.0], Stopping::default(), |x, gradient| {
-///     gradient[0] = 2.0 * (x[0] - 3.0);
-///     (x[0] - 3.0).powi(2)
-/// });
-/// assert!((minimum.x[0] - 3.0).abs() < 1e-4);
-/// ```
-pub fn minimize(
-    start: Vec<f64>,
-    stopping: Stopping,
-    evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
-) -> Minimum {
-    let is_flat = |gradient: &[f64]| max_abs(gradient) <= stopping.gradient_tolerance;
-    minimize_until(is_flat, start, stopping, evaluate)
-}
-
-/// [`minimize`] with `is_flat`, which says whether to stop at a gradient: the largest component depends on the coordinates, and
-/// nothing else here does.
-fn minimize_until(
-    is_flat: impl Fn(&[f64]) -> bool,
-    start: Vec<f64>,
-    stopping: Stopping,
-    mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
-) -> Minimum {
-    let mut gradient = vec![0.0; start.len()];
-    let mut minimizer = Minimizer::new(is_flat, start, stopping);
-    loop {
-        let value = evaluate(minimizer.point(), &mut gradient);
-        if minimizer.advance(value, &gradient) {
-            return minimizer.end();
-        }
-    }
-}
-
-/// A minimisation that asks for one evaluation at a time, so that several can go on side by side.
 pub(super) struct Minimizer<F> {
     is_flat: F,
     stopping: Stopping,
@@ -218,7 +176,6 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
     pub(super) fn end(self) -> Minimum {
         Minimum {
             x: self.x,
-            value: self.value,
             n_iter: self.n_iter,
         }
     }
@@ -310,21 +267,45 @@ impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stopping, minimize};
+    use super::{Minimizer, Minimum, Stopping};
+    use crate::simd::vector::max_abs;
+
+    /// Minimises a function, which returns the value at a point and overwrites the gradient.
+    fn minimize(start: Vec<f64>, mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64) -> Minimum {
+        let stopping = Stopping::default();
+        let mut gradient = vec![0.0; start.len()];
+        let is_flat = |gradient: &[f64]| max_abs(gradient) <= stopping.gradient_tolerance;
+        let mut minimizer = Minimizer::new(is_flat, start, stopping);
+        loop {
+            let value = evaluate(minimizer.point(), &mut gradient);
+            if minimizer.advance(value, &gradient) {
+                return minimizer.end();
+            }
+        }
+    }
+
+    #[test]
+    fn finds_the_minimum_of_a_parabola() {
+        let found = minimize(vec![0.0], |x, g| {
+            g[0] = 2.0 * (x[0] - 3.0);
+            (x[0] - 3.0).powi(2)
+        });
+        assert!((found.x[0] - 3.0).abs() < 1e-4, "{found:?}");
+    }
 
     #[test]
     fn stops_at_the_start_when_the_gradient_vanishes() {
-        let found = minimize(vec![1.0, 2.0], Stopping::default(), |_, g| {
+        let found = minimize(vec![1.0, 2.0], |_, g| {
             g.fill(1e-5);
             7.0
         });
-        assert_eq!((found.n_iter, found.value, found.x), (0, 7.0, vec![1.0, 2.0]));
+        assert_eq!((found.n_iter, found.x), (0, vec![1.0, 2.0]));
     }
 
     #[test]
     fn keeps_the_start_when_no_step_descends() {
         // the gradient points the wrong way, so every trial value is higher
-        let found = minimize(vec![0.0], Stopping::default(), |x, g| {
+        let found = minimize(vec![0.0], |x, g| {
             g[0] = -1.0;
             x[0].abs()
         });

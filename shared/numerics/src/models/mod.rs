@@ -13,7 +13,7 @@
 pub mod boosted_stumps;
 pub mod boosted_trees;
 pub mod k_nearest;
-pub mod lbfgs;
+mod lbfgs;
 mod line_search;
 pub mod logistic_regression;
 pub mod mt19937;
