@@ -34,7 +34,7 @@ const MARK: Step = Step::Named("mark");
 
 /// Gives back what an upload has taken of an allowance and not received, when the caretaker gives the upload
 /// up. Only collections have allowances.
-pub fn release<'a>(
+pub fn give_back<'a>(
     table: &'a Table,
     benchmark: &'a str,
     upload: &'a Upload,

@@ -24,7 +24,7 @@ mod standings;
 mod verdicts;
 mod versions;
 
-pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, release};
+pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, give_back};
 pub use anew::{Places, decide_anew};
 pub use collection::{Collected, Collection, Decision, Score};
 pub use deciding::Deciding;

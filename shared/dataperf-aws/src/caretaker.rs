@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Table;
 use crate::evaluators::Evaluators;
 use crate::fault::{Fault, with_causes};
-use crate::give_up::{Release, give_up};
+use crate::give_up::{GiveBack, give_up};
 use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
 use crate::notes::Notes;
@@ -34,7 +34,7 @@ const FINISH: &str = "finish";
 struct Caretaker {
     resources: Resources,
     hosted: &'static [Descriptor],
-    release: Release,
+    give_back: GiveBack,
     submissions: String,
     functions_prefix: String,
     limits: Limits,
@@ -47,13 +47,13 @@ struct Caretaker {
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run_caretaker(
     hosted: &'static [Descriptor],
-    release: Release,
+    give_back: GiveBack,
 ) -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
     let caretaker = Caretaker {
         resources: Resources::from_environment()?,
         hosted,
-        release,
+        give_back,
         submissions: variable("DATAPERF_SUBMISSIONS_BUCKET")?,
         functions_prefix: variable("DATAPERF_FUNCTION_PREFIX")?,
         limits: Limits {
@@ -234,7 +234,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
         // Only extensions whose uploads are of kinds count what they give. What another delivery has got meanwhile stays counted, and if this
         // caretaker is ended here, the record is handed over again.
         if !hosted.kinds.is_empty() && receipt.verdict.status == Ending::Failed {
-            (caretaker.release)(&table, benchmark, upload).await?;
+            (caretaker.give_back)(&table, benchmark, upload).await?;
         }
         tracing::warn!(
             request_id,
@@ -274,7 +274,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         table: resources.leaderboards().await,
         results: &results,
         signer: resources.signer().await,
-        release: caretaker.release,
+        give_back: caretaker.give_back,
         evaluators: Evaluators::new(clients.lambda(None), &caretaker.functions_prefix),
         limits: caretaker.limits,
         notes: Notes::new(caretaker.hosted, resources.datasets().await, &results),

@@ -10,7 +10,7 @@ use crate::runtime::now;
 use crate::{KmsKey, S3Bucket, Table};
 
 /// What is done when an upload to a benchmark is given up: it gives back what was taken for the upload and brought nothing. A retry is idempotent.
-pub type Release = for<'a> fn(
+pub type GiveBack = for<'a> fn(
     table: &'a Table,
     benchmark: &'a str,
     upload: &'a Upload,

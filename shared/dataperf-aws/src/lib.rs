@@ -71,7 +71,7 @@ pub use evaluators::{Evaluators, program_request};
 pub use event::{announcement, uploads};
 pub use fault::{Fault, with_causes};
 pub use function::run;
-pub use give_up::Release;
+pub use give_up::GiveBack;
 pub use given_up::{GivenUp, given_up};
 pub use grants::{Access, Grant};
 pub use in_force::change_in_force;

@@ -15,7 +15,7 @@ use dataperf::rescoring::Request;
 use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 
-use crate::give_up::Release;
+use crate::give_up::GiveBack;
 use crate::in_parts::is_in_parts;
 use crate::listing::versions;
 use crate::notes::Notes;
@@ -47,7 +47,7 @@ pub(crate) struct Sweep<'a> {
     pub(crate) table: Table,
     pub(crate) results: &'a S3Bucket,
     pub(crate) signer: KmsKey,
-    pub(crate) release: Release,
+    pub(crate) give_back: GiveBack,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
     pub(crate) notes: Notes<'a>,

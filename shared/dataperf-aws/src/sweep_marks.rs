@@ -177,7 +177,8 @@ impl Sweep<'_> {
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
         if !hosted.kinds.is_empty() {
-            (self.release)(&self.table, benchmark, upload).await?; // before: no later sweep would come to it
+            // before: no later sweep would come to it
+            (self.give_back)(&self.table, benchmark, upload).await?;
         }
         match give_up(hosted, upload, reason, &self.table, self.results, &self.signer).await {
             Ok(_) => Ok(()),
