@@ -7,7 +7,7 @@ use dataperf::finishing::FinalReport;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Maintenance as _;
-use dataperf::release::Released;
+use dataperf::release::ReleaseProgress;
 use dataperf::replicates::Replicates;
 use dataperf::{Digest, Direction, Receipt};
 use dataperf_aws::BoardPlace;
@@ -533,7 +533,7 @@ async fn what_is_rounded_beside_another_round_is_shown_when_that_one_has_closed(
     assert_eq!(shown().await, [[own], [own]]);
     // what was passed is not gone through again
     let after_all = async || {
-        let state = Released::read(&world.bucket("results"), &board("spring.post")).await;
+        let state = ReleaseProgress::read(&world.bucket("results"), &board("spring.post")).await;
         state.unwrap().expect("it was released").after
     };
     let last = after_all().await;

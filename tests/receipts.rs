@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::maintenance::{Maintenance as _, Order, Ranking, Withdrawn};
-use dataperf::release::Released;
+use dataperf::release::ReleaseProgress;
 use dataperf::{Ending, Receipt};
 use dataperf_local::{Config, Moment, Storm};
 use serde_json::{Value, json};
@@ -324,7 +324,7 @@ async fn releasing_killed_at_any_moment() {
     world.change(one_process_a_run).await;
     finish_round(&world, "r0").await;
     let released = async |round: &str| {
-        let found = Released::read(&world.bucket("results"), &crate::finals::board(round)).await;
+        let found = ReleaseProgress::read(&world.bucket("results"), &crate::finals::board(round)).await;
         found.unwrap().is_some_and(|found| found.ended_at.is_some())
     };
     assert!(!released("r0").await, "not while anything is withheld");

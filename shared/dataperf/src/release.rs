@@ -29,7 +29,7 @@ const MAX_BYTES: u64 = 1 << 16;
 /// How far the release of a board's receipts has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Released {
+pub struct ReleaseProgress {
     /// The version of this document's form.
     pub schema: u32,
     /// The close of the round that the release is after: after another close there is a release of its own.
@@ -40,7 +40,7 @@ pub struct Released {
     pub ended_at: Option<Timestamp>,
 }
 
-impl Released {
+impl ReleaseProgress {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
 
@@ -151,7 +151,7 @@ impl Release<'_> {
         let Some(closes) = closes.filter(|closes| is_over(*closes, (self.now)())) else {
             return Ok(Done::default());
         };
-        let known = Released::read(self.results, &self.board).await?;
+        let known = ReleaseProgress::read(self.results, &self.board).await?;
         let known = known.filter(|known| known.closes == closes);
         let has_ended = known.as_ref().is_some_and(|known| known.ended_at.is_some());
         // uploads after the close may come at any time
@@ -161,8 +161,8 @@ impl Release<'_> {
                 ..Done::default()
             });
         }
-        let mut state = known.unwrap_or(Released {
-            schema: Released::SCHEMA,
+        let mut state = known.unwrap_or(ReleaseProgress {
+            schema: ReleaseProgress::SCHEMA,
             closes,
             after: None,
             ended_at: None,
@@ -247,7 +247,7 @@ impl Release<'_> {
     }
 }
 
-impl Released {
+impl ReleaseProgress {
     /// Whether a line comes after the last one that is noted.
     fn is_behind(&self, line: &Entry) -> bool {
         self.after
