@@ -14,20 +14,16 @@ use serde_json::json;
 
 use super::DEMOS;
 use super::demo_shared::{
-    DemoArgs, Outcome, as_planned, compared, drop_all, failed_for_good, failures, plan, plan_baselines,
-    print_next_steps, put_in_force, shipped_data,
+    DemoArgs, Outcome, as_planned, compared, data, drop_all, end_cloud, failed_for_good, failures, plan,
+    plan_baselines, print_next_steps, put_in_force, start_cloud,
 };
 use super::demo_story::CHANCE;
 use super::leaderboard::{Shown, boards, csv, document, print};
-use super::local::{config, start};
 use crate::Done;
-use crate::cloud::CloudArgs;
 use crate::extension::ExtensionDemo;
-use crate::functions::FunctionArgs;
 use crate::output::{Format, print_json, table};
 use crate::progress;
 use crate::rows::RowFormat;
-use crate::stop::stopped;
 
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let is_drawn = args.of.as_deref() == Some(Curation::ID);
@@ -38,10 +34,10 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
         );
     }
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let data = match args.data {
-        _ if is_drawn => drawn_data(&scratch.path().join("drawn"))?,
-        Some(data) => data,
-        None => shipped_data()?,
+    let data = if is_drawn {
+        drawn_data(&scratch.path().join("drawn"))?
+    } else {
+        data(&args)?
     };
     if !dataperf_hosted::IDS.iter().any(|id| data.join(id).is_dir()) {
         bail!(
@@ -49,15 +45,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
             data.display()
         );
     }
-    let data_dir = args
-        .data_dir
-        .clone()
-        .unwrap_or_else(|| scratch.path().join("cloud"));
-    let functions = FunctionArgs::default();
-    let mut config = config(&data_dir, &functions)?;
-    config.http_port = Some(0);
-    let local = start(config, &functions).await?;
-    let cloud = CloudArgs::of(&local).connect().await;
+    let (local, cloud) = start_cloud(&args, scratch.path()).await?;
 
     let mut shown: Vec<&'static str> = IDS
         .iter()
@@ -111,14 +99,10 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
                 demo.print(receipts);
             }
             print_outcomes(&all_boards, &outcomes);
-            let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
-            print_next_steps(&local, args.keep_running, kept).await?;
+            print_next_steps(&args, &local).await?;
         }
     }
-    if args.keep_running {
-        stopped().await?;
-    }
-    local.shutdown().await;
+    end_cloud(&args, &local).await?;
     as_planned(&surprises)
 }
 

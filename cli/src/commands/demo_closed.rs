@@ -21,19 +21,16 @@ use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
 use super::dataset::{ImportSource, Switch, publish};
-use super::demo_shared::{DemoArgs, compared, print_next_steps, shipped_data};
+use super::demo_shared::{DemoArgs, compared, data, end_cloud, print_next_steps, start_cloud};
 use super::leaderboard::{boards, csv, document, print};
-use super::local::{config, start};
 use super::score;
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs, now};
-use crate::functions::FunctionArgs;
+use crate::cloud::{Cloud, now};
 use crate::on_disk::open;
 use crate::output::{Format, print_json, table};
 use crate::registry::{Action, with_benchmark};
 use crate::rows::RowFormat;
-use crate::stop::stopped;
 
 const ROUND: &str = "closed";
 /// The number of artifacts by chance that are scored beside the programs.
@@ -94,17 +91,8 @@ struct File {
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let data = match &args.data {
-        Some(data) => data.clone(),
-        None => shipped_data()?,
-    };
-    let data_dir = args.data_dir.clone();
-    let data_dir = data_dir.unwrap_or_else(|| scratch.path().join("cloud"));
-    let functions = FunctionArgs::default();
-    let mut config = config(&data_dir, &functions)?;
-    config.http_port = Some(0);
-    let local = start(config, &functions).await?;
-    let cloud = CloudArgs::of(&local).connect().await;
+    let data = data(&args)?;
+    let (local, cloud) = start_cloud(&args, scratch.path()).await?;
     let without_python = without_python();
     let mut all_halves = Vec::new();
     for contest in &CONTESTS {
@@ -153,14 +141,10 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
             println!("the programs in Python were left out: {why}");
         }
         println!("{:.1} s", began.elapsed().as_secs_f64());
-        let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
-        print_next_steps(&local, args.keep_running, kept).await?;
+        print_next_steps(&args, &local).await?;
         println!("  dataperf closed run --help                   try a program of your own on public data");
     }
-    if args.keep_running {
-        stopped().await?;
-    }
-    local.shutdown().await;
+    end_cloud(&args, &local).await?;
     as_planned(&files, &receipts, &by_chance)
 }
 

@@ -18,18 +18,17 @@ use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
 use super::dataset::{ImportSource, Switch, publish};
-use super::demo_shared::{DemoArgs, compared, print_next_steps, shipped_data, show_everything};
+use super::demo_shared::{
+    DemoArgs, compared, data, end_cloud, print_next_steps, show_everything, start_cloud,
+};
 use super::leaderboard::{boards, print};
-use super::local::{config, start};
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
-use crate::functions::FunctionArgs;
+use crate::cloud::Cloud;
 use crate::on_disk::open;
 use crate::output::print_json;
 use crate::registry::with_benchmark;
 use crate::rows::RowFormat;
-use crate::stop::stopped;
 
 const LEADERBOARD: &str = "digits-50";
 /// The share of the eval set's labels that are made wrong.
@@ -45,10 +44,7 @@ const N_CHOSEN: usize = 50;
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let data = match args.data {
-        Some(data) => data,
-        None => shipped_data()?,
-    };
+    let data = data(&args)?;
     let (contest, wrong, corrected) = (
         scratch.path().join("contest"),
         scratch.path().join("wrong"),
@@ -61,15 +57,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     };
     with_benchmark(Selection::ID, source).await?;
 
-    let data_dir = args
-        .data_dir
-        .clone()
-        .unwrap_or_else(|| scratch.path().join("cloud"));
-    let functions = FunctionArgs::default();
-    let mut config = config(&data_dir, &functions)?;
-    config.http_port = Some(0);
-    let local = start(config, &functions).await?;
-    let cloud = CloudArgs::of(&local).connect().await;
+    let (local, cloud) = start_cloud(&args, scratch.path()).await?;
     publish(&cloud, &wrong, &open(&wrong)?, Switch::Replace).await?;
     show_everything(&cloud, Selection::ID).await?;
     submit_all(&cloud, &data.join(Selection::ID), scratch.path()).await?;
@@ -107,13 +95,9 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     print_all(&audited.sets[0], &planted, &read, &effect, format)?;
     if is_text {
         println!("{:.1} s", began.elapsed().as_secs_f64());
-        let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
-        print_next_steps(&local, args.keep_running, kept).await?;
+        print_next_steps(&args, &local).await?;
     }
-    if args.keep_running {
-        stopped().await?;
-    }
-    local.shutdown().await;
+    end_cloud(&args, &local).await?;
     Ok(Done::Fine)
 }
 

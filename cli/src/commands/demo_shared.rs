@@ -1,4 +1,5 @@
-//! What the demos share: their options, how submissions are dropped and awaited, and what to type next.
+//! What the demos share: their options, data and cloud, how submissions are dropped and awaited, and what to
+//! type next.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,19 +12,22 @@ use dataperf::progress::Silent;
 use dataperf::{Benchmark as _, Receipt, SubmitterName};
 use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::curation::Curation;
+use dataperf_local::LocalCloud;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, publish};
 use super::leaderboard::{Shown, boards};
-use super::local::{organizer_token, which_cloud, with_token};
+use super::local::{config, organizer_token, start, which_cloud, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::{Cloud, now};
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::functions::FunctionArgs;
 use crate::on_disk::open;
 use crate::progress;
 use crate::registry::with_benchmark;
+use crate::stop::stopped;
 
 /// The names of the demos on the command line; a contest on drawn data has that of its task.
 const ALL: &str = "all";
@@ -120,8 +124,34 @@ pub(super) async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()
     Ok(())
 }
 
+/// The directory that is named, or the data that ships.
+pub(super) fn data(args: &DemoArgs) -> Result<PathBuf> {
+    args.data.clone().map_or_else(shipped_data, Ok)
+}
+
+/// Starts the demo's cloud on free ports, in the directory that is named or below `scratch`.
+pub(super) async fn start_cloud(args: &DemoArgs, scratch: &Path) -> Result<(LocalCloud, Cloud)> {
+    let data_dir = args.data_dir.clone();
+    let data_dir = data_dir.unwrap_or_else(|| scratch.join("cloud"));
+    let functions = FunctionArgs::default();
+    let mut config = config(&data_dir, &functions)?;
+    config.http_port = Some(0);
+    let local = start(config, &functions).await?;
+    let cloud = CloudArgs::of(&local).connect().await;
+    Ok((local, cloud))
+}
+
+/// Ends the demo's cloud, where it is to go on running once it is told to.
+pub(super) async fn end_cloud(args: &DemoArgs, local: &LocalCloud) -> Result<()> {
+    if args.keep_running {
+        stopped().await?;
+    }
+    local.shutdown().await;
+    Ok(())
+}
+
 /// `demo/` of the project: beside the working directory, or above this program.
-pub(super) fn shipped_data() -> Result<PathBuf> {
+fn shipped_data() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let above = program.ancestors().map(|directory| directory.join("demo"));
     let mut candidates = std::iter::once(PathBuf::from("demo")).chain(above);
@@ -240,7 +270,7 @@ pub(super) async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec
 }
 
 /// Waits until a function has failed for good, which leaves an upload without a receipt.
-pub(super) async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyhow::Error {
+pub(super) async fn failed_for_good(local: &LocalCloud) -> anyhow::Error {
     loop {
         match local.on_failure().await {
             Ok(records) if records.is_empty() => tokio::time::sleep(POLL).await,
@@ -251,7 +281,7 @@ pub(super) async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyho
 }
 
 /// What the functions said that failed for good, for the error message.
-pub(super) async fn failures(local: &dataperf_local::LocalCloud) -> Result<String> {
+pub(super) async fn failures(local: &LocalCloud) -> Result<String> {
     let records = local.on_failure().await?;
     let said = records
         .iter()
@@ -292,13 +322,9 @@ pub(super) fn as_planned(surprises: &[String]) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-pub(super) async fn print_next_steps(
-    local: &dataperf_local::LocalCloud,
-    runs_on: bool,
-    kept: Option<&Path>,
-) -> Result<()> {
+pub(super) async fn print_next_steps(args: &DemoArgs, local: &LocalCloud) -> Result<()> {
     println!("\nwhere to look next:");
-    if runs_on {
+    if args.keep_running {
         let (s3, dynamodb) = (local.s3_endpoint(), local.dynamodb_endpoint());
         let token = organizer_token(local).await?;
         println!("  page      {}", with_token(local, &token));
@@ -313,7 +339,7 @@ pub(super) async fn print_next_steps(
         );
         println!("Stop with Ctrl-C.");
     } else {
-        match kept {
+        match &args.data_dir {
             Some(directory) => println!(
                 "  dataperf local --data-dir {}      this demo's cloud, running",
                 directory.display()

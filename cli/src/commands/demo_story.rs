@@ -18,18 +18,15 @@ use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
 use super::demo_shared::{
-    DemoArgs, Outcome, Planned, as_planned, compared, drop_all, failed_for_good, failures, plan,
-    plan_baselines, put_in_force, shipped_data,
+    DemoArgs, Outcome, Planned, as_planned, compared, data, drop_all, end_cloud, failed_for_good, failures,
+    plan, plan_baselines, put_in_force, start_cloud,
 };
 use super::leaderboard::{Shown, boards, csv, document, print};
-use super::local::{config, organizer_token, start, with_token};
+use super::local::{organizer_token, with_token};
 use crate::Done;
-use crate::cloud::CloudArgs;
-use crate::functions::FunctionArgs;
 use crate::hosted::descriptor;
 use crate::output::{Format, print_json, print_verdict, score};
 use crate::rows::RowFormat;
-use crate::stop::stopped;
 
 /// A board of the story.
 struct Scene {
@@ -131,10 +128,7 @@ const MAX_REASONS: usize = 3;
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let data = match &args.data {
-        Some(data) => data.clone(),
-        None => shipped_data()?,
-    };
+    let data = data(&args)?;
     for scene in SCENES {
         if !data.join(scene.benchmark).is_dir() {
             bail!(
@@ -144,13 +138,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
             );
         }
     }
-    let data_dir = args.data_dir.clone();
-    let data_dir = data_dir.unwrap_or_else(|| scratch.path().join("cloud"));
-    let functions = FunctionArgs::default();
-    let mut config = config(&data_dir, &functions)?;
-    config.http_port = Some(0);
-    let local = start(config, &functions).await?;
-    let cloud = CloudArgs::of(&local).connect().await;
+    let (local, cloud) = start_cloud(&args, scratch.path()).await?;
 
     let mut frozen: BTreeMap<&str, PathBuf> = BTreeMap::new();
     let mut planned = Vec::new();
@@ -220,10 +208,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
             print_commands(&commands, args.keep_running, &local).await?;
         }
     }
-    if args.keep_running {
-        stopped().await?;
-    }
-    local.shutdown().await;
+    end_cloud(&args, &local).await?;
     as_planned(&surprises)
 }
 
