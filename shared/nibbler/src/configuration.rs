@@ -137,15 +137,15 @@ pub struct Configuration {
 pub struct Generation {
     /// The most sets that a participant may have on a day, in UTC.
     pub sets_a_day: u32,
-    /// The fewest images of a set: with fewer the platform has failed to make it.
-    pub min_images: usize,
     /// The fewest images of a set: with fewer, the platform has failed to make it.
-    pub providers: Vec<Provider>,
+    pub min_images: usize,
     /// The services that make them. All are asked for each set.
-    pub call_seconds: u64,
+    pub providers: Vec<Provider>,
     /// The most seconds of one call.
-    pub set_seconds: u64,
+    pub call_seconds: u64,
     /// The most seconds of a set, with all retries.
+    pub set_seconds: u64,
+    /// How often a call is made again at most, after a fault that passes.
     pub retries: u32,
     /// The most bytes of one image.
     pub max_image_bytes: u64,
