@@ -43,8 +43,7 @@ impl Baselines for SpeechSelection {
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
-        let why = format!("it has no leaderboard `{leaderboard}`");
-        let unknown = || FrozenError::Manifest { why: why.clone() };
+        let unknown = || FrozenError::no_leaderboard(leaderboard);
         let limits = parameters.leaderboards.get(leaderboard).ok_or_else(unknown)?;
         let language = parameters.languages.get(&limits.language).ok_or_else(unknown)?;
         let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));

@@ -34,7 +34,6 @@ use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the matrices in the frozen files.
@@ -125,9 +124,7 @@ impl Parameters {
     fn limits(&self, leaderboard: &str) -> Result<&Limits, FrozenError> {
         self.leaderboards
             .get(leaderboard)
-            .ok_or_else(|| FrozenError::Manifest {
-                why: format!("it has no leaderboard {}", quote(leaderboard)),
-            })
+            .ok_or_else(|| FrozenError::no_leaderboard(leaderboard))
     }
 }
 

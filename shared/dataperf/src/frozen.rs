@@ -13,7 +13,7 @@ use ndarray::ArrayView2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Digest;
+use crate::{Digest, quote};
 
 /// The format's name and version, the first thing in every manifest.
 pub const FORMAT: &str = "dataperf-frozen/1";
@@ -246,6 +246,13 @@ impl FrozenError {
         Self::Damaged {
             file: file.to_owned(),
             why: why.into(),
+        }
+    }
+
+    /// A board that the manifest's parameters don't have.
+    pub fn no_leaderboard(name: &str) -> Self {
+        Self::Manifest {
+            why: format!("it has no leaderboard {}", quote(name)),
         }
     }
 }

@@ -36,7 +36,6 @@ use dataperf::closed::NoClosedBoards;
 use dataperf::dataset::Files;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::frozen::FrozenError;
-use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the file with the set that participants begin with, without its ending.
@@ -114,9 +113,7 @@ pub struct Board {
 impl Parameters {
     fn board(&self, name: &str) -> Result<&Board, FrozenError> {
         let board = self.leaderboards.iter().find(|board| board.name == name);
-        board.ok_or_else(|| FrozenError::Manifest {
-            why: format!("it has no leaderboard {}", quote(name)),
-        })
+        board.ok_or_else(|| FrozenError::no_leaderboard(name))
     }
 }
 

@@ -26,7 +26,6 @@ use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::frozen::FrozenError;
-use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the pool's table.
@@ -73,9 +72,7 @@ pub struct Board {
 impl Parameters {
     pub(super) fn board(&self, name: &str) -> Result<&Board, FrozenError> {
         let board = self.leaderboards.iter().find(|board| board.name == name);
-        board.ok_or_else(|| FrozenError::Manifest {
-            why: format!("it has no leaderboard {}", quote(name)),
-        })
+        board.ok_or_else(|| FrozenError::no_leaderboard(name))
     }
 }
 
