@@ -281,14 +281,13 @@ fn a_circle_is_found() {
     assert!(Crate::read(&folder).circle().is_some());
 }
 
-/// The folders with the sources of the workspace's crates, but for these tests, which are no program.
+/// The folders with the sources of the workspace's crates, these tests among them.
 fn crates() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in [".", "shared", "functions"] {
         for entry in std::fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
-            let is_left_out = path.ends_with("tests") || path.ends_with("fuzz");
-            if path.join("Cargo.toml").is_file() && !is_left_out {
+            if path.join("Cargo.toml").is_file() && !path.ends_with("fuzz") {
                 let sources = path.join("src");
                 found.push(if sources.is_dir() { sources } else { path });
             }

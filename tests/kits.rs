@@ -14,11 +14,10 @@ use dataperf_local::Identity;
 use serde_json::{Value, json};
 use ureq::http::Response;
 
-use crate::access::deployed;
 use crate::organizer::{copy, digest, other_dataset};
 use crate::project::{BENCHMARK, Ran, dataperf, frozen, hosted, root};
 use crate::read_api::{ANONYMOUS, Answer, Reading};
-use crate::world::World;
+use crate::world::{World, deployed};
 
 /// Hidden rows of one tensor that are searched for.
 const N_SEARCHED: usize = 12;

@@ -6,9 +6,9 @@ use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::{Feedback, Receipt};
 use serde_json::{Value, json};
 
+use crate::challenges::publish_ladder;
 use crate::project::{BENCHMARK, dataperf, frozen, good, hosted};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
-use crate::storms::publish_ladder;
 use crate::world::{Sent, World, with_caretaker};
 
 const OPEN_UNTIL: &str = "2999-01-01T00:00:00Z";

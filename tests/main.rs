@@ -48,7 +48,6 @@ mod rush;
 mod scale;
 mod scores;
 mod splits;
-mod spreads;
 mod storms;
 mod sweeping;
 mod tables;

@@ -6,10 +6,9 @@ use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf_aws::{S3Bucket, versions};
 use dataperf_local::Moment;
 
-use crate::access::as_deployed;
 use crate::nothing_lost::key;
 use crate::project::{BENCHMARK, good};
-use crate::world::{CARETAKER, World};
+use crate::world::{CARETAKER, World, as_deployed};
 
 /// More than one page of a listing.
 const MANY: usize = 1_100;

@@ -12,14 +12,13 @@ use dataperf::{Ending, Receipt};
 use dataperf_local::{Config, Moment, Storm};
 use serde_json::{Value, json};
 
-use crate::access::as_deployed;
 use crate::finals::finish_round;
 use crate::nothing_lost::{key, one_process_a_run};
 use crate::organizer::other_dataset;
 use crate::project::{BENCHMARK, Ran, dataperf, demo, frozen, good, hosted};
 use crate::read_api::{ADA, ANONYMOUS, BO, Reading};
 use crate::storms::without_retries;
-use crate::world::{Sent, World};
+use crate::world::{Sent, World, as_deployed};
 
 /// A receipt as it is in the results bucket.
 async fn object(world: &World, key: &str) -> Value {

@@ -13,8 +13,9 @@ use dataperf::{Digest, Ending, Feedback, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::DirectoryBucket;
 use dataperf_local::{Config, Storm};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::challenges::publish_ladder;
 use crate::layout::Layout;
 use crate::nothing_lost::key;
 use crate::project::{BENCHMARK, frozen, good, hosted};
@@ -307,14 +308,6 @@ async fn a_round_with_a_ladder_is_in_trouble() {
         ]);
         clear_up(&world, &sent, &[frozen()]).await;
     }
-}
-
-/// Publishes a round that releases scores by this Ladder.
-pub(crate) fn publish_ladder(world: &World, ladder: &Value, closes: &str) {
-    let round =
-        json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "closes": closes, "ladder": ladder });
-    let ran = crate::challenges::publish(world, &json!([round]));
-    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 /// Each process serves one upload, so that each may be short of something.

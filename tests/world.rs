@@ -1,5 +1,6 @@
 //! A cloud of its own for each test, with the real function in it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,15 +14,14 @@ use dataperf_hosted::deployment::{
     CURSOR_KEY, DATASETS, RESULTS, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, environment,
 };
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, OutsideService, SECRET_ACCESS_KEY, TableSpec,
-    Trigger,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, OutsideService, Policy, SECRET_ACCESS_KEY,
+    TableSpec, Trigger,
 };
 use dataperf_nibbler_drawer::ImageService;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::access::deployed;
-use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
+use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen, root};
 
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
@@ -101,6 +101,21 @@ fn function(name: &str) -> FunctionSpec {
         timeout: PATIENCE,
         concurrency: 2,
         environment,
+    }
+}
+
+/// The rights that infra/ gives a function.
+pub(crate) fn deployed(function: &str) -> Policy {
+    let text = std::fs::read_to_string(root().join("infra/policies.json")).unwrap();
+    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(&text).unwrap();
+    policies.remove(function).unwrap()
+}
+
+/// All functions, the caretaker too, with the rights that infra/ gives them.
+pub(crate) fn as_deployed(config: &mut Config) {
+    with_caretaker(config);
+    for function in &mut config.functions {
+        function.policy = Some(deployed(&function.name));
     }
 }
 

@@ -6,9 +6,8 @@ use dataperf::ports::leaderboard::Leaderboards;
 use dataperf_hosted::HOSTED;
 use dataperf_local::MAX_FORM_FILE_BYTES;
 
-use super::as_deployed;
 use crate::project::{BENCHMARK, good};
-use crate::world::{PATIENCE, World, board};
+use crate::world::{PATIENCE, World, as_deployed, board};
 
 /// What the real program gets as an answer.
 pub(super) fn curl(args: &[&str]) -> String {

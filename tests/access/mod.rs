@@ -2,34 +2,18 @@
 
 mod forms;
 
-use std::collections::BTreeMap;
-
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Upload};
 use dataperf_aws::{Clients, Evaluators, with_causes};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
-use dataperf_local::{Config, Identity, Policy};
+use dataperf_local::{Identity, Policy};
 use serde_json::json;
 
 use self::forms::curl;
 use crate::nothing_lost::key;
-use crate::project::{BENCHMARK, good, root};
-use crate::world::{CARETAKER, World, board, with_caretaker};
-
-/// The rights that infra/ gives a function.
-pub(crate) fn deployed(function: &str) -> Policy {
-    let text = std::fs::read_to_string(root().join("infra/policies.json")).unwrap();
-    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(&text).unwrap();
-    policies.remove(function).unwrap()
-}
-
-pub(crate) fn as_deployed(config: &mut Config) {
-    with_caretaker(config);
-    for function in &mut config.functions {
-        function.policy = Some(deployed(&function.name));
-    }
-}
+use crate::project::{BENCHMARK, good};
+use crate::world::{CARETAKER, World, as_deployed, board, deployed};
 
 /// Ada's keys with the policy that `dataperf submitter add` writes, bo's likewise, and keys with a function's rights.
 async fn with_identities() -> World {

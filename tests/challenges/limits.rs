@@ -8,9 +8,8 @@ use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 
 use super::{codes, key, publish, receipt, rush};
-use crate::access::as_deployed;
 use crate::project::{BENCHMARK, dataperf, frozen, good};
-use crate::world::{World, board, with_caretaker};
+use crate::world::{World, as_deployed, board, with_caretaker};
 
 /// The limit is the round's: a day may end while the test runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -21,9 +21,8 @@ use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR,
 use dataperf_nibbler_drawer::IMAGES_KEY;
 use serde_json::{Value, json};
 
-use crate::access::deployed;
 use crate::project::{binary, hosted};
-use crate::world::{IMAGES, Sent, World, with_caretaker};
+use crate::world::{IMAGES, Sent, World, deployed, with_caretaker};
 
 const SECRET: &str = "dataperf-nibbler";
 /// The name that must never be seen by a participant or a rater.

@@ -9,11 +9,10 @@ use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 use serde_json::{Value, json};
 
 use self::signing::{Form, Signing, agent, asked};
-use crate::access::as_deployed;
 use crate::challenges::publish;
 use crate::project::{BENCHMARK, good};
 use crate::read_api::{ADA, BO, Reading};
-use crate::world::{World, board};
+use crate::world::{World, as_deployed, board};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::too_many_lines)] // one table of askers

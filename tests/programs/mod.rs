@@ -20,13 +20,12 @@ use dataperf::{Digest, Ending, Receipt};
 use dataperf_local::{Config, FunctionSpec, Moment, Trigger};
 use serde_json::{Value, json};
 
-use crate::access::{as_deployed, deployed};
 use crate::challenges::{codes, publish, receipt};
 use crate::finals::staged;
 use crate::organizer::{copy, digest};
 use crate::project::{BENCHMARK, dataperf, frozen, root};
 use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
-use crate::world::{Sent, World};
+use crate::world::{Sent, World, as_deployed, deployed};
 
 /// The function that runs programs.
 const CLOSED: &str = "closed";

@@ -8,12 +8,11 @@ use dataperf_local::Identity;
 use serde_json::json;
 
 use super::{CLOSED, closed_round, upload, with_programs};
-use crate::access::deployed;
 use crate::challenges::{publish, receipt};
 use crate::finals::staged;
 use crate::organizer::digest;
 use crate::project::{BENCHMARK, frozen};
-use crate::world::World;
+use crate::world::{World, deployed};
 
 const KEY: &str = "closed";
 

@@ -1,6 +1,7 @@
 //! The read API: the real function behind HTTP, asked as everybody who may ask.
 
 mod answers;
+mod spreads;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -14,8 +15,8 @@ use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::HeaderMap;
 
+use self::spreads::spreads_are_in_rows;
 use crate::project::{BENCHMARK, demo, good, hosted};
-use crate::spreads::spreads_are_in_rows;
 use crate::world::{Sent, World, board};
 
 /// An answer.

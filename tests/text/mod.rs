@@ -21,9 +21,8 @@ use dataperf_text::{BENCHMARK, DESCRIPTOR, Gold, Input, Task, import_text};
 use dataperf_text_aws::Examples;
 use serde_json::{Value, json};
 
-use crate::access::deployed;
 use crate::project::binary;
-use crate::world::{Sent, World, with_caretaker};
+use crate::world::{Sent, World, deployed, with_caretaker};
 
 const SECRET: &str = "dataperf-text";
 const VERDICT: &str = "adversarial-text-verdict";

@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::{Text, code, fooling, honest, line, line_code, own, status};
-use crate::access::deployed;
 use crate::project::binary;
+use crate::world::deployed;
 
 /// A service on this machine that takes everything for negative, unless it is told to fail; the number of calls. It refuses texts with the word
 /// `unspeakable`, and everything that is sent to `/refuses`.

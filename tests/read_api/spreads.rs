@@ -1,9 +1,9 @@
 //! How scores spread, as boards of the read API show it: kept in the rows, and read from receipts where rows are of an earlier version.
 
-use crate::read_api::{ANONYMOUS, Reading};
+use super::{ANONYMOUS, Reading};
 
 /// The rows of a board, the first of which has the trials .75 and 1, say how their scores spread.
-pub(crate) async fn spreads_are_in_rows(reading: &Reading, board: &str) {
+pub(super) async fn spreads_are_in_rows(reading: &Reading, board: &str) {
     let spread = reading
         .ask(ANONYMOUS, &format!("{board}?include=spread&limit=1"))
         .json();
