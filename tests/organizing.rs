@@ -534,7 +534,10 @@ async fn of_names_that_look_alike_one_is_let_in_until_it_is_freed() {
         "`rob.1` was given nothing"
     );
     let again = world.command(&["submitter", "free", "dee.1"]);
-    assert!(again.code == 1 && again.stderr.contains("not noted"), "{again:?}");
+    assert!(
+        again.code == 1 && again.stderr.contains("nobody has the name"),
+        "{again:?}"
+    );
 }
 
 /// Receipts are filed below names that their submitters chose, with characters that XML can't carry.

@@ -281,7 +281,10 @@ fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &P
     let ran = world.command(&["challenge", "remove", BENCHMARK]);
     assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
     let ran = world.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
-    assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
+    assert!(
+        ran.code == 1 && ran.stderr.contains("nobody may have seen"),
+        "{ran:?}"
+    );
 
     // nor does a document without the round lead to their kit
     let next = json!([{ "id": "next", "opens": "2999-01-01" }]);

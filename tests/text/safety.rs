@@ -82,7 +82,7 @@ async fn a_rater_learns_nothing_but_the_text() {
         let answer = reading.ask(BO, &format!("{next}?skip={id}{others}"));
         assert_eq!(answer.status, status, "{answer:?}");
         assert_eq!(
-            answer.text().contains("at most 200 ids"),
+            answer.text().contains("the limit is 200 ids"),
             status == 400,
             "{answer:?}"
         );

@@ -150,7 +150,7 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_left_behind() {
     assert!(
         found
             .iter()
-            .any(|problem| problem.starts_with("/validation/raters: 4 raters")),
+            .any(|problem| problem.starts_with("/validation/raters: of 4 raters")),
         "{found:?}"
     );
     assert!(problems("[")[0].contains("is no YAML"));
