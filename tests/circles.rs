@@ -85,7 +85,10 @@ impl Crate {
             let beside = ["tests", "benches", "examples", "bin"];
             let first = path.strip_prefix(folder).unwrap().iter().next().unwrap();
             let is_beside = beside.iter().any(|name| first == *name); // a folder, no file
-            !is_beside && path.file_stem().is_none_or(|name| name != "tests")
+            let inner = path.ancestors().skip(1).take_while(|inner| *inner != folder);
+            let is_of_another = { inner }.any(|inner| inner.join("Cargo.toml").is_file());
+            let is_of_tests = module_of(path, folder).last().is_some_and(|name| name == "tests");
+            !is_beside && !is_of_another && !is_of_tests
         };
         let modules: BTreeMap<Module, String> = files
             .iter()
@@ -274,6 +277,14 @@ fn a_circle_is_found() {
     assert_eq!(Crate::read(&folder).circle(), None);
     write("three.rs", "use super::four;\npub fn four() {}\n");
     assert!(Crate::read(&folder).circle().is_some());
+    // a module may be called as a folder beside the modules, and an item may end in `use`
+    write("examples.rs", "use crate::five;\n");
+    write(
+        "five.rs",
+        "pub enum Cause {\n    A,\n}\nuse super::examples::E;\n",
+    );
+    assert!(Crate::read(&folder).circle().is_some());
+    write("examples.rs", "");
     // nothing of tests counts, wherever they are declared
     write("three.rs", "#[cfg(test)]\nmod tests {\n    use super::four;\n}\n");
     assert_eq!(Crate::read(&folder).circle(), None);

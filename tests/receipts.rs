@@ -284,7 +284,7 @@ async fn the_signed_form_is_what_the_submitter_reads_everywhere() {
     );
 }
 
-/// Each round has a score that stands and one that was withdrawn; each is released by a run that is killed at another of its requests.
+/// Each round has a score that stands and one that was withdrawn; each is released by a run that is killed at another of its writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn releasing_killed_at_any_moment() {
     const N_ROUNDS: usize = 24;

@@ -596,7 +596,7 @@ async fn a_document_that_cannot_retire_a_data_set_is_refused_with_all_reasons() 
     );
 }
 
-/// One upload a round; each round's data set is retired by a run that is killed at another of its requests, before it and after it.
+/// One upload a round; each round's data set is retired by a run that is killed at another of its writes, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retiring_killed_at_any_moment() {
     const N_ROUNDS: usize = 44;

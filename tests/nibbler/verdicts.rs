@@ -411,7 +411,7 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
     let mut pairs = nibbler.many_pairs("ada", 60).await.into_iter();
     let mut n_decided = 0;
     for moment in Moment::of_writes() {
-        let pair = pairs.next().expect("a run makes fewer requests");
+        let pair = pairs.next().expect("a run writes less often");
         nibbler.world.cloud.faults().kill_at(VERDICT, moment);
         let receipt = nibbler.judge("rosa", &pair, &[verdict(&pair, 1)]).await;
         n_decided += 1;
@@ -422,6 +422,6 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
             break;
         }
     }
-    assert!(n_decided > 20, "a run makes some requests: {n_decided}");
+    assert!(n_decided > 20, "a run writes: {n_decided}");
     assert_eq!(nibbler.n_items("unfinished").await, 0);
 }

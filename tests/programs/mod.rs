@@ -522,7 +522,7 @@ async fn killed_at_any_moment_a_program_is_scored_once() {
             }
             n_killed += 1;
         }
-        assert!(n_killed >= 2, "{function} makes some requests: {n_killed}");
+        assert!(n_killed >= 2, "{function} writes: {n_killed}");
     }
     scores.dedup();
     assert_eq!(scores.len(), 1, "one program, one score: {scores:?}");

@@ -432,7 +432,7 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
     let mut ids = receipt.verdict.lines.iter().map(example);
     let mut n_decided = 0;
     for moment in Moment::of_writes() {
-        let id = ids.next().expect("a run makes fewer requests");
+        let id = ids.next().expect("a run writes less often");
         text.world.cloud.faults().kill_at(VERDICT, moment);
         let receipt = text.judge("rosa", &id, "positive").await;
         n_decided += 1;
@@ -445,6 +445,6 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
             break;
         }
     }
-    assert!(n_decided > 20, "a run makes some requests: {n_decided}");
+    assert!(n_decided > 20, "a run writes: {n_decided}");
     assert_eq!(text.n_taken("rosa", "verdicts").await, n_decided);
 }

@@ -345,7 +345,9 @@ pub(super) async fn print_next_steps(args: &DemoArgs, local: &LocalCloud) -> Res
                 directory.display()
             ),
             None => {
-                println!("  dataperf demo --keep-running                 the same, and the cloud stays up");
+                let demo = args.of.as_ref().map_or(String::new(), |of| format!(" {of}"));
+                let command = format!("dataperf demo{demo} --keep-running");
+                println!("  {command:43}  the same, and the cloud stays up");
             }
         }
         println!("  dataperf score --help                        judge an artifact offline");

@@ -43,9 +43,11 @@ impl Baselines for SpeechSelection {
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
-        let unknown = || FrozenError::no_leaderboard(leaderboard);
-        let limits = parameters.leaderboards.get(leaderboard).ok_or_else(unknown)?;
-        let language = parameters.languages.get(&limits.language).ok_or_else(unknown)?;
+        let limits = parameters.limits(leaderboard)?;
+        let language = parameters.languages.get(&limits.language);
+        let language = language.ok_or_else(|| FrozenError::Manifest {
+            why: format!("parameters: no language `{}`", limits.language),
+        })?;
         let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
         let files = dataset.files();
         let matrix = files.matrix(&path, EMBEDDINGS).await?;

@@ -118,11 +118,19 @@ impl Failure {
         Self::organizer(format!("{what}: {check}"))
     }
 
-    /// How long to wait where the `n_tries`-th try, from 1, ended so: at least what the service asks for.
+    /// How long to wait where the `n_tries`-th try, from 1, ended so: beyond what the service asks for, so that those whom it has asked the same
+    /// don't all come back at once.
     pub fn pause(&self, pauses: Pauses, n_tries: u32) -> Duration {
-        let pause = pauses.after(n_tries);
-        self.after.map_or(pause, |asked| asked.max(pause))
+        self.after.unwrap_or_default() + pauses.after(n_tries)
     }
+}
+
+/// The least time for which a call is made.
+const SHORTEST_CALL: Duration = Duration::from_secs(1);
+
+/// Whether there is time for another call after a pause: of a call that has next to no time nothing would be known but that it was made.
+pub fn is_worth_a_call(left: Duration, pause: Duration) -> bool {
+    left > pause.saturating_add(SHORTEST_CALL)
 }
 
 impl From<NotAnswered> for Failure {
@@ -157,7 +165,22 @@ mod tests {
         }
         let asked = Duration::from_secs(70);
         failure.after = Some(asked);
-        assert_eq!(failure.pause(pauses, 1), asked);
+        let waits: Vec<Duration> = (0..40).map(|_| failure.pause(pauses, 1)).collect();
+        assert!(
+            waits
+                .iter()
+                .all(|wait| (asked..=asked + pauses.first).contains(wait)),
+            "{waits:?}"
+        );
+        assert!(waits.iter().any(|wait| *wait > asked), "not all at once");
+    }
+
+    #[test]
+    fn a_call_has_a_second_at_least() {
+        let [second, minute] = [Duration::from_secs(1), Duration::from_mins(1)];
+        assert!(is_worth_a_call(minute, second));
+        assert!(!is_worth_a_call(minute, minute) && !is_worth_a_call(minute, minute - second));
+        assert!(!is_worth_a_call(minute, Duration::MAX));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dataperf_aws::Pauses;
-use dataperf_collection_aws::outside::{Client, Failure, NotAnswered, client, kind_of};
+use dataperf_collection_aws::outside::{Client, Failure, NotAnswered, client, is_worth_a_call, kind_of};
 use dataperf_nibbler::{Generation, Provider, ResponseFormat};
 use futures_util::future::join_all;
 use http::{HeaderMap, Request, StatusCode, header};
@@ -132,7 +132,10 @@ impl Services {
             tries += 1;
             let pause = failure.pause(PAUSES, tries);
             let left = deadline.saturating_duration_since(Instant::now());
-            if matches!(failure.error, NotAnswered::Organizer(_)) || tries > limits.retries || pause >= left {
+            if matches!(failure.error, NotAnswered::Organizer(_))
+                || tries > limits.retries
+                || !is_worth_a_call(left, pause)
+            {
                 return Err(named(failure.error, provider, tries));
             }
             tokio::time::sleep(pause).await;
@@ -234,10 +237,15 @@ impl Services {
             .map_err(|error| Failure::transient(format!("gave an image's address: {}", kind_of(&error))))?;
         let (parts, body) = answer.into_parts();
         if parts.status != StatusCode::OK {
-            return Err(Failure::transient(format!(
+            let what = format!(
                 "gave an image's address that answers with {}",
                 parts.status.as_u16()
-            )));
+            );
+            let after = Failure::of_status(parts.status, &parts.headers, "").after;
+            return Err(Failure {
+                after,
+                ..Failure::transient(what)
+            });
         }
         // one byte more than allowed is read, so that an image that is too large is found to be so
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX).saturating_add(1);

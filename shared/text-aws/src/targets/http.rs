@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use dataperf_aws::Pauses;
-use dataperf_collection_aws::outside::{Client, Failure, client, kind_of};
+use dataperf_collection_aws::outside::{Client, Failure, client, is_worth_a_call, kind_of};
 use dataperf_text::{Answer, Input, Task};
 use futures_util::future::join_all;
 use http::{Request, StatusCode, header};
@@ -192,7 +192,7 @@ impl Service {
             let pause = failure.pause(PAUSES, *tries);
             let left = deadline.saturating_duration_since(Instant::now());
             let may_pass = matches!(failure.error, NotAnswered::Transient(_));
-            if !may_pass || *tries > RETRIES || pause >= left {
+            if !may_pass || *tries > RETRIES || !is_worth_a_call(left, pause) {
                 return Err(tried(failure.error, *tries));
             }
             tokio::time::sleep(pause).await;
