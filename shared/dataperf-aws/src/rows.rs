@@ -8,7 +8,7 @@ use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
 use dataperf::ports::maintenance::{Maintenance as _, Order};
-use dataperf::{Digest, Direction, Ending};
+use dataperf::{Digest, Direction, Ending, RankKey};
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition, rows_partition};
@@ -39,12 +39,10 @@ pub(crate) async fn scored(
     if order.ranking == Ranking::Best && entry.climb == Some(Climb::Held) {
         return one_more(table, entry).await; // what climbed before it stands
     }
-    let attribute = spread.map(RowSpread::attribute).transpose()?;
     if order.ranking == Ranking::All {
-        let mut row = row_item(Key::own_row(entry), entry, &rank);
-        row.extend(attribute);
-        return Ok(vec![(Step::Row, table.put(row, None))]);
+        return of_own_row(table, entry, Some(&rank), spread).await;
     }
+    let attribute = spread.map(RowSpread::attribute).transpose()?;
     let mut row = row_item(Key::row(entry), entry, &rank);
     row.extend(attribute);
     let found = table.item(Key::row(entry)).await?;
@@ -429,36 +427,9 @@ pub(crate) async fn changed(
     spread: Option<&RowSpread>,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
-    let rank = rank_key_of(changed, order.direction);
     if order.ranking == Ranking::All {
-        let key = Key::own_row(changed);
-        let own = match rank {
-            Some(rank) => {
-                let mut row = row_item(key, changed, &rank);
-                row.extend(spread.map(RowSpread::attribute).transpose()?);
-                table.put(row, None)
-            }
-            None => table.delete(key, None),
-        };
-        let mut operations = vec![(Step::Row, own)];
-        if let Some(mut found) = table.item(Key::row(changed)).await? {
-            // from when a submitter had one row; another change may be moving it
-            let as_found = Condition {
-                text: "#id = :id AND #rank = :rank",
-                names: &["id", "rank"],
-                values: vec![
-                    ("id", text(string(&found, "id"))),
-                    ("rank", text(string(&found, "rank"))),
-                ],
-            };
-            operations.push((Step::Row, table.delete(Key::row(changed), Some(as_found))));
-            if !is_of(&found, changed) {
-                found.extend(Key::own_row(&reader::entry(&found)?).item());
-                found.retain(|name, _| ![EDITION, N_SCORED].contains(&name.as_str()));
-                operations.push((Step::Other, table.put(found, None)));
-            }
-        }
-        return Ok(operations);
+        let rank = rank_key_of(changed, order.direction);
+        return of_own_row(table, changed, rank.as_ref(), spread).await;
     }
     let of_submitter = OfSubmitter::read(table, changed).await?;
     let seen = reader::edition(of_submitter.found.as_ref())?;
@@ -486,6 +457,44 @@ pub(crate) async fn changed(
             .flatten()
             .map(|line| (Step::Other, table.delete(Key::own_row(line), None))),
     );
+    Ok(operations)
+}
+
+/// The operations on a board where each submission has its own row, when a submission is scored or changed: its row, unless it has no `rank` any more,
+/// and that of its submitter from when a submitter had one, which becomes that submission's own.
+async fn of_own_row(
+    table: &Table,
+    changed: &Entry,
+    rank: Option<&RankKey>,
+    spread: Option<&RowSpread>,
+) -> Result<Vec<Operation>, PortError> {
+    let key = Key::own_row(changed);
+    let own = match rank {
+        Some(rank) => {
+            let mut row = row_item(key, changed, rank);
+            row.extend(spread.map(RowSpread::attribute).transpose()?);
+            table.put(row, None)
+        }
+        None => table.delete(key, None),
+    };
+    let mut operations = vec![(Step::Row, own)];
+    if let Some(mut found) = table.item(Key::row(changed)).await? {
+        // another change may be moving it
+        let as_found = Condition {
+            text: "#id = :id AND #rank = :rank",
+            names: &["id", "rank"],
+            values: vec![
+                ("id", text(string(&found, "id"))),
+                ("rank", text(string(&found, "rank"))),
+            ],
+        };
+        operations.push((Step::Row, table.delete(Key::row(changed), Some(as_found))));
+        if !is_of(&found, changed) {
+            found.extend(Key::own_row(&reader::entry(&found)?).item());
+            found.retain(|name, _| ![EDITION, N_SCORED].contains(&name.as_str()));
+            operations.push((Step::Other, table.put(found, None)));
+        }
+    }
     Ok(operations)
 }
 

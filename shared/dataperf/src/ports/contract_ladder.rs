@@ -66,6 +66,7 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
     lifting(table, benchmark).await?;
     finals(table, benchmark).await?;
     rows_of_another_ranking(table, benchmark).await?;
+    uploads_after_another_ranking(table, benchmark).await?;
     finals_of_another_ranking(table, benchmark).await
 }
 
@@ -431,6 +432,45 @@ async fn rows_of_another_ranking(table: &impl Maintenance, benchmark: &str) -> O
         };
         expected.sort();
         assert_eq!(left, expected, "{before:?} then {after:?}");
+    }
+    Ok(())
+}
+
+/// An upload to a board that ranks all since makes the row that its submitter had until then the submission's own, so that what is withdrawn
+/// later takes its own row from the final board, and no other.
+async fn uploads_after_another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let at = Timestamp::from_unix_millis(5);
+    let mut story = Story::new(table, benchmark, "an upload after another ranking", Ranking::Best);
+    let one = story.submit("ada", 1, Some(0.5)).await?;
+    story.submit("ada", 2, Some(0.75)).await?;
+    story.terms.ranking = Ranking::All;
+    let other = story.submit("ada", 3, Some(0.25)).await?;
+    assert_eq!(story.top().await?, ["1 ada 0.25", "2 ada 0.5"]);
+    let last = story.board.of_final();
+    let run = table.begin_run(&last, at).await?;
+    for row in table.rows(&story.board).await? {
+        let of_row = finalized(&story, &row, row.score);
+        assert!(table.finalize(&of_row, &HOSTED, &run.id).await?);
+    }
+    let ids = async |board: &Board| {
+        let rows = table.rows(board).await?;
+        let mut ids: Vec<_> = rows.into_iter().map(|row| row.id).collect();
+        ids.sort();
+        Ok::<_, super::PortError>(ids)
+    };
+    let mut both = vec![one.submission.clone(), other.submission.clone()];
+    both.sort();
+    table
+        .withdraw(benchmark, &one.submission, at, story.order(), None)
+        .await?;
+    for board in [&story.board, &last] {
+        assert_eq!(ids(board).await?, [other.submission.clone()], "{board:?}");
+    }
+    table
+        .reinstate(benchmark, &one.submission, at, &HOSTED, Ranking::All, None)
+        .await?;
+    for board in [&story.board, &last] {
+        assert_eq!(ids(board).await?, both, "{board:?}");
     }
     Ok(())
 }
