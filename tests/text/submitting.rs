@@ -179,6 +179,14 @@ async fn the_organizer_exports_a_round_without_names() {
             }
         }
     }
+    // the rules change while the round goes on: what was decided before follows the first ones
+    text.rules(|rules| rules["validation"] = json!({ "share_of_others": 0.0, "equal": 4, "most": 5 }))
+        .await;
+    let receipt = text.submit("dee", "one", &[fooling(50)]).await;
+    for rater in &super::RATERS[..4] {
+        text.judge(rater, &example(&receipt.verdict.lines[0]), "positive")
+            .await;
+    }
     let out = text.world.scratch().join("export");
     let endpoint = text.world.cloud.lambda_endpoint().to_owned();
     let ran = text
@@ -189,12 +197,20 @@ async fn the_organizer_exports_a_round_without_names() {
     for part in ["train", "dev", "test"] {
         let rows = std::fs::read_to_string(out.join(format!("{part}.jsonl"))).unwrap();
         n_rows += rows.lines().count();
-        for name in ["ada\"", "\"bo\"", "\"cy\"", "rosa", "rita", "ruth"] {
+        for name in ["ada\"", "\"bo\"", "\"cy\"", "\"dee\"", "rosa", "rita", "ruth"] {
             assert!(!rows.contains(name), "{part} names {name}");
         }
         assert!(out.join(format!("{part}.parquet")).is_file());
     }
     assert!(n_rows >= 3, "{n_rows}");
+    let provenance = std::fs::read(out.join("provenance.json")).unwrap();
+    let provenance: serde_json::Value = serde_json::from_slice(&provenance).unwrap();
+    let rules = provenance["rules"].as_array().unwrap();
+    let equal: Vec<_> = rules.iter().map(|rules| &rules["validation"]["equal"]).collect();
+    assert_eq!(equal, [&json!(3), &json!(4)], "{provenance}");
+    assert_eq!(rules[1]["n_examples"], 1);
+    let n_examples = rules.iter().map(|rules| rules["n_examples"].as_u64().unwrap());
+    assert_eq!(n_examples.sum::<u64>(), n_rows as u64);
 }
 
 /// A delivery that fails after another has ended the upload: what the upload was given stays counted.

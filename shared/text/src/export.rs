@@ -17,7 +17,7 @@ use crate::standing::State;
 use crate::task::Task;
 
 pub use dataperf_collection::json_lines;
-pub use datasheet::{About, datasheet};
+pub use datasheet::{About, RulesOfExamples, datasheet};
 pub use split::{Split, splits};
 
 /// An example as the platform knows it.

@@ -10,7 +10,7 @@ use dataperf::Ending;
 use dataperf::frozen::Manifest;
 use dataperf_collection::offline::OTHER_BOARDS;
 use dataperf_datasets::{ImportError, Silent, export_lines_kit};
-use dataperf_text::export::{About, Export, JudgedExample, Row};
+use dataperf_text::export::{About, Export, JudgedExample, Row, RulesOfExamples};
 use dataperf_text::{
     Answer, BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR, Decision, Example, ExampleId, Gold,
     Said, SecretKey, Span, Task, Validation, import_text, known_rules, text_kit, write_text_export,
@@ -215,9 +215,12 @@ fn a_round_is_exported_as_json_lines_and_as_parquet_all_or_nothing() {
     let about = About {
         title: "Text".into(),
         exported_at: "2026-01-02T03:04:05Z".parse().unwrap(),
-        dataset: "sha256:0".into(),
-        targets: BTreeMap::from([("span".to_owned(), "linear".to_owned())]),
-        validation: Validation::default(),
+        rules: vec![RulesOfExamples {
+            dataset: "sha256:0".into(),
+            n_examples: 50,
+            targets: BTreeMap::from([("span".to_owned(), "linear".to_owned())]),
+            validation: Validation::default(),
+        }],
         licence: "CC0".into(),
         simulated: Some("a grammar did".into()),
     };

@@ -1,13 +1,15 @@
 //! The data set of a round.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dataperf::Digest;
 use dataperf::challenge::Challenge;
 use dataperf_collection_aws::{Collection as _, Kept, pseudonym_key, read, read_disqualified, verdicts_on};
-use dataperf_text::export::{About, Export, JudgedExample, Row, Split};
+use dataperf_text::export::{About, Export, JudgedExample, Row, RulesOfExamples, Split};
 use dataperf_text::{BENCHMARK, write_text_export};
 use dataperf_text_aws::{Examples, examples_in};
 use serde_json::json;
@@ -52,29 +54,21 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let named = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
     let round = challenge.as_ref().and_then(|challenge| challenge.round(&named));
-    let judged = judged_in(&cloud, &named).await?;
+    let (judged, followed) = judged_in(&cloud, &named).await?;
     if judged.is_empty() {
         bail!("nothing was submitted to round `{named}` yet");
     }
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key::<Examples>(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
-    let rules = Kept::<Examples>::default()
-        .rules(cloud.datasets(), round.and_then(|round| round.dataset))
-        .await?;
-    let configuration = &rules.configuration.configuration;
     let export = Export::of(judged, &named, &key, &earlier);
-    let targets = configuration.targets.iter();
+    let pinned = round.and_then(|round| round.dataset);
     let about = About {
         title: challenge
             .as_ref()
             .map_or("Adversarial Text", |challenge| &challenge.title)
             .to_owned(),
         exported_at: now(),
-        dataset: rules.dataset.to_string(),
-        targets: targets
-            .map(|(name, target)| (name.clone(), target.kind().to_owned()))
-            .collect(),
-        validation: configuration.validation.clone(),
+        rules: rules_of(&cloud, &export, &followed, pinned).await?,
         licence: args.licence.clone(),
         simulated: args.simulated.clone(),
     };
@@ -97,12 +91,51 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// Everything of a round that is not disqualified.
-async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedExample>> {
+/// The data sets whose rules examples follow, by the examples' ids.
+type Followed = BTreeMap<String, Digest>;
+
+/// The rules that the exported examples follow, those of most examples first. For examples that were taken before that was noted, and where nothing is
+/// exported, they are those of the round as it is now.
+async fn rules_of(
+    cloud: &Cloud,
+    export: &Export,
+    followed: &Followed,
+    pinned: Option<Digest>,
+) -> Result<Vec<RulesOfExamples>> {
+    let kept = Kept::<Examples>::default();
+    let of_round = kept.rules(cloud.datasets(), pinned).await?.dataset;
+    let mut n_examples: BTreeMap<Digest, usize> = BTreeMap::new();
+    for row in &export.rows {
+        let dataset = followed.get(&row.id).copied().unwrap_or(of_round);
+        *n_examples.entry(dataset).or_default() += 1;
+    }
+    if n_examples.is_empty() {
+        n_examples.insert(of_round, 0);
+    }
+    let mut of_examples = Vec::with_capacity(n_examples.len());
+    for (dataset, n_examples) in n_examples {
+        let rules = kept.rules(cloud.datasets(), Some(dataset)).await?;
+        let configuration = &rules.configuration.configuration;
+        let targets = configuration.targets.iter();
+        of_examples.push(RulesOfExamples {
+            dataset: dataset.to_string(),
+            n_examples,
+            targets: targets
+                .map(|(name, target)| (name.clone(), target.kind().to_owned()))
+                .collect(),
+            validation: configuration.validation.clone(),
+        });
+    }
+    of_examples.sort_by_key(|rules| Reverse(rules.n_examples));
+    Ok(of_examples)
+}
+
+/// Everything of a round that is not disqualified, and the rules that it follows.
+async fn judged_in(cloud: &Cloud, round: &str) -> Result<(Vec<JudgedExample>, Followed)> {
     let leaderboards = cloud.leaderboards();
     let table = &leaderboards;
     let disqualified = read_disqualified(table, Examples::SPACE).await?;
-    let mut judged = Vec::new();
+    let (mut judged, mut followed) = (Vec::new(), Followed::new());
     let ids: BTreeSet<_> = examples_in(table, round).await?.into_iter().collect();
     for id in ids {
         let found = read::<Examples>(table, &id).await?;
@@ -116,6 +149,9 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedExample>> {
             Vec::new()
         };
         named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
+        let decided_by = found.decision.as_ref().map(|decision| decision.dataset);
+        let dataset = decided_by.or(found.dataset);
+        followed.extend(dataset.map(|dataset| (id.to_string(), dataset)));
         let models = found.more.models;
         judged.push(JudgedExample {
             id,
@@ -139,7 +175,7 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedExample>> {
             decision: found.decision.map(|decision| decision.consensus),
         });
     }
-    Ok(judged)
+    Ok((judged, followed))
 }
 
 /// The parts of earlier rounds' data sets in which their annotators are.

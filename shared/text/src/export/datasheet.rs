@@ -17,17 +17,26 @@ pub struct About {
     pub title: String,
     /// When it was exported.
     pub exported_at: Timestamp,
-    /// The digest of the data set that the round was played with: its rules, contexts and models.
-    pub dataset: String,
-    /// The kind of each model, by its name.
-    pub targets: BTreeMap<String, String>,
-    /// How examples were validated.
-    pub validation: Validation,
+    /// The rules that the exported examples follow: several where they changed while the round went on.
+    pub rules: Vec<RulesOfExamples>,
     /// The licence of the data.
     pub licence: String,
     /// Where the data come from, when no people wrote them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<String>,
+}
+
+/// Rules by which examples of a round were taken and decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RulesOfExamples {
+    /// The digest of the data set that has them, with its contexts and models.
+    pub dataset: String,
+    /// The number of exported examples that follow them.
+    pub n_examples: usize,
+    /// The kind of each model, by its name.
+    pub targets: BTreeMap<String, String>,
+    /// How examples are validated.
+    pub validation: Validation,
 }
 
 /// The data set's datasheet (Gebru et al. 2021, *Datasheets for Datasets*), in Markdown.
@@ -43,8 +52,6 @@ pub fn datasheet(export: &Export, about: &About) -> String {
         .as_ref()
         .map(|said| format!("**No people wrote these texts:** {said}\n\n"))
         .unwrap_or_default();
-    let (equal, most) = (about.validation.equal, about.validation.most);
-    let share = about.validation.share_of_others * 100.0;
     format!(
         "# {title}, round {round}: texts that were written to fool models\n\n{warning}{simulated}\
         ## Motivation\n\n\
@@ -55,11 +62,11 @@ pub fn datasheet(export: &Export, about: &About) -> String {
         No annotator is in two parts. The dev and test sets have examples that fooled the round's models and whose labels are verified; the train \
         set also those that fooled nobody, of which `is_verified` says whether anybody was asked. Exported at {exported_at}.\n\n\
         ## Collection and agreement\n\n\
-        Annotators wrote texts, the round's models ({targets}) answered at once, and a text counts as fooling where more than half of them were \
+        Annotators wrote texts, the round's models{models} answered at once, and a text counts as fooling where more than half of them were \
         wrong (questions: where the words of the answer have an F1 below 0.4). Raters, who saw neither the author nor the label nor the models' \
-        answers, said what is right: {equal} equal verdicts of at most {most} decide. They got all fooling texts and {share} % of the others. \
+        answers, said what is right: {deciding}\
         Krippendorff's alpha (nominal):\n\n{agreement}\n\
-        The data set with the rules, contexts and models of the round: `{dataset}`.\n\n\
+        {datasets}.\n\n\
         ## Privacy\n\n\
         Annotators and raters have pseudonyms made with a secret key; names, times and the reasons of flags are not part of the data. Texts and \
         explanations are as their authors wrote them.\n\n\
@@ -71,11 +78,59 @@ pub fn datasheet(export: &Export, about: &About) -> String {
         composition = composition(export),
         left_out = left_out(&export.counts),
         exported_at = about.exported_at,
-        targets = kinds(&about.targets),
+        models = models(&about.rules),
+        deciding = deciding(&about.rules),
         agreement = agreement(export),
-        dataset = about.dataset,
+        datasets = datasets(&about.rules),
         licence = about.licence,
     )
+}
+
+/// The round's models, unless they changed.
+fn models(rules: &[RulesOfExamples]) -> String {
+    match rules {
+        [only] => format!(" ({})", kinds(&only.targets)),
+        _ => String::new(),
+    }
+}
+
+/// How verdicts decide.
+fn deciding(rules: &[RulesOfExamples]) -> String {
+    if let [only] = rules {
+        let Validation { equal, most, .. } = only.validation;
+        let share = only.validation.share_of_others * 100.0;
+        return format!(
+            "{equal} equal verdicts of at most {most} decide. They got all fooling texts and {share} % of the others. "
+        );
+    }
+    let mut table = "some equal verdicts decide. They got all fooling texts and a share of the others. The rules changed while the round went on, \
+        and each example follows those by which it was taken:\n\n\
+        | data set | examples | equal verdicts | of at most | share of the others | models |\n\
+        |---|---|---|---|---|---|\n"
+        .to_owned();
+    for of_some in rules {
+        let _ = writeln!(
+            table,
+            "| `{}` | {} | {} | {} | {} % | {} |",
+            of_some.dataset,
+            of_some.n_examples,
+            of_some.validation.equal,
+            of_some.validation.most,
+            of_some.validation.share_of_others * 100.0,
+            kinds(&of_some.targets)
+        );
+    }
+    table + "\n"
+}
+
+fn datasets(rules: &[RulesOfExamples]) -> String {
+    let named: Vec<String> = rules
+        .iter()
+        .map(|of_some| format!("`{}`", of_some.dataset))
+        .collect();
+    let plural = if named.len() == 1 { "" } else { "s" };
+    let named = named.join(", ");
+    format!("The data set{plural} with the rules, contexts and models of the round: {named}")
 }
 
 fn kinds(targets: &BTreeMap<String, String>) -> String {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dataperf_text::export::{About, Export, JudgedExample, Row, Split, datasheet, json_lines};
+use dataperf_text::export::{
+    About, Export, JudgedExample, Row, RulesOfExamples, Split, datasheet, json_lines,
+};
 use dataperf_text::matrix::Matrix;
 use dataperf_text::models::{ModelError, TargetModel};
 use dataperf_text::{Answer, Decision, Example, ExampleId, Gold, Input, Said, Task, Validation, duplicates};
@@ -79,11 +81,46 @@ fn about() -> About {
     About {
         title: "Text".into(),
         exported_at: "2026-01-02T03:04:05Z".parse().unwrap(),
-        dataset: "sha256:0".into(),
-        targets: BTreeMap::from([("one".to_owned(), "linear".to_owned())]),
-        validation: Validation::default(),
+        rules: vec![rules("sha256:0", 3)],
         licence: "CC0".into(),
         simulated: None,
+    }
+}
+
+fn rules(dataset: &str, equal: usize) -> RulesOfExamples {
+    RulesOfExamples {
+        dataset: dataset.into(),
+        n_examples: 10,
+        targets: BTreeMap::from([("one".to_owned(), "linear".to_owned())]),
+        validation: Validation {
+            equal,
+            ..Validation::default()
+        },
+    }
+}
+
+#[test]
+fn a_datasheet_has_all_rules_that_its_examples_follow() {
+    let of_one = datasheet(&export(), &about());
+    for said in [
+        "the round's models (`one`: linear) answered",
+        "3 equal verdicts of at most 5 decide. They got all fooling texts and 10 % of the others. Krippendorff's",
+        "The data set with the rules, contexts and models of the round: `sha256:0`.\n",
+    ] {
+        assert!(of_one.contains(said), "{said}: {of_one}");
+    }
+    let of_two = About {
+        rules: vec![rules("sha256:0", 3), rules("sha256:1", 4)],
+        ..about()
+    };
+    let of_two = datasheet(&export(), &of_two);
+    for said in [
+        "the round's models answered",
+        "\n| `sha256:0` | 10 | 3 | 5 | 10 % | `one`: linear |\n",
+        "\n| `sha256:1` | 10 | 4 | 5 | 10 % | `one`: linear |\n\nKrippendorff's",
+        "The data sets with the rules, contexts and models of the round: `sha256:0`, `sha256:1`.\n",
+    ] {
+        assert!(of_two.contains(said), "{said}: {of_two}");
     }
 }
 
