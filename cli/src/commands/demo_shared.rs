@@ -339,16 +339,15 @@ pub(super) async fn print_next_steps(args: &DemoArgs, local: &LocalCloud) -> Res
         );
         println!("Stop with Ctrl-C.");
     } else {
-        match &args.data_dir {
-            Some(directory) => println!(
+        if let Some(directory) = &args.data_dir {
+            println!(
                 "  dataperf local --data-dir {}      this demo's cloud, running",
                 directory.display()
-            ),
-            None => {
-                let demo = args.of.as_ref().map_or(String::new(), |of| format!(" {of}"));
-                let command = format!("dataperf demo{demo} --keep-running");
-                println!("  {command:43}  the same, and the cloud stays up");
-            }
+            );
+        } else {
+            let demo = args.of.as_ref().map_or(String::new(), |of| format!(" {of}"));
+            let command = format!("dataperf demo{demo} --keep-running");
+            println!("  {command:43}  the same, and the cloud stays up");
         }
         println!("  dataperf score --help                        judge an artifact offline");
         println!("  docs/leaderboard-schema.md                   query the table yourself");

@@ -464,7 +464,11 @@ async fn uploads_after_another_ranking(table: &impl Maintenance, benchmark: &str
         .withdraw(benchmark, &one.submission, at, story.order(), None)
         .await?;
     for board in [&story.board, &last] {
-        assert_eq!(ids(board).await?, [other.submission.clone()], "{board:?}");
+        assert_eq!(
+            ids(board).await?,
+            std::slice::from_ref(&other.submission),
+            "{board:?}"
+        );
     }
     table
         .reinstate(benchmark, &one.submission, at, &HOSTED, Ranking::All, None)
