@@ -1,10 +1,8 @@
 //! Examples: the models' answers, duplicates, the day's count, and a board that also counts what fooled nobody.
 
-use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::{Board, Leaderboards as _, Submission};
-use dataperf::{Ending, Reason, Receipt, Upload, Verdict};
+use dataperf::{Ending, Receipt};
 use dataperf_collection_aws::{file, index, read};
-use dataperf_text::{BENCHMARK, DESCRIPTOR, Example, ExampleId};
+use dataperf_text::{Example, ExampleId};
 use dataperf_text_aws::{Examples, FiledExample};
 use serde_json::json;
 
@@ -113,66 +111,6 @@ async fn keys_without_an_example_make_no_duplicate() {
         receipt.verdict.lines[0].details["duplicate"],
         json!({ "how": "exact", "whose": "another's", "example": null })
     );
-}
-
-/// An upload whose run was cut short after its keys may yet file its example, or end without it: whoever repeats the text meanwhile is told so, and
-/// raters are asked all the same.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_repeats_a_text_that_is_not_filed_yet_goes_to_raters() {
-    let text = Text::new().await;
-    let receipt = text.submit("ada", "one", &[honest(1)]).await;
-    let table = text.world.leaderboards();
-    let there = read::<Examples>(&table, &example(&receipt.verdict.lines[0]).parse().unwrap())
-        .await
-        .unwrap()
-        .unwrap();
-    let upload = Upload {
-        bucket: "submissions".into(),
-        key: format!("{BENCHMARK}/submit/ada/two.jsonl"),
-        version: Some("cut short".into()),
-        e_tag: None,
-        received_at: there.received_at,
-    };
-    let board = Board {
-        benchmark: BENCHMARK.into(),
-        leaderboard: "submit".into(),
-        round: there.round.clone(),
-    };
-    let unfinished = Submission::new(board, "ada", false, upload);
-    table.receive(&unfinished).await.unwrap();
-    let said = Example {
-        text: fooling(2)["text"].as_str().unwrap().to_owned(),
-        ..there.said.clone()
-    };
-    let cut_short = FiledExample {
-        id: ExampleId::of(unfinished.id.as_str(), 1),
-        submission: unfinished.id.clone(),
-        said,
-        ..there
-    };
-    index(&table, &cut_short, ()).await.unwrap();
-    let sent = text.send("submit", "bo", "one", &[fooling(2)]).await;
-    text.world.settle().await;
-    let submission = table.submission(BENCHMARK, &sent.id()).await.unwrap();
-    let receipt = submission.unwrap().receipt.unwrap();
-    let line = &receipt.verdict.lines[0];
-    assert_eq!(line.details["duplicate"]["whose"], "another's", "{receipt:#?}");
-    assert_eq!(text.items("unjudged").await.len(), 1);
-
-    let failed = Reason::new("time_limit", "", "it took too long");
-    let ended = Receipt {
-        submission: unfinished.id.clone(),
-        submitter: "ada".into(),
-        received_at: unfinished.received_at,
-        verdict: Verdict::failed(BENCHMARK, "submit", failed),
-        ..receipt.clone()
-    };
-    let terms = Terms::outside_any_challenge("ada");
-    table.record(&ended, &DESCRIPTOR, &terms).await.unwrap();
-    for rater in &super::RATERS[..3] {
-        text.judge(rater, &example(line), "positive").await;
-    }
-    assert_eq!(text.counts("bo").await, [1, 1, 0, 1, 0, 0, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -375,21 +375,14 @@ async fn file_all(
     let configuration = &case.rules.configuration.configuration;
     let from = configuration.near_duplicate_from;
     let disqualified = &Disqualified::default(); // an example that repeats an own one counts in no round
-    let of_upload: BTreeSet<ExampleId> = answered.iter().map(|(_, example)| example.id.clone()).collect();
-    let of_upload = &of_upload;
     let mut taken = Vec::with_capacity(answered.len());
     for some in chunks(answered) {
         let filed = some.into_iter().map(|(line, mut example)| async move {
             // as far as is known now: it is asked again when raters decide
             example.duplicate = duplicate(table, &example, from, (), disqualified).await?;
-            let repeats = match &example.duplicate.of {
-                // another upload, whose run was cut short, may end without it: raters are asked before that is known
-                Some(of) if !of_upload.contains(of) => read::<Examples>(table, of).await?.is_some(),
-                of => of.is_some(),
-            };
-            let is_fooling = example.more.is_fooling;
+            let (is_duplicate, is_fooling) = (example.duplicate.is_one(), example.more.is_fooling);
             let validation = &configuration.validation;
-            example.n_raters = validation.n_raters(&example.id, repeats, is_fooling) as u64;
+            example.n_raters = validation.n_raters(&example.id, is_duplicate, is_fooling) as u64;
             file(table, &example).await?;
             Ok::<_, WorkflowError>((line, Taken::Filed(Box::new(example))))
         });
