@@ -194,42 +194,6 @@ async fn a_prompt_counts_in_one_round() {
     assert_eq!(nibbler.board("model-fooling").await, before.into());
 }
 
-/// A prompt counts in a later round while its pair of the earlier one does not: disqualified, or short of a verdict.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_prompt_counts_where_its_earlier_pair_is_disqualified() {
-    let nibbler = second().await;
-    let prompt = "horse lying in ketchup";
-    let first = nibbler.pair("ada", prompt).await;
-    nibbler.all_judge(|_| vec![confirming(&first, 3, &[], &[])]).await;
-    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let (again, other) = (
-        nibbler.pair("ada", prompt).await,
-        nibbler.pair("ada", "a tree full of ropes").await,
-    );
-    nibbler
-        .all_judge(|_| vec![confirming(&again, 4, &[], &[]), confirming(&other, 2, &[], &[])])
-        .await;
-    let spring = || {
-        let board = ["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"];
-        nibbler.world.command(&board).json()[0]["places"][0]["score"].clone()
-    };
-    assert_eq!(spring(), json!(2.0));
-    for subject in [
-        vec!["pair", &first],
-        vec!["verdict", &first, "--rater", RATERS[0]],
-    ] {
-        for (undo, score) in [(None, 6.0), (Some("--undo"), 2.0)] {
-            let mut given = vec!["nibbler", "disqualify"];
-            given.extend(&subject);
-            given.extend(["--reason", "a reason"]);
-            given.extend(undo);
-            let ran = nibbler.world.command(&given);
-            assert_eq!((ran.code, spring()), (0, json!(score)), "{given:?}: {ran:?}");
-        }
-    }
-}
-
 /// The earlier upload of two is processed later: the later one is a duplicate all the same when raters have decided.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_order_of_processing_decides_no_duplicate() {

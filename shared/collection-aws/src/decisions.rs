@@ -97,7 +97,7 @@ pub async fn decide<C: Collection>(
             // earlier items may have come since it was submitted
             Some(_) => {
                 let from = C::near_duplicate_from(&own.configuration);
-                items::duplicate(table, &item, from, version, &disqualified).await?
+                items::duplicate(table, &item, from, version).await?
             }
             None => item.duplicate.clone(),
         };

@@ -1,6 +1,6 @@
 //! Whom and what the organizer has disqualified: noted in the table with reasons, and observed by everything that is decided later.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Withdrawal;
@@ -105,9 +105,8 @@ fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortE
     Ok((parsed(&reader, "notes")?, item.contains_key("since"), n_changes))
 }
 
-/// The items that have to be decided anew, in the order in which they were uploaded: all that wait, and for a submitter one decided item of each
-/// group, because a standing is made of all items of its group. With an item goes what repeats one of its submitter's in another round, and may
-/// count now, or count no more.
+/// The items that have to be decided anew: all that wait, and for a submitter one decided item of each group, because a standing is made of all items
+/// of its group.
 ///
 /// # Errors
 /// [`PortError`].
@@ -115,7 +114,6 @@ pub async fn concerned<C: Collection>(
     table: &Table,
     subject: &Subject,
 ) -> Result<Vec<Collected<C>>, PortError> {
-    let of_submitter = matches!(subject, Subject::Submitter(_));
     let ids = match subject {
         Subject::Submitter(name) => items_of::<C>(table, name, usize::MAX).await?,
         Subject::Rater(name) => judged_by::<C>(table, name).await?,
@@ -126,42 +124,10 @@ pub async fn concerned<C: Collection>(
         let item = read::<C>(table, &id).await?;
         let is_needed = |item: &Collected<C>| {
             let waits = item.decision.is_none() && C::is_judged(item);
-            let one_a_group = of_submitter && !waits;
+            let one_a_group = matches!(subject, Subject::Submitter(_)) && !waits;
             !one_a_group || groups.insert(C::group(item))
         };
         found.extend(item.filter(is_needed));
     }
-    if C::OWN_REPETITIONS_COUNT && !of_submitter {
-        let repeating = repeating(table, &found).await?;
-        found.extend(repeating);
-    }
-    // what an item repeats is decided before it
-    found.sort_by_cached_key(Collected::place);
     Ok(found)
-}
-
-/// The other items of the same submitters that repeat an own one, and belong to another round than one of `items`: whether they count may follow from
-/// whether that one does.
-async fn repeating<C: Collection>(
-    table: &Table,
-    items: &[Collected<C>],
-) -> Result<Vec<Collected<C>>, PortError> {
-    let known: BTreeSet<&C::Id> = items.iter().map(|item| &item.id).collect();
-    let mut rounds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for item in items {
-        rounds.entry(&item.submitter).or_default().insert(&item.round);
-    }
-    let mut repeating = Vec::new();
-    for (submitter, rounds) in rounds {
-        for id in items_of::<C>(table, submitter, usize::MAX).await? {
-            if known.contains(&id) {
-                continue;
-            }
-            let repeats = |item: &Collected<C>| {
-                item.duplicate.of_own.is_some() && rounds.iter().any(|round| *round != item.round)
-            };
-            repeating.extend(read::<C>(table, &id).await?.filter(repeats));
-        }
-    }
-    Ok(repeating)
 }

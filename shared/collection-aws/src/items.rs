@@ -9,7 +9,7 @@ use dataperf::{SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
-use dataperf_collection::{Disqualified, Duplicate, Earlier};
+use dataperf_collection::{Duplicate, Earlier};
 use futures_util::future::try_join_all;
 
 use crate::collection::{Collected, Collection};
@@ -63,8 +63,7 @@ pub async fn index<C: Collection>(
     }
 }
 
-/// Which of the items that were uploaded before it an item repeats, in whatever order they are processed. What is `disqualified` is repeated, too,
-/// but counts in no other round.
+/// Which of the items that were uploaded before it an item repeats, in whatever order they are processed.
 ///
 /// # Errors
 /// [`PortError`].
@@ -73,7 +72,6 @@ pub async fn duplicate<C: Collection>(
     item: &Collected<C>,
     from: f64,
     version: C::Version,
-    disqualified: &Disqualified,
 ) -> Result<Duplicate<C::Id>, PortError> {
     let mut filed = before(table, item, version).await?;
     let mut looked_at = BTreeSet::new();
@@ -111,20 +109,13 @@ pub async fn duplicate<C: Collection>(
             };
             let decided = found.decision.as_ref().map(|decision| &decision.consensus);
             let is_elsewhere = found.round != item.round && !found.round.ends_with(POST_ROUND);
-            if is_elsewhere && !is_out(&found, disqualified) && C::state(&found, decided).is_some() {
+            if is_elsewhere && C::state(&found, decided).is_some() {
                 repeated.counted_elsewhere = true;
                 break;
             }
         }
     }
     Ok(repeated)
-}
-
-/// Whether an item is disqualified by itself. Where its submitter is, nothing of theirs counts, and what counts in which round stays known for when
-/// that is undone.
-fn is_out<C: Collection>(item: &Collected<C>, disqualified: &Disqualified) -> bool {
-    let is_submitter = disqualified.has_submitter(&item.submitter);
-    !is_submitter && disqualified.has_item(&item.id.to_string(), &item.submitter)
 }
 
 /// A text that is filed under a key, and the upload that has filed it; earlier versions did not note that.

@@ -178,8 +178,7 @@ impl Submit {
             let scoring = Pairs::version(table, &pair.round, configuration).await?;
             index(table, &pair, scoring).await?;
             // as far as is known now: of pairs that are uploaded at once the earlier one may come later, so this is asked again when raters decide
-            let (from, disqualified) = (configuration.near_duplicate_from, Disqualified::default());
-            pair.duplicate = duplicate(table, &pair, from, scoring, &disqualified).await?;
+            pair.duplicate = duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
             *n_new += 1;
             file(table, &pair).await?
         };

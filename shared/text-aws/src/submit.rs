@@ -373,13 +373,11 @@ async fn file_all(
         try_join_all(some.iter().map(|(_, example)| index(table, example, ()))).await?;
     }
     let configuration = &case.rules.configuration.configuration;
-    let from = configuration.near_duplicate_from;
-    let disqualified = &Disqualified::default(); // an example that repeats an own one counts in no round
     let mut taken = Vec::with_capacity(answered.len());
     for some in chunks(answered) {
         let filed = some.into_iter().map(|(line, mut example)| async move {
             // as far as is known now: it is asked again when raters decide
-            example.duplicate = duplicate(table, &example, from, (), disqualified).await?;
+            example.duplicate = duplicate(table, &example, configuration.near_duplicate_from, ()).await?;
             let (is_duplicate, is_fooling) = (example.duplicate.is_one(), example.more.is_fooling);
             let validation = &configuration.validation;
             example.n_raters = validation.n_raters(&example.id, is_duplicate, is_fooling) as u64;
