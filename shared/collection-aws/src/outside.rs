@@ -121,11 +121,12 @@ impl Failure {
     /// How long to wait where the `n_tries`-th try, from 1, ended so: beyond what the service asks for, so that those whom it has asked the same
     /// don't all come back at once.
     pub fn pause(&self, pauses: Pauses, n_tries: u32) -> Duration {
-        self.after.unwrap_or_default() + pauses.after(n_tries)
+        let asked = self.after.unwrap_or_default();
+        asked.saturating_add(pauses.after(n_tries))
     }
 }
 
-/// The least time for which a call is made.
+/// The least time for which a call is made again.
 const SHORTEST_CALL: Duration = Duration::from_secs(1);
 
 /// Whether there is time for another call after a pause: of a call that has next to no time nothing would be known but that it was made.
