@@ -85,8 +85,8 @@ impl Crate {
             let beside = ["tests", "benches", "examples", "bin"];
             let first = path.strip_prefix(folder).unwrap().iter().next().unwrap();
             let is_beside = beside.iter().any(|name| first == *name); // a folder, no file
-            let inner = path.ancestors().skip(1).take_while(|inner| *inner != folder);
-            let is_of_another = { inner }.any(|inner| inner.join("Cargo.toml").is_file());
+            let mut inner = path.ancestors().skip(1).take_while(|inner| *inner != folder);
+            let is_of_another = inner.any(|inner| inner.join("Cargo.toml").is_file());
             let is_of_tests = module_of(path, folder).last().is_some_and(|name| name == "tests");
             !is_beside && !is_of_another && !is_of_tests
         };

@@ -44,10 +44,7 @@ impl Baselines for SpeechSelection {
     ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let limits = parameters.limits(leaderboard)?;
-        let language = parameters.languages.get(&limits.language);
-        let language = language.ok_or_else(|| FrozenError::Manifest {
-            why: format!("parameters: no language `{}`", limits.language),
-        })?;
+        let language = parameters.language(&limits.language)?;
         let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
         let files = dataset.files();
         let matrix = files.matrix(&path, EMBEDDINGS).await?;

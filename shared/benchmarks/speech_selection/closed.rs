@@ -15,10 +15,7 @@ impl dataperf::closed::ClosedBoards for ClosedBoards {
     async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
         let parameters = Parameters::of(files.manifest())?;
         let limits = parameters.limits(leaderboard)?;
-        let language = parameters.languages.get(&limits.language);
-        let language = language.ok_or_else(|| FrozenError::Manifest {
-            why: format!("parameters: no language `{}`", limits.language),
-        })?;
+        let language = parameters.language(&limits.language)?;
         let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
         let shape = files
             .manifest()

@@ -78,13 +78,10 @@ impl FrozenPart for Frozen {
 
     async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
-        let mut parameters = Parameters::of(manifest)?;
+        let parameters = Parameters::of(manifest)?;
         let limits = parameters.limits(leaderboard)?.clone();
         let code = limits.language;
-        let unknown = || FrozenError::Manifest {
-            why: format!("parameters: no language `{code}`"),
-        };
-        let language = parameters.languages.remove(&code).ok_or_else(unknown)?;
+        let language = parameters.language(&code)?.clone();
 
         let ids_path = train_ids_file(&code);
         let eval = EvalSet::open(files, &code, language.targets.len()).await?;

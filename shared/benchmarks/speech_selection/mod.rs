@@ -126,6 +126,12 @@ impl Parameters {
             .get(leaderboard)
             .ok_or_else(|| FrozenError::no_leaderboard(leaderboard))
     }
+
+    fn language(&self, code: &str) -> Result<&Language, FrozenError> {
+        self.languages.get(code).ok_or_else(|| FrozenError::Manifest {
+            why: format!("parameters: no language `{code}`"),
+        })
+    }
 }
 
 /// The benchmark.
