@@ -20,7 +20,7 @@ SKIPPED = {
     "CKV_AWS_119": "the table is encrypted with AWS's key of this account; one's own costs a month and guards against nobody else",
     "CKV_AWS_149": "as for the table: AWS's own key guards the secret, one's own costs a month",
     "CKV_AWS_158": "CloudWatch encrypts logs itself; as for the table",
-    "CKV_AWS_173": "the variables are names of buckets and the table, no secrets",
+    "CKV_AWS_173": "the variables are names, and the key of cursors, which protects no data",
 }
 
 

@@ -1,5 +1,8 @@
 //! Cursors: where the next page begins, as one opaque word that only this API can have written.
 
+use axum::extract::{FromRequestParts, Query};
+use axum::http::Uri;
+use axum::http::request::Parts;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dataperf_aws::Cursor;
@@ -9,6 +12,11 @@ use serde::de::DeserializeOwned;
 use sha2::Sha256;
 
 use dataperf_http::Problem;
+
+use crate::app::App;
+
+/// Parameters that may change from page to page of one list.
+const PER_PAGE: [&str; 4] = ["cursor", "format", "include", "limit"];
 
 /// Bytes of a cursor's seal.
 const SEAL_BYTES: usize = 16;
@@ -23,14 +31,34 @@ pub(crate) struct Place<C> {
     pub(crate) so_far: C,
 }
 
-/// Seals cursors with a key (HMAC-SHA-256), so that ranks that go on from page to page can't be made up.
+/// Seals cursors with a key (HMAC-SHA-256), so that nobody can forge ranks that continue from page to page. A handler that takes one
+/// gets the seal of the list that the request names: a cursor of another list doesn't open with it.
 #[derive(Clone)]
 pub(crate) struct Seal(Hmac<Sha256>);
+
+impl FromRequestParts<App> for Seal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        app.seal().for_list(&parts.uri)
+    }
+}
 
 impl Seal {
     /// The seal with a key of any length.
     pub(crate) fn new(key: &str) -> Result<Self, hmac::digest::InvalidLength> {
         Hmac::new_from_slice(key.as_bytes()).map(Self)
+    }
+
+    /// The seal of one list: its path, and the parameters that choose its lines.
+    fn for_list(&self, uri: &Uri) -> Result<Self, Problem> {
+        let Query(mut query) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map_err(|rejection| Problem::bad_request("query", rejection.body_text()))?;
+        query.retain(|(name, _)| !PER_PAGE.contains(&name.as_str()));
+        query.sort();
+        let mut mac = self.0.clone();
+        mac.update(&serde_json::to_vec(&(uri.path(), query)).unwrap_or_default());
+        Ok(Self(mac))
     }
 
     pub(crate) fn word<C: Serialize>(&self, place: &Place<C>) -> String {
@@ -63,6 +91,27 @@ impl Seal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cursor_opens_only_in_its_own_list() {
+        let key = Seal::new("key").expect("any length");
+        let list = |uri: &'static str| key.for_list(&Uri::from_static(uri)).ok().expect("a query");
+        let place = Place {
+            at: Cursor::from([("pk".to_owned(), "p".to_owned())]),
+            so_far: (),
+        };
+        let word = list("/a/submissions?submitter=ada&round=r&limit=2").word(&place);
+        let opens = |uri| list(uri).open::<()>(&word).is_ok();
+        assert!(opens("/a/submissions?cursor=x&limit=3&round=r&format=csv&submitter=ada"));
+        for other in [
+            "/a/submissions?submitter=bo&round=r",
+            "/a/submissions?submitter=ada",
+            "/b/submissions?submitter=ada&round=r",
+            "/a/failed?submitter=ada&round=r",
+        ] {
+            assert!(!opens(other), "{other}");
+        }
+    }
 
     #[test]
     fn what_was_not_sealed_here_is_refused() {

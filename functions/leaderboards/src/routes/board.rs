@@ -23,7 +23,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::figures::Spread;
 use crate::query::{BoardQuery, Include, Strict, within};
 use crate::rows::{Row, Standing};
@@ -181,6 +181,7 @@ pub(super) async fn board(
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<BoardQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
@@ -193,7 +194,7 @@ pub(super) async fn board(
     let place = query
         .cursor
         .as_deref()
-        .map(|word| app.seal().open::<OnBoard>(word))
+        .map(|word| seal.open::<OnBoard>(word))
         .transpose()?;
     let (table, results) = (app.table().await, app.results().await);
     let challenge = catalogue::challenge(&app, facts.id).await?;
@@ -256,7 +257,7 @@ pub(super) async fn board(
     let next = next.map(|mut place| {
         let at = std::mem::take(&mut place.at);
         let so_far = OnBoard { place, standing };
-        app.seal().word(&Place { at, so_far })
+        seal.word(&Place { at, so_far })
     });
     let kit = catalogue::kit(&app, facts, &boards, challenge, &board).await?;
     let comparison = comparison.map(|of| compared(of.summary, &caller, challenge, &board, scored_with));

@@ -17,7 +17,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::query::{HistoryQuery, Strict, within};
 use crate::rows::Line;
 use dataperf_http::Problem;
@@ -144,6 +144,7 @@ pub(super) async fn history(
     Path(benchmark): Path<String>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<HistoryQuery>,
 ) -> Result<Response, Problem> {
     catalogue::benchmark(&benchmark)?;
@@ -151,7 +152,7 @@ pub(super) async fn history(
     let submitter =
         submitter.map_err(|error| Problem::not_found("unusable_name", "submitter", error.to_string()))?;
     let limit = within(query.limit, 50, 200)?;
-    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+    let place = query.cursor.as_deref().map(|word| seal.open::<()>(word));
     let after = place.transpose()?.map(|place| place.at);
     let table = app.table().await;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
@@ -173,7 +174,7 @@ pub(super) async fn history(
             .iter()
             .map(|entry| HistoryLine::of(entry, whole.get(&entry.id)))
             .collect(),
-        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
+        next: page.next.map(|at| seal.word(&Place { at, so_far: () })),
     };
     Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &flat))
 }

@@ -19,7 +19,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::query::{RetirementQuery, Strict, within};
 use dataperf_http::Problem;
 
@@ -143,6 +143,7 @@ pub(super) async fn retirement(
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<RetirementQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
@@ -155,7 +156,7 @@ pub(super) async fn retirement(
     let place = query
         .cursor
         .as_deref()
-        .map(|word| app.seal().open::<FromLine>(word));
+        .map(|word| seal.open::<FromLine>(word));
     let place = place.transpose()?.map(|place| place.so_far);
     let challenge = catalogue::challenge(&app, facts.id).await?;
     let hidden = caller.hidden_until(challenge.as_ref(), &board);
@@ -228,7 +229,7 @@ pub(super) async fn retirement(
         tau_b: estimate(report.tau_b),
         why_none,
         lines: of_page.into_iter().map(line).collect(),
-        next: next.map(|place| app.seal().word(&place)),
+        next: next.map(|place| seal.word(&place)),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,

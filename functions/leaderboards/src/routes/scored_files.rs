@@ -14,7 +14,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::query::{FilesQuery, Strict, within};
 use dataperf_http::Problem;
 
@@ -71,6 +71,7 @@ pub(super) async fn scored_files(
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<FilesQuery>,
 ) -> Result<Response, Problem> {
     caller.must_organize()?;
@@ -88,7 +89,7 @@ pub(super) async fn scored_files(
         return Err(Problem::not_found("no_files", "leaderboard", detail));
     }
     let limit = within(query.limit, 100, 200)?;
-    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+    let place = query.cursor.as_deref().map(|word| seal.open::<()>(word));
     let after = place.transpose()?.map(|place| place.at);
     let table = app.table().await;
     let page = table.series_page(&board, after.as_ref(), limit).await?;
@@ -111,7 +112,7 @@ pub(super) async fn scored_files(
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
-        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
+        next: page.next.map(|at| seal.word(&Place { at, so_far: () })),
     };
     Ok(wishes.json(&caller, &document))
 }

@@ -13,7 +13,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::query::{SeriesQuery, Strict, within};
 use crate::rows::Point;
 use dataperf_http::Problem;
@@ -57,6 +57,7 @@ pub(super) async fn series(
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<SeriesQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
@@ -69,7 +70,7 @@ pub(super) async fn series(
     let place = query
         .cursor
         .as_deref()
-        .map(|word| app.seal().open::<Option<f64>>(word))
+        .map(|word| seal.open::<Option<f64>>(word))
         .transpose()?;
     let (after, mut best) = place.map_or((None, None), |place| (Some(place.at), place.so_far));
     let table = app.table().await;
@@ -96,7 +97,7 @@ pub(super) async fn series(
         round: board.round,
         hidden_until: hidden.map(|until| until.to_string()),
         points,
-        next: page.next.map(|at| app.seal().word(&Place { at, so_far: best })),
+        next: page.next.map(|at| seal.word(&Place { at, so_far: best })),
     };
     Ok(wishes.list(&caller, query.format, &document, &Point::HEADER, &document.points))
 }

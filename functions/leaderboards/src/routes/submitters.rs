@@ -16,7 +16,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::query::{Strict, SubmittersQuery, within};
 
 /// The most uploads of a submitter that are counted.
@@ -131,12 +131,13 @@ pub(super) async fn submitters(
     Path(benchmark): Path<String>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<SubmittersQuery>,
 ) -> Result<Response, Problem> {
     caller.must_organize()?;
     let facts = catalogue::benchmark(&benchmark)?;
     let limit = within(query.limit, 20, 50)?;
-    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+    let place = query.cursor.as_deref().map(|word| seal.open::<()>(word));
     let after = place.transpose()?.map(|place| after(&place.at)).transpose()?;
     let table = app.table().await;
     let names = names_of(&table, &app.results().await, facts.id).await?;
@@ -163,7 +164,7 @@ pub(super) async fn submitters(
     let document = SubmittersPage {
         benchmark,
         submitters: lines,
-        next: next.map(|place| app.seal().word(&place)),
+        next: next.map(|place| seal.word(&place)),
     };
     Ok(wishes.list(&caller, query.format, &document, &Counts::HEADER, &flat))
 }

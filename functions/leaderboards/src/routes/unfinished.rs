@@ -10,7 +10,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::cursor::Place;
+use crate::cursor::{Place, Seal};
 use crate::query::{Strict, UnfinishedQuery, within};
 use crate::rows::Line;
 use dataperf_http::Problem;
@@ -35,15 +35,16 @@ pub(super) async fn unfinished(
     Path(benchmark): Path<String>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<UnfinishedQuery>,
 ) -> Result<Response, Problem> {
-    let page = Asked::of(&app, &caller, &benchmark, &query)?;
+    let page = Asked::of(&seal, &caller, &benchmark, &query)?;
     let lines = app
         .table()
         .await
         .unfinished_page(&benchmark, page.after.as_ref(), page.limit)
         .await?;
-    Ok(answer(&app, &caller, &wishes, benchmark, &query, lines))
+    Ok(answer(&seal, &caller, &wishes, benchmark, &query, lines))
 }
 
 /// What the platform failed to evaluate and nobody has had evaluated again, oldest first. The organizer's.
@@ -66,15 +67,16 @@ pub(super) async fn failed(
     Path(benchmark): Path<String>,
     caller: Caller,
     wishes: Wishes,
+    seal: Seal,
     Strict(query): Strict<UnfinishedQuery>,
 ) -> Result<Response, Problem> {
-    let page = Asked::of(&app, &caller, &benchmark, &query)?;
+    let page = Asked::of(&seal, &caller, &benchmark, &query)?;
     let lines = app
         .table()
         .await
         .failed_page(&benchmark, page.after.as_ref(), page.limit)
         .await?;
-    Ok(answer(&app, &caller, &wishes, benchmark, &query, lines))
+    Ok(answer(&seal, &caller, &wishes, benchmark, &query, lines))
 }
 
 /// The part of a list that the organizer asks for.
@@ -84,18 +86,18 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(app: &App, caller: &Caller, benchmark: &str, query: &UnfinishedQuery) -> Result<Self, Problem> {
+    fn of(seal: &Seal, caller: &Caller, benchmark: &str, query: &UnfinishedQuery) -> Result<Self, Problem> {
         caller.must_organize()?;
         catalogue::benchmark(benchmark)?;
         let limit = within(query.limit, 50, 200)?;
-        let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+        let place = query.cursor.as_deref().map(|word| seal.open::<()>(word));
         let after = place.transpose()?.map(|place| place.at);
         Ok(Self { after, limit })
     }
 }
 
 fn answer(
-    app: &App,
+    seal: &Seal,
     caller: &Caller,
     wishes: &Wishes,
     benchmark: String,
@@ -107,7 +109,7 @@ fn answer(
     let document = SubmissionsPage {
         benchmark,
         submissions: lines.map(|entry| HistoryLine::of(entry, None)).collect(),
-        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
+        next: page.next.map(|at| seal.word(&Place { at, so_far: () })),
     };
     wishes.list(caller, query.format, &document, &Line::HEADER, &flat)
 }
