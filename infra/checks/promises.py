@@ -184,8 +184,12 @@ def broken_by_runner(role, name, existing_arns):
 
 def broken_by_signer(role, existing_arns):
     """The role that forms are signed with stores uploads of named benchmarks, and reads what says who may upload."""
-    for policy in role["Properties"]["Policies"]:
-        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+    statements = [s for policy in role["Properties"]["Policies"] for s in as_list(policy["PolicyDocument"]["Statement"])]
+    denied = [s["Resource"] for s in statements if s["Effect"] == "Deny" and "s3:PutObject" in as_list(s["Action"])]
+    if not any("-submissions-" in resource and resource.endswith("/*/_/*") for resource in denied):
+        yield "the signer may store outputs of programs: deny `s3:PutObject` below `_`"
+    for statement in statements:
+        if statement["Effect"] == "Allow":
             sid, actions = statement["Sid"], set(as_list(statement["Action"]))
             for action in sorted(actions - SIGNING):
                 yield f"the signer's `{sid}` allows `{action}`, it may only sign"

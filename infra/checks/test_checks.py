@@ -120,6 +120,7 @@ PROMISE_FAULTS += [
     ("infra/signer.yaml", "Action: s3:PutObject", "Action: [s3:PutObject, s3:DeleteObject]", "`s3:DeleteObject`, it may only sign"),
     ("infra/signer.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "-submissions-${AWS::AccountId}-${AWS::Region}/*", "forms are for one benchmark's uploads"),
     ("infra/signer.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "-results-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "forms are for one benchmark's uploads"),
+    ("infra/signer.yaml", "/*/_/*", "/*/other/*", "the signer may store outputs of programs"),
     ("infra/signer.yaml", "/*/current.json", "/*", "rounds and what is in force only"),
     ("infra/signer.yaml", '- "*#count#*"', '- "*#best#*"', "the signer's `ReadTable` allows the partitions"),
     ("template.yaml", "AllowedOrigins: [!GetAtt Page.Outputs.Origin]", 'AllowedOrigins: ["*"]', "one page, by POST, is all"),
