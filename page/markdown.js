@@ -3,7 +3,8 @@
 
 import { h } from "./dom.js";
 
-const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*|\[([^\]]+)\]\(([^()\s]+)\)/;
+// No class crosses the character that begins it, so that matching takes linear time on any text.
+const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*|\[([^[\]]+)\]\(([^()\s]+)\)/;
 
 /** Only these lead anywhere. */
 function webAddress(text) {
@@ -35,7 +36,14 @@ const BULLET = /^\s{0,3}[-*+]\s+/;
 const NUMBER = /^\s{0,3}\d{1,9}[.)]\s+/;
 const QUOTE = /^\s{0,3}>\s?/;
 const FENCE = /^\s{0,3}```/;
-const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/;
+const HEADING = /^\s{0,3}(#{1,6})\s(.*)$/;
+
+/** The text of a heading, without the `#` that may close it. */
+function headingText(text) {
+  let end = text.length;
+  while (text[end - 1] === "#") end -= 1;
+  return text.slice(0, end).trim();
+}
 
 /** The lines from `at` on that `mark` begins, without it; a line that begins no other block goes on with the one before. */
 function marked(lines, at, mark) {
@@ -72,7 +80,7 @@ function block(lines, at) {
   const line = lines[at];
   if (FENCE.test(line)) return fenced(lines, at);
   const heading = HEADING.exec(line);
-  if (heading) return [h(`h${Math.min(heading[1].length + 2, 6)}`, {}, inline(heading[2])), at + 1];
+  if (heading) return [h(`h${Math.min(heading[1].length + 2, 6)}`, {}, inline(headingText(heading[2]))), at + 1];
   if (BULLET.test(line)) return list("ul", BULLET, lines, at);
   if (NUMBER.test(line)) return list("ol", NUMBER, lines, at);
   if (QUOTE.test(line)) {
