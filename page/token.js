@@ -14,22 +14,15 @@ function shown() {
   });
 }
 
-/** Whether the page is this machine's: `dataperf local` prints addresses with tokens. */
-const isLocal = () => ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-
 /**
- * A token in the address is taken out of it, so that it is neither seen nor passed on. On this machine it signs in whoever is not signed in.
- * Elsewhere, or where there is another token, it is put into the dialog: anybody could make an address that signs others in as its maker.
+ * Moves a token from the address into the sign-in dialog, so that nobody reads it there or passes it on. The reader confirms: any page
+ * can link to an address that would sign its readers in as the link's author.
  */
 export function takeFromAddress() {
   const [, given] = /^#token=(dpk_[0-9a-f]+)$/.exec(location.hash) ?? [];
   if (!given) return;
   history.replaceState(null, "", "#/");
-  if (isLocal() && [null, given].includes(token.get())) {
-    token.set(given);
-    shown();
-    return;
-  }
+  if (token.get() === given) return;
   element("token-value").value = given;
   element("token-problem").textContent = "The address has this token. Sign in with it if it is yours.";
   element("token").showModal();

@@ -82,6 +82,7 @@ async function on(screen, address, body) {
   const visit = async () => {
     await page.goto(`${base}/${address}`);
     await shown(page);
+    if (address.startsWith("#token=")) await confirmToken(page);
     await body(page, faults);
     assert.deepEqual(faults, []);
   };
@@ -93,6 +94,14 @@ async function on(screen, address, body) {
 }
 
 const shown = (page) => page.waitForSelector("main:not([aria-busy]) h1");
+
+/** Confirms the token that the address had. */
+async function confirmToken(page) {
+  await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+  await page.waitForFunction(() => !document.getElementById("token").open);
+  await shown(page);
+}
+
 const heading = (page) => page.locator("h1").innerText();
 
 /** Goes to another view of the page. */
@@ -639,10 +648,26 @@ test("a request shows each line's outcome, and its images blurred until each is 
   });
 });
 
-test("a token in the address is taken out of it", async () => {
-  await on("light", signedIn(""), async (page) => {
-    assert.equal(new URL(page.url()).hash, "#/");
+test("a token in the address signs nobody in by itself", async () => {
+  await on("light", "", async (page) => {
+    await page.evaluate((hash) => (location.hash = hash), signedIn(""));
+    await page.waitForFunction(() => document.getElementById("token").open);
+    assert.equal(new URL(page.url()).hash, "#/", "the token is out of the address");
+    assert.equal(await page.locator("#who").innerText(), "Sign in");
+    await confirmToken(page);
     assert.equal(await page.locator("#who").innerText(), "Signed in");
+  });
+});
+
+test("Markdown of any shape is read in linear time", async () => {
+  await on("light", "", async (page) => {
+    const lengths = await page.evaluate(async () => {
+      const { markdown } = await import("./markdown.js");
+      const n = 1_000_000; // a pattern that looks ahead to the end from each character takes hours
+      const texts = ["[".repeat(n), `# ${" ".repeat(n)}x`, `# ${"#".repeat(n)}x`, "[a](".repeat(n / 4)];
+      return texts.map((text) => markdown(text)[0].textContent.length);
+    });
+    assert.deepEqual(lengths, [1_000_000, 1, 1_000_001, 1_000_000]);
   });
 });
 
