@@ -239,6 +239,43 @@ async fn a_new_key_signs_after_a_rotation_and_receipts_of_the_old_one_stay_valid
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn benchmark_with_its_own_key_signs_for_itself_alone() {
+    let world = World::with(configured).await;
+    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    let shared = object(&world, &uploaded(&world, 0).await.1.object_key()).await;
+    let ran = world.command(&["keys", "rotate", "--benchmark", BENCHMARK]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let all = ran.json();
+    assert_eq!(all["keys"][1]["benchmarks"], json!([BENCHMARK]));
+    assert!(
+        all["keys"].as_array().unwrap().iter().all(|key| key["valid_until"].is_null()),
+        "the others go on with the shared key: {all}"
+    );
+    let own = object(&world, &uploaded(&world, 1).await.1.object_key()).await;
+    assert_eq!(own["signature"]["key"], all["keys"][1]["id"]);
+    let published = keys(&world, "keys.json");
+    for receipt in [&shared, &own] {
+        assert_genuine(&world, receipt, &published);
+    }
+
+    let mut others = all.clone();
+    others["keys"][1]["benchmarks"] = json!(["vision-selection"]);
+    let others = file(&world, "others.json", &others);
+    let refused = verify(&world, &own, &others);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stdout.contains("signs receipts of vision-selection"), "{refused:?}");
+
+    // the role that a benchmark's function has in AWS
+    let deployed: Value = serde_json::from_str(&fs::read_to_string(crate::project::root().join("infra/policies.json")).unwrap()).unwrap();
+    let statements = deployed[BENCHMARK]["Statement"].as_array().unwrap();
+    let sign = statements.iter().find(|statement| statement["Sid"] == "SignReceipts").unwrap();
+    assert_eq!(
+        sign["Condition"]["StringLike"]["kms:RequestAlias"],
+        format!("{}-{BENCHMARK}", crate::world::SIGNING_KEY)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_signed_form_is_what_the_submitter_reads_everywhere() {
     let world = World::with(configured).await;
     assert_eq!(world.command(&["keys", "publish"]).code, 0);

@@ -9,7 +9,7 @@ use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _, OPEN_ROUND};
 use dataperf::signature::Keys;
 use dataperf::{Receipt, SubmissionId, Timestamp};
-use dataperf_aws::{Clients, KmsKey, RANKING_INDEX, S3Bucket, TABLE_KEYS, Table};
+use dataperf_aws::{Clients, RANKING_INDEX, ReceiptKeys, S3Bucket, TABLE_KEYS, Table};
 use dataperf_hosted::deployment::{
     CURSOR_KEY, DATASETS, RESULTS, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, environment,
 };
@@ -25,7 +25,8 @@ use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen, root};
 
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
-pub(crate) use dataperf_hosted::deployment::{CARETAKER, SIGNING_KEY};
+use dataperf_hosted::HOSTED;
+pub(crate) use dataperf_hosted::deployment::{CARETAKER, SIGNING_KEY, signing_aliases};
 
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
@@ -77,7 +78,7 @@ fn config(dir: &Path) -> Config {
     let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);
     config.table = Some(TableSpec::new(TABLE, partition, sort).indexed(index, of_index, order));
     config.retry_backoff = vec![Duration::from_millis(30), Duration::from_millis(60)];
-    config.signing_alias = Some(SIGNING_KEY.into());
+    config.signing_aliases = signing_aliases();
     config.http_port = Some(0);
     config.functions = vec![function(BENCHMARK)];
     config
@@ -286,10 +287,13 @@ impl World {
             return serde_json::from_slice(&object.bytes).unwrap();
         }
         let kms = self.clients.kms(Some(self.cloud.lambda_endpoint()));
-        let signer = KmsKey::new(kms, SIGNING_KEY);
-        let key = signer.public_key(Timestamp::from_unix_millis(0)).await.unwrap();
+        let signer = ReceiptKeys::new(kms, SIGNING_KEY);
         let mut keys = Keys::default();
-        keys.add(key);
+        for hosted in HOSTED {
+            let key = signer.for_benchmark(hosted.id);
+            let from_the_start = Timestamp::from_unix_millis(0);
+            keys.add(key.public_key(hosted.id, from_the_start).await.unwrap());
+        }
         keys
     }
 

@@ -5,7 +5,7 @@ use clap::Args;
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
-use dataperf_aws::{Clients, Evaluators, KmsKey, S3Bucket, Service, Table};
+use dataperf_aws::{Clients, Evaluators, ReceiptKeys, S3Bucket, Service, Table};
 use dataperf_hosted::deployment::{DATASETS, RESULTS, SIGNING_KEY, SUBMISSIONS, TABLE};
 #[cfg(feature = "local")]
 use dataperf_local::LocalCloud;
@@ -90,7 +90,7 @@ pub(crate) struct CloudArgs {
     /// The table of leaderboards
     #[arg(long, env = "DATAPERF_TABLE", default_value = TABLE, value_name = "NAME")]
     pub(crate) table: String,
-    /// The key of KMS that receipts are signed with: its alias
+    /// The keys of KMS that sign receipts: how their aliases begin, before `-BENCHMARK`
     #[arg(long, env = "DATAPERF_SIGNING_KEY", default_value = SIGNING_KEY, value_name = "alias/NAME")]
     pub(crate) signing_key: String,
 }
@@ -290,9 +290,9 @@ impl Cloud {
         self.clients.kms(self.lambda_endpoint().as_deref())
     }
 
-    /// The key that receipts are signed with.
-    pub(crate) fn signer(&self) -> KmsKey {
-        KmsKey::new(self.kms(), &self.names.signing_key)
+    /// The keys that receipts are signed with.
+    pub(crate) fn signer(&self) -> ReceiptKeys {
+        ReceiptKeys::new(self.kms(), &self.names.signing_key)
     }
 
     /// The bucket of submissions.

@@ -48,10 +48,16 @@ class Stack:
         self.template = transformed(source, parameters)
         for name, resource in self.template["Resources"].items():
             if resource["Type"] == "AWS::CloudFormation::Stack":
-                properties = self.resolve(resource["Properties"])
-                self.nested[name] = Stack(path.parent / properties["TemplateURL"], properties.get("Parameters"))
+                self.nest(name)
         for name, resource in self.template["Resources"].items():
             self.resources[name] = {**resource, "Properties": self.resolve(resource.get("Properties", {}))}
+
+    def nest(self, name):
+        """The nested stack, after those whose outputs it needs."""
+        if name not in self.nested:
+            properties = self.resolve(self.template["Resources"][name]["Properties"])
+            self.nested[name] = Stack(self.path.parent / properties["TemplateURL"], properties.get("Parameters"))
+        return self.nested[name]
 
     def all_resources(self):
         """(logical id, resource) of this stack and all nested ones."""
@@ -119,7 +125,7 @@ class Stack:
     def attribute(self, name, attribute):
         resource = self.template["Resources"][name]
         if attribute.startswith("Outputs."):
-            stack = self.nested[name]
+            stack = self.nest(name)
             return stack.resolve(stack.template["Outputs"][attribute.removeprefix("Outputs.")]["Value"])
         if attribute == "Arn":
             whose = [self.values[parameter] for parameter in ("Benchmark", "Kind") if parameter in self.values]

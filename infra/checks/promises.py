@@ -7,6 +7,7 @@ Deploys the template on paper (see deployment.py) and prints every broken promis
 
 import re
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from bucket_policies import as_list, broken_by_bucket_policies
@@ -123,7 +124,8 @@ def broken_by_statement(benchmark, statement, existing_arns):
             # any key, but by an alias made here only, so that the key can be rotated
             account, _, name = resource.rpartition(":")
             alias = statement.get("Condition", {}).get("StringLike", {}).get("kms:RequestAlias", "")
-            if name != "key/*" or as_list(statement["Action"]) != ["kms:Sign"] or f"{account}:{alias}" not in existing_arns:
+            known = any(fnmatchcase(arn, f"{account}:{alias}") for arn in existing_arns) if alias.startswith("alias/") else False
+            if name != "key/*" or as_list(statement["Action"]) != ["kms:Sign"] or not known or (benchmark and not alias.endswith(f"-{benchmark}")):
                 yield f"`{sid}` allows `{statement['Action']}` with other keys than that of the alias made here"
         elif resource in existing_arns and WHOLE_BUCKET_ACTIONS >= set(as_list(statement["Action"])):
             continue

@@ -51,7 +51,8 @@ PROMISE_FAULTS = [
 ]
 
 PROMISE_FAULTS += [
-    ("infra/evaluator.yaml", "kms:RequestAlias: !Sub alias/${Name}-receipts", 'kms:RequestAlias: "*"', "with other keys than"),
+    ("infra/evaluator.yaml", "kms:RequestAlias: !Sub alias/${Name}-receipts-${Benchmark}", 'kms:RequestAlias: "*"', "with other keys than"),
+    ("infra/evaluator.yaml", "alias/${Name}-receipts-${Benchmark}\n              # The table", "alias/${Name}-receipts-*\n              # The table", "with other keys than"),
     ("infra/caretaker.yaml", "Action: kms:Sign", "Action: kms:Decrypt", "with other keys than"),
     ("infra/signing.yaml", "DeletionPolicy: RetainExceptOnCreate", "DeletionPolicy: Delete", "may be deleted"),
     ("infra/reader.yaml", "Action: [dynamodb:BatchGetItem,", "Action: [kms:Sign, dynamodb:BatchGetItem,", "`kms:Sign`, it may only read"),

@@ -94,7 +94,7 @@ impl LocalCloud {
             Arc::clone(&faults),
         ));
         let store = crate::s3::open(&data_dir.join("objects"), &database, &queue, &config.buckets)?;
-        let signing_keys = SigningKeys::open(&data_dir, config.signing_alias.as_deref())?;
+        let signing_keys = SigningKeys::open(&data_dir, &config.signing_aliases)?;
         let table_path = data_dir.join("dynamodb.sqlite");
         let tables = crate::dynamodb::open(&table_path, config.table.as_ref(), owned_dir.is_set_up())?;
         owned_dir.set_up()?;

@@ -83,9 +83,9 @@ pub struct Config {
     pub functions: Vec<FunctionSpec>,
     /// What Secrets Manager holds, by name. It is reached at Lambda's address.
     pub secrets: BTreeMap<String, String>,
-    /// The alias, such as `alias/receipts`, of a key of KMS that is made at the start unless the alias stands for one. KMS is
-    /// reached at Lambda's address; its keys are in the data directory.
-    pub signing_alias: Option<String>,
+    /// Aliases of keys of KMS, such as `alias/receipts`. Those without a key at the start share a new one. KMS is reached at Lambda's
+    /// address; its keys are in the data directory.
+    pub signing_aliases: Vec<String>,
     /// Who may use the services beside the organizer.
     pub identities: Vec<Identity>,
     /// The function that reads the queue of events that failed for good; without one they are only recorded.
@@ -120,7 +120,7 @@ impl Config {
             table: None,
             functions: Vec::new(),
             secrets: BTreeMap::new(),
-            signing_alias: None,
+            signing_aliases: Vec::new(),
             identities: Vec::new(),
             on_failure: None,
             schedules: Vec::new(),

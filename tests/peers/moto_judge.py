@@ -92,6 +92,14 @@ def wait_for_server(s3, process: subprocess.Popen) -> None:
             time.sleep(0.2)
 
 
+def signing_aliases(root: Path, name: str) -> list[str]:
+    """The aliases that each function may sign receipts by, as infra/policies.json has them."""
+    policies = json.loads((root / "infra" / "policies.json").read_text())
+    statements = [statement for policy in policies.values() for statement in policy["Statement"]]
+    aliases = {statement["Condition"]["StringLike"]["kms:RequestAlias"] for statement in statements if statement["Action"] == "kms:Sign"}
+    return sorted(alias.replace("alias/dataperf-", f"alias/{name}-") for alias in aliases if "*" not in alias)
+
+
 class Judge:
     def __init__(self, root: Path, binaries: Path, scratch: Path):
         self.root, self.binaries, self.scratch = root, binaries, scratch
@@ -113,7 +121,8 @@ class Judge:
     def make_resources(self) -> None:
         kms = boto3.client("kms", endpoint_url=self.endpoint, region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local")
         key = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
-        kms.create_alias(AliasName="alias/dataperf-receipts", TargetKeyId=key)
+        for alias in signing_aliases(self.root, "dataperf"):
+            kms.create_alias(AliasName=alias, TargetKeyId=key)
         for name in ("submissions", "datasets", "results"):
             self.s3.create_bucket(Bucket=name)
             self.s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})

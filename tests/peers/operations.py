@@ -20,7 +20,7 @@ import moto
 import moto_stack
 from documented import Ran, Shell, statements
 from moto_functions import Functions
-from moto_judge import PATIENCE_SECONDS, start_server, wait_for_server
+from moto_judge import PATIENCE_SECONDS, signing_aliases, start_server, wait_for_server
 
 NAME = "dataperf"
 ACCOUNT, REGION = "123456789012", "us-east-1"  # moto's
@@ -97,11 +97,13 @@ class World:
         for bucket in self.buckets:
             self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
         # moto's CloudFormation makes keys that can't sign
-        kms, alias = self.session.client("kms"), f"alias/{NAME}-receipts"
+        kms = self.session.client("kms")
         key = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
-        if alias in [known["AliasName"] for known in kms.list_aliases()["Aliases"]]:
-            kms.delete_alias(AliasName=alias)
-        kms.create_alias(AliasName=alias, TargetKeyId=key)
+        known = [alias["AliasName"] for alias in kms.list_aliases()["Aliases"]]
+        for alias in signing_aliases(self.root, NAME):
+            if alias in known:
+                kms.delete_alias(AliasName=alias)
+            kms.create_alias(AliasName=alias, TargetKeyId=key)
         self.secrets.create_secret(Name=self.outputs["ProvidersSecret"], SecretString='{"image-ids": "x"}')
         self.kept = sorted([
             *(f"bucket {bucket}" for bucket in self.buckets), f"table {NAME}", f"table {NAME}-restored", f"secret {NAME}-nibbler",

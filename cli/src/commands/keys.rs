@@ -6,10 +6,12 @@ use dataperf::Timestamp;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::signature::Keys;
 use dataperf_aws::KmsKey;
+use dataperf_hosted::HOSTED;
 use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
 use crate::output::table;
 use crate::rows::{RowFormat, print_tabled};
 
@@ -19,12 +21,15 @@ const OVERLAP_MILLIS: i64 = 3_600_000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Publish the public half of the key in use, so that everybody can check receipts; may be given again at any time
+    /// Publish the public halves of the keys in use, so that everybody can check receipts; may be given again at any time
     #[command(after_help = "Example: dataperf keys publish --local")]
     Publish(KeysArgs),
     /// Sign with a new key from now on; receipts of the keys before stay valid
-    #[command(after_help = "Example: dataperf keys rotate --local")]
-    Rotate(KeysArgs),
+    #[command(
+        after_help = "Example: dataperf keys rotate --local\n         dataperf keys rotate --benchmark selection --local\n\n\
+        All benchmarks share one key until one gets its own. The function of a benchmark with its own key can't sign receipts of the others."
+    )]
+    Rotate(RotateArgs),
     /// Print the published keys
     #[command(after_help = "Example: dataperf --format json keys show --local > keys.json")]
     Show(KeysArgs),
@@ -36,10 +41,19 @@ pub(crate) struct KeysArgs {
     cloud: CloudArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct RotateArgs {
+    /// Give this benchmark a key of its own; without it all benchmarks share the new key
+    #[arg(long, short)]
+    benchmark: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
 pub(crate) async fn run(command: KeysCommand, format: RowFormat) -> Result<Done> {
     let keys = match command {
         KeysCommand::Publish(args) => publish(&args.cloud.connect().await).await?,
-        KeysCommand::Rotate(args) => rotate(&args.cloud.connect().await).await?,
+        KeysCommand::Rotate(args) => rotate(&args.cloud.connect().await, args.benchmark.as_deref()).await?,
         KeysCommand::Show(args) => {
             let keys = published(&args.cloud.connect().await).await?;
             keys.context("no keys are published: `dataperf keys publish` does it")?
@@ -49,7 +63,7 @@ pub(crate) async fn run(command: KeysCommand, format: RowFormat) -> Result<Done>
     Ok(Done::Fine)
 }
 
-/// Publishes the key in use, and ends the validity of those before.
+/// Publishes the keys in use, and ends the validity of those before.
 pub(crate) async fn publish(cloud: &Cloud) -> Result<Keys> {
     let at = now();
     // A key that is published for the first time may have signed already, if nobody gave this command before.
@@ -59,10 +73,14 @@ pub(crate) async fn publish(cloud: &Cloud) -> Result<Keys> {
     } else {
         Timestamp::from_unix_millis(0)
     };
-    let key = cloud.signer().public_key(valid_from).await?;
+    let mut in_use = Vec::new();
+    for hosted in HOSTED {
+        let key = cloud.signer().for_benchmark(hosted.id);
+        in_use.push(key.public_key(hosted.id, valid_from).await?);
+    }
     let mut keys = known.clone().unwrap_or_default();
     keys.put_in_use(
-        key,
+        in_use,
         Timestamp::from_unix_millis(at.unix_millis() + OVERLAP_MILLIS),
     );
     if known.as_ref() != Some(&keys) {
@@ -71,23 +89,30 @@ pub(crate) async fn publish(cloud: &Cloud) -> Result<Keys> {
     Ok(keys)
 }
 
-/// Makes a new key and signs with it from now on. The key is published before it signs, so that no receipt has a key that nobody knows. If this
-/// breaks off, `publish` or another `rotate` completes it.
-async fn rotate(cloud: &Cloud) -> Result<Keys> {
-    let signer = cloud.signer();
-    if !cloud.names.signing_key.starts_with("alias/") {
+/// Makes a new key and signs with it from now on, receipts of one benchmark or of all. The key is published before it signs, so that no receipt has
+/// a key that nobody knows. If this breaks off, `publish` or another `rotate` completes it.
+async fn rotate(cloud: &Cloud, benchmark: Option<&str>) -> Result<Keys> {
+    let prefix = &cloud.names.signing_key;
+    if !prefix.starts_with("alias/") {
         bail!(
-            "`{}` is no alias (`alias/NAME`), and only an alias can be pointed at a new key: name the alias \
-             of the signing key with `--signing-key`",
-            cloud.names.signing_key
+            "`{prefix}` is no alias (`alias/NAME`), and only an alias can be pointed at a new key: name the aliases of the signing keys \
+             with `--signing-key`"
         );
     }
+    let benchmarks: Vec<&str> = match benchmark {
+        Some(id) => vec![descriptor(id)?.id],
+        None => HOSTED.iter().map(|hosted| hosted.id).collect(),
+    };
     let mut keys = publish(cloud).await?;
-    let id = signer.create().await?;
-    let new = KmsKey::new(cloud.kms(), &id).public_key(now()).await?;
-    keys.add(new);
+    let id = KmsKey::new(cloud.kms(), prefix).create().await?;
+    let new = KmsKey::new(cloud.kms(), &id);
+    for benchmark in &benchmarks {
+        keys.add(new.public_key(benchmark, now()).await?);
+    }
     write(cloud, &keys).await?;
-    signer.point_at(&id).await?;
+    for benchmark in &benchmarks {
+        cloud.signer().for_benchmark(benchmark).point_at(&id).await?;
+    }
     publish(cloud).await
 }
 
@@ -127,7 +152,14 @@ async fn write(cloud: &Cloud, keys: &Keys) -> Result<()> {
 }
 
 fn print(keys: &Keys, format: RowFormat) -> Result<()> {
-    let columns = ["id", "algorithm", "valid_from", "valid_until", "public_key"];
+    let columns = [
+        "id",
+        "algorithm",
+        "benchmarks",
+        "valid_from",
+        "valid_until",
+        "public_key",
+    ];
     let rows = || keys.keys.iter().map(|key| json!(key)).collect();
     print_tabled(
         || Ok(keys),
@@ -135,12 +167,17 @@ fn print(keys: &Keys, format: RowFormat) -> Result<()> {
         rows,
         format,
         || {
-            let mut table = table(&["key", "algorithm", "valid from", "until"]);
+            let mut table = table(&["key", "benchmarks", "valid from", "until"]);
             for key in &keys.keys {
                 let until = key
                     .valid_until
                     .map_or_else(|| "in use".to_owned(), |until| until.to_string());
-                table.add_row([&key.id, &key.algorithm, &key.valid_from.to_string(), &until]);
+                let benchmarks = if key.benchmarks.len() == HOSTED.len() {
+                    "all".to_owned()
+                } else {
+                    key.benchmarks.join(", ")
+                };
+                table.add_row([&key.id, &benchmarks, &key.valid_from.to_string(), &until]);
             }
             println!("{table}");
             Ok(())

@@ -11,7 +11,7 @@ use dataperf_aws::{Holder, Issued, RANKING_INDEX, TABLE_KEYS, TOKEN_DAYS, Token,
 use dataperf_benchmarks::IDS;
 use dataperf_hosted::deployment::{
     CARETAKER, COMPARE, CURSOR_KEY, DATASETS, FINISH, GIVE_UP_AFTER_SECONDS, PROGRAMS, READER, RESULTS,
-    SIGNING_KEY, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, Task, UPLOADS,
+    SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, Task, UPLOADS, signing_aliases,
 };
 use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, OutsideService, REGION, Schedule, TableSpec};
 use serde_json::json;
@@ -256,7 +256,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);
     config.table = Some(TableSpec::new(TABLE, partition, sort).indexed(index, of_index, order));
     config.outside = outside(0);
-    config.signing_alias = Some(SIGNING_KEY.into());
+    config.signing_aliases = signing_aliases();
     let back_off = functions
         .back_off
         .iter()

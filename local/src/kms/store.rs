@@ -48,8 +48,8 @@ pub(crate) struct SigningKeys {
 }
 
 impl SigningKeys {
-    /// Opens the keys in `dir`. If `alias` stands for no key yet, it stands for a new one from now on.
-    pub(crate) fn open(dir: &Path, alias: Option<&str>) -> Result<Self, StartError> {
+    /// Opens the keys in `dir`. Those of `aliases` that name no key yet share a new one from now on.
+    pub(crate) fn open(dir: &Path, aliases: &[String]) -> Result<Self, StartError> {
         let path = dir.join(FILE);
         let failed = |source: io::Error| StartError::DataDir {
             path: path.clone(),
@@ -67,9 +67,14 @@ impl SigningKeys {
             random,
             held: Mutex::new(Held { document, pairs }),
         };
-        if let Some(alias) = alias.filter(|alias| keys.resolve(alias).is_none()) {
+        let missing: Vec<&String> = aliases.iter().filter(|alias| keys.resolve(alias).is_none()).collect();
+        if !missing.is_empty() {
             let id = keys.create().map_err(failed)?;
-            keys.point(alias, &id).map_err(failed)?;
+            let point = |document: &mut Document| {
+                let named = missing.into_iter().map(|alias| (alias.clone(), id.clone()));
+                document.aliases.extend(named);
+            };
+            keys.change(point).map_err(failed)?;
         }
         Ok(keys)
     }
@@ -164,8 +169,10 @@ mod tests {
     #[test]
     fn keys_and_aliases_are_kept_for_their_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let keys = SigningKeys::open(dir.path(), Some("alias/receipts")).unwrap();
+        let aliases = ["alias/receipts", "alias/receipts-b"].map(str::to_owned);
+        let keys = SigningKeys::open(dir.path(), &aliases).unwrap();
         let first = keys.resolve("alias/receipts").unwrap();
+        assert_eq!(keys.resolve("alias/receipts-b"), Some(first.clone()));
         let mode = std::fs::metadata(dir.path().join(FILE))
             .unwrap()
             .permissions()
@@ -176,7 +183,7 @@ mod tests {
         keys.point("alias/receipts", &second).unwrap();
         drop(keys);
 
-        let keys = SigningKeys::open(dir.path(), Some("alias/receipts")).unwrap();
+        let keys = SigningKeys::open(dir.path(), &aliases).unwrap();
         assert_eq!(keys.resolve("alias/receipts"), Some(second.clone()));
         assert_eq!(keys.resolve(&format!("key/{first}")), Some(first.clone()));
         assert_eq!((keys.resolve("alias/other"), keys.resolve("")), (None, None));
@@ -189,7 +196,7 @@ mod tests {
         assert_eq!((holds(&first), holds(&second)), (true, false));
         std::fs::write(dir.path().join(FILE), "{").unwrap();
         assert!(
-            SigningKeys::open(dir.path(), None).is_err(),
+            SigningKeys::open(dir.path(), &[]).is_err(),
             "a damaged file is no empty one"
         );
     }

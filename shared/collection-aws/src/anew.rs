@@ -3,7 +3,7 @@
 
 use dataperf::challenge::Challenge;
 use dataperf::workflow::{Ports, WorkflowError};
-use dataperf_aws::{KmsKey, S3Bucket, Table, now};
+use dataperf_aws::{ReceiptKeys, S3Bucket, Table, now};
 
 use crate::collection::{Collected, Collection};
 use crate::decisions::{Occasion, Step, decide};
@@ -21,7 +21,7 @@ pub struct Places {
     /// The bucket of receipts.
     pub results: S3Bucket,
     /// The key that receipts are signed with.
-    pub signer: KmsKey,
+    pub signer: ReceiptKeys,
 }
 
 impl Places {

@@ -7,7 +7,7 @@ use dataperf::{Descriptor, Reason, Upload};
 use futures_util::future::LocalBoxFuture;
 
 use crate::runtime::now;
-use crate::{KmsKey, S3Bucket, Table};
+use crate::{ReceiptKeys, S3Bucket, Table};
 
 /// What is done when an upload to a benchmark is given up: it gives back what was taken for the upload and brought nothing. A retry is idempotent.
 pub type GiveBack = for<'a> fn(
@@ -23,7 +23,7 @@ pub(crate) async fn give_up(
     reason: Reason,
     leaderboards: &Table,
     results: &S3Bucket,
-    signer: &KmsKey,
+    signer: &ReceiptKeys,
 ) -> Result<Settled, WorkflowError> {
     let ports = Ports {
         leaderboards,

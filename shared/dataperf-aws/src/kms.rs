@@ -27,18 +27,18 @@ impl KmsKey {
         }
     }
 
-    /// Its public half, as valid from a time on.
+    /// Its public half, for receipts of a benchmark, as valid from a time on.
     ///
     /// # Errors
     /// [`PortError`] when there is no such key, or it is not on the curve P-256 and for signing.
-    pub async fn public_key(&self, valid_from: Timestamp) -> Result<PublicKey, PortError> {
+    pub async fn public_key(&self, benchmark: &str, valid_from: Timestamp) -> Result<PublicKey, PortError> {
         let answer = self.ask("GetPublicKey", &json!({ "KeyId": self.name })).await?;
         let can_sign = answer["SigningAlgorithms"].as_array();
         if !can_sign.is_some_and(|can| can.iter().any(|can| can == ALGORITHM)) {
             return Err(self.malformed(format!("it does not sign with `{ALGORITHM}`")));
         }
         let der = self.bytes(&answer, "PublicKey")?;
-        Ok(PublicKey::new(self.key_id(&answer)?, &der, valid_from))
+        Ok(PublicKey::new(self.key_id(&answer)?, benchmark, &der, valid_from))
     }
 
     /// Makes a key for signing receipts and returns its id. Nothing uses the key yet.
@@ -62,6 +62,17 @@ impl KmsKey {
     pub async fn point_at(&self, key_id: &str) -> Result<(), PortError> {
         let request = json!({ "AliasName": self.name, "TargetKeyId": key_id });
         self.ask("UpdateAlias", &request).await.map(drop)
+    }
+
+    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
+        let request = json!({
+            "KeyId": self.name, "Message": STANDARD.encode(message), "MessageType": "RAW", "SigningAlgorithm": ALGORITHM,
+        });
+        let answer = self.ask("Sign", &request).await?;
+        Ok(Signed {
+            key: self.key_id(&answer)?,
+            signature: self.bytes(&answer, "Signature")?,
+        })
     }
 
     async fn ask(&self, operation: &'static str, request: &Value) -> Result<Value, PortError> {
@@ -115,16 +126,32 @@ impl KmsKey {
     }
 }
 
+/// The keys that sign receipts: of each benchmark the one behind the alias `PREFIX-BENCHMARK`, so that a role may sign for one
+/// benchmark alone. Aliases may share a key.
+#[derive(Debug, Clone)]
+pub struct ReceiptKeys {
+    service: Service,
+    prefix: String,
+}
+
+impl ReceiptKeys {
+    /// The keys whose aliases begin with a prefix.
+    pub fn new(service: Service, prefix: impl Into<String>) -> Self {
+        Self {
+            service,
+            prefix: prefix.into(),
+        }
+    }
+
+    /// The key for receipts of a benchmark.
+    pub fn for_benchmark(&self, benchmark: &str) -> KmsKey {
+        KmsKey::new(self.service.clone(), format!("{}-{benchmark}", self.prefix))
+    }
+}
+
 #[async_trait]
-impl Signer for KmsKey {
-    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
-        let request = json!({
-            "KeyId": self.name, "Message": STANDARD.encode(message), "MessageType": "RAW", "SigningAlgorithm": ALGORITHM,
-        });
-        let answer = self.ask("Sign", &request).await?;
-        Ok(Signed {
-            key: self.key_id(&answer)?,
-            signature: self.bytes(&answer, "Signature")?,
-        })
+impl Signer for ReceiptKeys {
+    async fn sign(&self, benchmark: &str, message: &[u8]) -> Result<Signed, PortError> {
+        self.for_benchmark(benchmark).sign(message).await
     }
 }

@@ -77,7 +77,7 @@ pub use grants::{Access, Grant};
 pub use in_force::change_in_force;
 pub use items::{Item, SCHEMA, count, number, text};
 pub use keys::{Key, RANKING_INDEX, TABLE_KEYS};
-pub use kms::KmsKey;
+pub use kms::{KmsKey, ReceiptKeys};
 pub use listing::{Place, Versions, folders, versions};
 pub use logging::log_as_json;
 pub use names::submitters;

@@ -15,7 +15,7 @@ use crate::evaluators::{announce, ask_for_run};
 use crate::meter::Meters;
 use crate::runtime::{now, variable};
 use crate::table::Seen;
-use crate::{Clients, KmsKey, S3Bucket, Table};
+use crate::{Clients, ReceiptKeys, S3Bucket, Table};
 
 /// The name of the function that runs programs, without the prefix that the names of all functions of a deployment share.
 const PROGRAMS: &str = "closed";
@@ -79,9 +79,9 @@ impl Resources {
         bucket.metered(&self.meters.results)
     }
 
-    /// The key that receipts are signed with.
-    pub async fn signer(&self) -> KmsKey {
-        KmsKey::new(self.clients().await.kms(None), &self.signing_key)
+    /// The keys that receipts are signed with.
+    pub async fn signer(&self) -> ReceiptKeys {
+        ReceiptKeys::new(self.clients().await.kms(None), &self.signing_key)
     }
 
     /// The table.

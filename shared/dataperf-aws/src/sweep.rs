@@ -21,7 +21,7 @@ use crate::listing::versions;
 use crate::notes::Notes;
 use crate::runtime::now;
 use crate::sweep_state::{State, load, save};
-use crate::{Evaluators, KmsKey, S3Bucket, Table};
+use crate::{Evaluators, ReceiptKeys, S3Bucket, Table};
 
 /// How far before the beginning of an earlier listing objects are looked at again, in milliseconds: an object may be listed later than the time that
 /// it has. One that came in parts, whose time is that of its beginning, is looked at in every sweep.
@@ -46,7 +46,7 @@ pub(crate) struct Sweep<'a> {
     pub(crate) submissions: &'a str,
     pub(crate) table: Table,
     pub(crate) results: &'a S3Bucket,
-    pub(crate) signer: KmsKey,
+    pub(crate) signer: ReceiptKeys,
     pub(crate) give_back: GiveBack,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,

@@ -14,7 +14,7 @@ pub const SUBMISSIONS: &str = "submissions";
 pub const DATASETS: &str = "datasets";
 /// The name of the bucket of receipts.
 pub const RESULTS: &str = "results";
-/// The alias of the key that signs receipts; the template gives it this name where its parameter `Name` is `dataperf`.
+/// How the aliases of the keys that sign receipts begin; the template names them so where its parameter `Name` is `dataperf`.
 pub const SIGNING_KEY: &str = "alias/dataperf-receipts";
 
 /// The name of the caretaker, the function that ends what other functions could not.
@@ -34,6 +34,12 @@ pub const SWEEP_AFTER_SECONDS: &str = "DATAPERF_SWEEP_AFTER_SECONDS";
 pub const GIVE_UP_AFTER_SECONDS: &str = "DATAPERF_GIVE_UP_AFTER_SECONDS";
 /// The variable of the reader with the key that signs its cursors.
 pub const CURSOR_KEY: &str = "DATAPERF_CURSOR_KEY";
+
+/// The aliases of the keys that sign receipts, one for each benchmark.
+pub fn signing_aliases() -> Vec<String> {
+    let aliases = HOSTED.iter().map(|hosted| format!("{SIGNING_KEY}-{}", hosted.id));
+    aliases.collect()
+}
 
 /// The variables that every function has.
 const COMMON: [(&str, &str); 4] = [

@@ -38,15 +38,16 @@ impl MemorySigner {
         Ok(Self { id, pair, random })
     }
 
-    /// Its public half, valid from a time on.
-    pub fn public_key(&self, valid_from: Timestamp) -> PublicKey {
-        PublicKey::new(&self.id, &spki(self.pair.public_key().as_ref()), valid_from)
+    /// Its public half, for receipts of a benchmark, valid from a time on.
+    pub fn public_key(&self, benchmark: &str, valid_from: Timestamp) -> PublicKey {
+        let der = spki(self.pair.public_key().as_ref());
+        PublicKey::new(&self.id, benchmark, &der, valid_from)
     }
 }
 
 #[async_trait]
 impl Signer for MemorySigner {
-    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
+    async fn sign(&self, _benchmark: &str, message: &[u8]) -> Result<Signed, PortError> {
         let signature = self.pair.sign(&self.random, message);
         let signature = signature.map_err(|error| failed(&self.id, error))?;
         Ok(Signed {

@@ -1,4 +1,4 @@
-//! Who signs receipts: a key that never leaves its keeper.
+//! Who signs receipts: keys that never leave their keeper.
 
 use super::{PortError, async_trait};
 
@@ -14,16 +14,16 @@ pub struct Signed {
 /// Signs with ECDSA on P-256 and SHA-256.
 #[async_trait]
 pub trait Signer: Send + Sync {
-    /// Signs `message`, at most 4,096 bytes.
+    /// Signs `message`, at most 4,096 bytes, with the key for receipts of a benchmark.
     ///
     /// # Errors
     /// [`PortError`] when the keeper of the key does not sign.
-    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError>;
+    async fn sign(&self, benchmark: &str, message: &[u8]) -> Result<Signed, PortError>;
 }
 
 #[async_trait]
 impl<S: Signer + ?Sized> Signer for &S {
-    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
-        (**self).sign(message).await
+    async fn sign(&self, benchmark: &str, message: &[u8]) -> Result<Signed, PortError> {
+        (**self).sign(benchmark, message).await
     }
 }

@@ -27,6 +27,8 @@ pub struct PublicKey {
     pub id: String,
     /// [`ALGORITHM`].
     pub algorithm: String,
+    /// The benchmarks whose receipts it signs or has signed, in order.
+    pub benchmarks: Vec<String>,
     /// The key as `SubjectPublicKeyInfo` in DER, in base64: a PEM file without its two lines.
     pub public_key: String,
     /// Signatures from then on are valid.
@@ -61,6 +63,16 @@ pub enum SignatureError {
     UnknownKey {
         /// The id.
         key: String,
+    },
+    /// The key is not for receipts of this benchmark.
+    #[error("the key `{key}` signs receipts of {}, this receipt is of `{benchmark}`", signs.join(", "))]
+    OtherBenchmark {
+        /// The key's id.
+        key: String,
+        /// The benchmarks that the key signs for.
+        signs: Vec<String>,
+        /// The receipt's benchmark.
+        benchmark: String,
     },
     /// The key was not valid when the receipt was signed.
     #[error("the key `{key}` was not valid at {signed_at}, when the receipt was signed")]
@@ -109,6 +121,14 @@ impl Keys {
                 signed_at: signature.signed_at,
             });
         }
+        let benchmark = receipt.get("benchmark").and_then(Value::as_str).unwrap_or_default();
+        if !key.benchmarks.iter().any(|signed| signed == benchmark) {
+            return Err(SignatureError::OtherBenchmark {
+                key: signature.key,
+                signs: key.benchmarks.clone(),
+                benchmark: benchmark.to_owned(),
+            });
+        }
         let value = STANDARD.decode(&signature.value);
         let value = value.map_err(|error| malformed(format!("`signature/value`: {error}")))?;
         let point = key.point().map_err(malformed)?;
@@ -118,23 +138,29 @@ impl Keys {
         checked.map(|()| signature).map_err(|_| SignatureError::Mismatch)
     }
 
-    /// Adds a key unless it is there, and ends the validity of all others `at` a time unless it has ended before.
-    pub fn put_in_use(&mut self, key: PublicKey, others_until: Timestamp) {
-        let id = key.id.clone();
-        self.add(key);
-        for other in self.keys.iter_mut().filter(|other| other.id != id) {
-            other.valid_until.get_or_insert(others_until);
+    /// Adds keys, and ends the validity of all others `at` a time unless it has ended before.
+    pub fn put_in_use(&mut self, in_use: Vec<PublicKey>, others_until: Timestamp) {
+        let ids: Vec<String> = in_use.iter().map(|key| key.id.clone()).collect();
+        for key in in_use {
+            self.add(key);
         }
-        for own in self.keys.iter_mut().filter(|own| own.id == id) {
-            own.valid_until = None;
+        for key in &mut self.keys {
+            if ids.contains(&key.id) {
+                key.valid_until = None;
+            } else {
+                key.valid_until.get_or_insert(others_until);
+            }
         }
     }
 
-    /// Adds a key unless it is there.
+    /// Adds a key, or, where it is there, the benchmarks that it signs for.
     pub fn add(&mut self, key: PublicKey) {
-        if self.keys.iter().all(|known| known.id != key.id) {
-            self.keys.push(key);
-        }
+        let Some(known) = self.keys.iter_mut().find(|known| known.id == key.id) else {
+            return self.keys.push(key);
+        };
+        known.benchmarks.extend(key.benchmarks);
+        known.benchmarks.sort();
+        known.benchmarks.dedup();
     }
 }
 
@@ -148,11 +174,12 @@ impl Default for Keys {
 }
 
 impl PublicKey {
-    /// A key that is valid from a time on, from its `SubjectPublicKeyInfo` in DER.
-    pub fn new(id: impl Into<String>, der: &[u8], valid_from: Timestamp) -> Self {
+    /// A key for receipts of one benchmark that is valid from a time on, from its `SubjectPublicKeyInfo` in DER.
+    pub fn new(id: impl Into<String>, benchmark: &str, der: &[u8], valid_from: Timestamp) -> Self {
         Self {
             id: id.into(),
             algorithm: ALGORITHM.into(),
+            benchmarks: vec![benchmark.to_owned()],
             public_key: base64(der),
             valid_from,
             valid_until: None,

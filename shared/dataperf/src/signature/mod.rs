@@ -80,7 +80,8 @@ impl Signature {
             ),
             why: error.to_string(),
         })?;
-        let signed = signer.sign(message.as_bytes()).await?;
+        let benchmark = receipt["benchmark"].as_str().unwrap_or_default();
+        let signed = signer.sign(benchmark, message.as_bytes()).await?;
         Ok(Self {
             algorithm: ALGORITHM.into(),
             signed_at: at,

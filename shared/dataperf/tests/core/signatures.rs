@@ -49,7 +49,7 @@ fn signer(id: &str) -> MemorySigner {
 fn keys(signers: &[&MemorySigner]) -> Keys {
     let mut keys = Keys::default();
     for signer in signers {
-        keys.add(signer.public_key(at(0)));
+        keys.add(signer.public_key("speech-selection", at(0)));
     }
     keys
 }
@@ -152,7 +152,7 @@ fn only_the_key_that_signed_fits_and_only_while_it_was_valid() {
     let (old, new) = (signer("old"), signer("new"));
     let receipts = [sign(receipt(), &old, at(10)), sign(receipt(), &new, at(20))];
     let mut rotated = keys(&[&old]);
-    rotated.put_in_use(new.public_key(at(15)), at(18));
+    rotated.put_in_use(vec![new.public_key("speech-selection", at(15))], at(18));
     for receipt in &receipts {
         assert!(rotated.check(receipt).is_ok());
     }
@@ -176,10 +176,28 @@ fn only_the_key_that_signed_fits_and_only_while_it_was_valid() {
     assert_eq!(rotated.check(&unsigned), Err(SignatureError::Unsigned));
 
     let again = rotated.clone();
-    rotated.put_in_use(new.public_key(at(99)), at(99));
+    rotated.put_in_use(vec![new.public_key("speech-selection", at(99))], at(99));
     assert_eq!(rotated, again, "a second time changes nothing");
     let text = serde_json::to_string(&rotated).expect("JSON");
     assert_eq!(serde_json::from_str::<Keys>(&text).expect("keys"), rotated);
+}
+
+#[test]
+fn key_of_another_benchmark_does_not_fit() {
+    let (speech, vision) = (signer("speech"), signer("vision"));
+    let mut keys = keys(&[&speech]);
+    let own = vision.public_key("vision-selection", at(0));
+    keys.put_in_use(vec![speech.public_key("speech-selection", at(0)), own], at(9));
+    assert!(keys.keys.iter().all(|key| key.valid_until.is_none()), "both stay in use");
+    let forged = SignatureError::OtherBenchmark {
+        key: "vision".into(),
+        signs: vec!["vision-selection".into()],
+        benchmark: "speech-selection".into(),
+    };
+    assert_eq!(keys.check(&sign(receipt(), &vision, at(1))), Err(forged));
+    assert!(keys.check(&sign(receipt(), &speech, at(1))).is_ok());
+    keys.add(vision.public_key("speech-selection", at(0)));
+    assert!(keys.check(&sign(receipt(), &vision, at(1))).is_ok(), "it signs for both by now");
 }
 
 fn stored(results: &MemoryBucket, receipt: &Receipt) -> Value {
