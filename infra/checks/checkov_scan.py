@@ -15,6 +15,7 @@ SKIPPED = {
     "CKV_AWS_18": "access logs of S3 need one more bucket and cost by the request; who wants them can switch on CloudTrail's data events",
     "CKV_AWS_26": "CloudWatch cannot publish to a topic under AWS's own key, and alarms say nothing of submitters",
     "CKV_AWS_27": "the queues are encrypted (SqsManagedSseEnabled), the check only knows keys of KMS",
+    "CKV_AWS_115": "concurrency is reserved by choice (ReserveConcurrency); promises.py checks who has how much",
     "CKV_AWS_116": "failures go to the destination of an EventInvokeConfig, which keeps the error too; promises.py checks that",
     "CKV_AWS_117": "no network of its own: functions use S3, DynamoDB and Lambda only, and endpoints in a VPC cost by the hour",
     "CKV_AWS_119": "the table is encrypted with AWS's key of this account; one's own costs a month and guards against nobody else",

@@ -46,6 +46,8 @@ class Stack:
         defaults = {name: str(spec["Default"]) for name, spec in source.get("Parameters", {}).items() if "Default" in spec}
         self.values = {**PSEUDO_PARAMETERS, **defaults, **(parameters or {})}
         self.template = transformed(source, parameters)
+        resources = self.template["Resources"]
+        self.template["Resources"] = {name: r for name, r in resources.items() if "Condition" not in r or self.condition(r["Condition"])}
         for name, resource in self.template["Resources"].items():
             if resource["Type"] == "AWS::CloudFormation::Stack":
                 self.nest(name)
@@ -97,6 +99,9 @@ class Stack:
                 return re.sub(r"\$\{([^}]+)\}", lambda name: str(own[name[1]] if name[1] in own else self.variable(name[1])), text)
             case "Join":
                 return argument[0].join(self.resolve(argument[1]))
+            case "FindInMap":
+                table, first, second = (self.resolve(part) for part in argument)
+                return self.template["Mappings"][table][first][second]
             case "If":
                 return self.resolve(argument[1] if self.condition(argument[0]) else argument[2])
         raise NotImplementedError(f"{self.path}: `{function}` is not understood here, teach it to `Stack.call`")

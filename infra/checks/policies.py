@@ -18,7 +18,7 @@ LOCAL = {"AWS::AccountId": "000000000000", "AWS::Region": "us-east-1"}
 def policies(template_path):
     """Function without the deployment's name -> policy document with the statements of all policies of its role."""
     PSEUDO_PARAMETERS.update(LOCAL)
-    stack = Stack(template_path)
+    stack = Stack(template_path, {"Programs": "true"})
     name, suffix = stack.values["Name"], f"-{LOCAL['AWS::AccountId']}-{LOCAL['AWS::Region']}"
     roles = {
         nested.attribute(role, "Arn"): resource["Properties"]["Policies"]

@@ -77,15 +77,12 @@ SIGNERS_KEYS = {"token", "*#runs", "*#count#*"}
 SIGNED_PREFIX = re.compile(r"[a-z][a-z0-9-]*/\*")
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::KMS::Key"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
-# Lambda keeps so many of an account's usual thousand unreserved.
-RESERVABLE = 1000 - 100
-# What a stream keeps; the pipe has to have given up an outcome well before.
+# Half of an account's usual thousand: the rest is for its other functions, and for moving shares from one function to another.
+RESERVABLE = 500
+# What a stream keeps; an outcome has to be given up well before.
 STREAM_SECONDS = 24 * 3600
-# What notifications tell of a submission, each with the attribute that it is of: nothing that a feedback level withholds. `score` is the released one.
-TOLD_OF_AN_OUTCOME = {
-    "submission": "id.S",
-    "score": "score.N",
-} | {name: f"{name}.S" for name in ("benchmark", "leaderboard", "round", "submitter", "status", "received_at", "finished_at", "withdrawn_at")}
+# What notifications send of a submission, and the attribute `id`: nothing that a feedback level withholds. `score` is the released one.
+SENT_OF_AN_OUTCOME = set("submission id benchmark leaderboard round submitter status score received_at finished_at withdrawn_at".split())
 # The attribute that the table's time to live is on: shared/dataperf-aws/src/tokens.rs writes it, and nothing else may.
 EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
@@ -95,6 +92,10 @@ CARETAKER_LISTS = {"examples#*", "rater#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
 ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs", "shared/text/src/lines/*.rs")
+
+
+# The parameters that add an optional part.
+OPTIONAL_PARTS = {"Page": "true", "Programs": "true", "Notifications": "true"}
 
 
 def broken_by_statement(benchmark, statement, existing_arns):
@@ -232,7 +233,7 @@ def broken_by_other_role(name, role, existing_arns):
                 if "*" in action:
                     yield f"the role `{name}` allows the wildcard action `{action}`, name each action"
             for resource in as_list(statement["Resource"]):
-                if resource not in existing_arns | streams:
+                if resource.removesuffix(":*") not in existing_arns | streams:
                     yield f"the role `{name}` allows `{resource}`, which is nothing made here"
 
 
@@ -299,24 +300,25 @@ def broken_by_growth(resources, project):
         yield "no alarm watches how the bucket of submissions grows"
 
 
-def broken_by_pipe(resources):
-    """What the pipe reads in batches it sends before the stream forgets it, or hands to the queue."""
-    [pipe] = [resource["Properties"] for _, resource in resources if resource["Type"] == "AWS::Pipes::Pipe"]
-    source = pipe["SourceParameters"]["DynamoDBStreamParameters"]
+def broken_by_notifications(resources):
+    """What is read of the stream in batches is sent before the stream forgets it, or handed to the queue."""
+    mappings = [r["Properties"] for _, r in resources if r["Type"] == "AWS::Lambda::EventSourceMapping" and "/stream/" in r["Properties"]["EventSourceArn"]]
+    if not mappings:
+        return
+    [source] = mappings
+    [function] = [r["Properties"] for _, r in resources if r["Type"] == "AWS::Lambda::Function" and "ZipFile" in r["Properties"]["Code"]]
     if source.get("BatchSize") != 10 or source.get("ParallelizationFactor", 1) < 2:
-        yield "the pipe of outcomes does not send as many at once as SNS takes: batches of 10, several at once"
-    if source.get("OnPartialBatchItemFailure") != "AUTOMATIC_BISECT":
-        yield "one outcome that can't be sent holds back its batch: bisect batches"
-    if not 0 < source.get("MaximumRecordAgeInSeconds", -1) <= STREAM_SECONDS // 2 or "DeadLetterConfig" not in source:
+        yield "outcomes are not sent as many at once as SNS takes: batches of 10, several at once"
+    if source.get("FunctionResponseTypes") != ["ReportBatchItemFailures"] or source.get("BisectBatchOnFunctionError") is not True:
+        yield "one outcome that can't be sent holds back its batch: report item failures, and bisect batches"
+    if not 0 < source.get("MaximumRecordAgeInSeconds", -1) <= STREAM_SECONDS // 2 or "OnFailure" not in source.get("DestinationConfig", {}):
         yield "what the stream forgets reaches no queue: give up half a day before, into a queue"
-    template = pipe["TargetParameters"]["InputTemplate"]
-    told = dict(re.findall(r'"(\w+)": "<\$\.dynamodb\.NewImage\.(\w+\.[SN])>"', template))
-    if told != TOLD_OF_AN_OUTCOME or template.count("<$") != len(told):
-        yield f"an outcome tells {sorted(told)}, not {sorted(TOLD_OF_AN_OUTCOME)}: what else an item has may be withheld while a round is open"
+    named = set(re.findall(r'"(\w+)"', function["Code"]["ZipFile"].partition("SENT = ")[2].partition("}}")[0]))
+    if named != SENT_OF_AN_OUTCOME:
+        yield f"an outcome tells {sorted(named)}, not {sorted(SENT_OF_AN_OUTCOME)}: what else an item has may be withheld while a round is open"
     alarms = [r["Properties"] for _, r in resources if r["Type"] == "AWS::CloudWatch::Alarm"]
-    metrics = [query.get("MetricStat", {}).get("Metric", {}) for alarm in alarms for query in alarm.get("Metrics", [])]
-    wanted = [{"Name": "PipeName", "Value": pipe["Name"]}]
-    if not {"ExecutionFailed", "ExecutionThrottled"} <= {m.get("MetricName") for m in metrics if m.get("Dimensions") == wanted}:
+    wanted = [{"Name": "FunctionName", "Value": function["FunctionName"]}]
+    if not any(alarm.get("MetricName") == "IteratorAge" and alarm["Dimensions"] == wanted for alarm in alarms):
         yield "no alarm says that outcomes are late"
 
 
@@ -332,7 +334,7 @@ def broken_by_concurrency(stack):
         if is_on != (n is not None):
             yield f"the function `{name}` reserves {n or 'no'} concurrency, where ReserveConcurrency is {is_on}"
     if (total := sum(int(n) for n in reserved.values() if n)) > RESERVABLE:
-        yield f"the functions reserve {total} of the account's concurrency, of which at most {RESERVABLE} can be reserved"
+        yield f"the functions reserve {total} of the account's concurrency, of which at most {RESERVABLE} are reserved"
 
 
 def broken_by_cache(resources):
@@ -428,7 +430,9 @@ def broken_promises(template_path, parameters=None):
     """Every broken promise, a sentence each."""
     stack = Stack(template_path, parameters)
     resources = list(stack.all_resources())
-    existing_arns = {arn for _, resource in resources if (arn := stack.arn(resource))}
+    # names of optional parts may be in policies where the parts are left out
+    whole = Stack(template_path, {**(parameters or {}), **OPTIONAL_PARTS})
+    existing_arns = {arn for _, resource in whole.all_resources() if (arn := whole.arn(resource))}
     queue_arns = {stack.arn(resource) for _, resource in resources if resource["Type"] == "AWS::SQS::Queue"}
     tls_only = set(buckets_with_tls_only(resources))
     for name, resource in resources:
@@ -444,7 +448,7 @@ def broken_promises(template_path, parameters=None):
         if resource["Type"] == "AWS::SQS::Queue":
             if resource["Properties"].get("MessageRetentionPeriod") != MAX_RETENTION_SECONDS:
                 yield f"the queue `{name}` does not keep its messages for {MAX_RETENTION_SECONDS} seconds"
-        if resource["Type"] == "AWS::Lambda::Function":
+        if resource["Type"] == "AWS::Lambda::Function" and name in stack.resources:
             yield from broken_by_function(stack, name, queue_arns)
         if resource["Type"] == "AWS::IAM::Role" and name in stack.resources:
             yield f"`{name}` is a role beside those of infra/; give the function the role made there"
@@ -466,7 +470,7 @@ def broken_promises(template_path, parameters=None):
     yield from unread_failures(stack, queue_arns)
     yield from broken_by_bucket_policies(resources)
     yield from broken_by_growth(resources, Path(template_path).resolve().parent)
-    yield from broken_by_pipe(resources)
+    yield from broken_by_notifications(resources)
     yield from broken_by_concurrency(stack)
     yield from broken_by_cache(resources)
     yield from broken_by_cors(resources)
@@ -477,7 +481,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     # Each parameter that adds or drops something, both ways.
-    variants = [{}, {"Tracing": "Active", "ReserveConcurrency": "false", "Architecture": "arm64", "AlarmEmail": "a@b.c", "MonthlyBudgetUSD": "9"}]
+    variants = [{}, {"Tracing": "Active", "ReserveConcurrency": "true", "TableDeletionProtection": "true", "Architecture": "arm64", "AlarmEmail": "a@b.c", "MonthlyBudgetUSD": "9", "Programs": "true"}, {"Page": "false", "Notifications": "false"}]
     problems = sorted({problem for variant in variants for problem in broken_promises(sys.argv[1], variant)})
     if problems:
         sys.exit("\n".join(f"{sys.argv[1]}: {problem}" for problem in problems))

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::HOSTED;
+
 /// The name of the table.
 pub const TABLE: &str = "dataperf";
 /// The name of the bucket of uploads.

@@ -82,8 +82,8 @@ impl<P: Bucket> Bucket for Fused<'_, P> {
 
 #[async_trait]
 impl<P: Signer> Signer for Fused<'_, P> {
-    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
-        self.call(self.port.sign(message)).await
+    async fn sign(&self, benchmark: &str, message: &[u8]) -> Result<Signed, PortError> {
+        self.call(self.port.sign(benchmark, message)).await
     }
 }
 
@@ -269,7 +269,7 @@ impl World {
         };
         let json = serde_json::from_slice(&object.bytes).expect("JSON");
         let mut keys = Keys::default();
-        keys.add(self.signer.public_key(Timestamp::from_unix_millis(0)));
+        keys.add(self.signer.public_key("speech-selection", Timestamp::from_unix_millis(0)));
         keys.check(&json).expect("a signature that holds");
         let receipt: Receipt = serde_json::from_value(json).expect("a receipt");
         Receipt {
