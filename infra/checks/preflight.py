@@ -1,6 +1,6 @@
 """Looks for what would make a first deployment fail, before anything is made. Makes read-only calls alone.
 
-Usage: infra/preflight [--name NAME] [--stack STACK] [--reserve] [PARAMETER=VALUE ...]
+Usage: infra/preflight [--name NAME] [--stack STACK] [--reserve]
 
   --name NAME      the parameter Name of the deployment, `dataperf` unless given
   --stack STACK    the name of the stack, `dataperf` unless given
@@ -185,16 +185,27 @@ def main():
         findings.fail("no region is set", "export AWS_REGION, such as eu-central-1")
         sys.exit(1)
     check_region(findings, session.region_name)
-    try:
-        account = session.client("sts").get_caller_identity()["Account"]
-        findings.ok(f"credentials of the account {account}")
-        PSEUDO_PARAMETERS.update({"AWS::AccountId": account, "AWS::Region": session.region_name})
+    account = {}
+
+    def check_account():
+        account["id"] = session.client("sts").get_caller_identity()["Account"]
+        findings.ok(f"credentials of the account {account['id']}")
+
+    def run(check):
+        """One check; what AWS refuses is a finding, and the next check is made all the same."""
+        try:
+            check()
+        except (BotoCoreError, ClientError) as error:
+            reason = " ".join(re.sub(r"<[^>]*>", " ", str(error)).split())
+            findings.fail(reason, "give credentials, and the rights that `infra/preflight --help` lists")
+
+    run(check_account)
+    if account:
+        PSEUDO_PARAMETERS.update({"AWS::AccountId": account["id"], "AWS::Region": session.region_name})
         stack = Stack(PROJECT / "template.yaml", {"Name": args.name, "ReserveConcurrency": json.dumps(args.reserve)})
-        check_concurrency(findings, session, stack, args.reserve)
-        check_page(findings, session)
-        check_names(findings, session, stack, args.stack)
-    except (BotoCoreError, ClientError) as error:
-        findings.fail(str(error), "give credentials and the rights that `infra/preflight --help` lists")
+        run(lambda: check_concurrency(findings, session, stack, args.reserve))
+        run(lambda: check_page(findings, session))
+        run(lambda: check_names(findings, session, stack, args.stack))
     sys.exit(1 if findings.n_failures else 0)
 
 

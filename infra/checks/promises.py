@@ -431,7 +431,8 @@ def broken_promises(template_path, parameters=None):
     stack = Stack(template_path, parameters)
     resources = list(stack.all_resources())
     # names of optional parts may be in policies where the parts are left out
-    whole = Stack(template_path, {**(parameters or {}), **OPTIONAL_PARTS})
+    is_whole = OPTIONAL_PARTS.items() <= stack.values.items()
+    whole = stack if is_whole else Stack(template_path, {**(parameters or {}), **OPTIONAL_PARTS})
     existing_arns = {arn for _, resource in whole.all_resources() if (arn := whole.arn(resource))}
     queue_arns = {stack.arn(resource) for _, resource in resources if resource["Type"] == "AWS::SQS::Queue"}
     tls_only = set(buckets_with_tls_only(resources))

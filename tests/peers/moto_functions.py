@@ -42,6 +42,7 @@ class Functions:
         self.binaries, self.environment, self.scratch, self.name = binaries, environment, scratch, name
         self.running: dict[str, Function] = {}
         self.lock = threading.Lock()
+        self.concurrency = 1000  # of the account
         self.invoked: list[tuple[str, dict, str, dict]] = []  # function, event, `response` or `error`, answer
         self.triggers: list[tuple[str, str]] = []  # what the key begins with, function
         self.seen: set[tuple[str, str]] = set()
@@ -53,6 +54,10 @@ class Functions:
 
     def handler(functions) -> type:
         class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:  # GetAccountSettings, which moto doesn't know
+                limit = {"ConcurrentExecutions": functions.concurrency, "UnreservedConcurrentExecutions": functions.concurrency}
+                self.answer(200, json.dumps({"AccountLimit": limit}).encode())
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"] or 0))
                 named = re.fullmatch(r"/2015-03-31/functions/([^/]+)/invocations", self.path)

@@ -10,8 +10,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -31,6 +33,10 @@ BOARD = "en-25"
 # Begins of statements that are not run, and why.
 NOT_RUN = {
     "infra/check": "a test of its own",
+    "cargo build --release": "the test's binaries are in its place",
+    "export PATH=$PWD": "the test's binaries are on the PATH",
+    "infra/preflight": "run before, by the test",
+    "sam deploy": "as for `sam build`",
     "sam build": "moto has no SAM transform: the stack is made by CloudFormation from the transformed templates",
     "dataperf dataset fetch": "downloads; the demo's data are in its place",
 }
@@ -47,7 +53,7 @@ INSTEAD = [
     "buckets are versioned, and the secret and the key that receipts are signed with are made, by the test",
     "`sam delete` is `aws cloudformation delete-stack`",
     "keys of KMS are not counted among what is left: a rotation makes more of them, and deleting one takes a week at least",
-    "alarms, the pipe and the page's distribution have no command in the documents",
+    "alarms, the stream of outcomes and the page's distribution have no command in the documents",
     "logs are not searched by JSON patterns: moto answers with all lines, and the test looks for the pattern itself",
 ]
 # Asks CloudFormation for what `sam delete` asks it for.
@@ -116,6 +122,23 @@ class World:
         self.shell.add_program("sam", SAM)
         (self.shell.programs / "dataperf").symlink_to(self.binaries / "dataperf")
 
+    def preflight(self) -> None:
+        """infra/preflight on this account: with free names, with those of the stack, and in a new account."""
+
+        def ran(*args: str) -> subprocess.CompletedProcess:
+            environment = os.environ | {"AWS_ENDPOINT_URL_LAMBDA": self.functions.endpoint}
+            return subprocess.run([self.root / "infra" / "preflight", *args], env=environment, capture_output=True, text=True, check=False)
+
+        fresh = ran("--name", "fresh", "--stack", "fresh")
+        expect("no name is taken" in fresh.stdout and "FAIL" not in fresh.stdout.replace("FAIL  `", "tool: `"), fresh)
+        taken = ran("--name", NAME, "--stack", "other")
+        expect(taken.returncode == 1 and all(f"`{bucket}` is there already" in taken.stdout for bucket in self.buckets), taken)
+        expect(f"`{NAME}-failures` is there already" in taken.stdout and f"DynamoDB `{NAME}`" in taken.stdout, taken)
+        expect("updates it" in ran("--stack", NAME).stdout, "the stack that is there is updated")
+        self.functions.concurrency = 10
+        new = ran("--name", "fresh", "--stack", "fresh", "--reserve")
+        expect(new.returncode == 1 and "of the account's 10 can be reserved" in new.stdout and "3008" in new.stdout, new)
+
     def prepare(self) -> None:
         """The files that the document speaks of, and two submissions that fail because there is no data set yet."""
         work, demo = self.shell.work, self.root / "demo"
@@ -130,6 +153,8 @@ class World:
         for name in ("my-selection.json", "coreset.json"):
             (work / name).write_bytes(artifact)
         (work / "page").symlink_to(self.root / "page")
+        limit = re.search(r"```json\n(\[\{\"Name\": \"rate\".*?)```", (self.root / "docs" / "operations.md").read_text(), re.DOTALL)
+        (work / "rate.json").write_text(limit[1])
         self.placeholders["SUBMISSIONS-BUCKET"] = self.outputs["SubmissionsBucket"]
         self.placeholders["ID"] = self.receipt("ada", "failed")["submission"]
         self.receipt("bo", "failed")
@@ -328,11 +353,26 @@ def secret_holds_the_file(world: World, _: Ran) -> None:
 
 
 def outcomes_are_told_again(world: World, _: Ran) -> None:
-    """Every submission's own item that has ended, and no other, was changed: the stream has it again. moto has no pipe after it."""
+    """Every submission's own item that has ended, and no other, was changed: the stream has it again, and the function sends it."""
     items = world.dynamodb.scan(TableName=NAME)["Items"]
     ended = [item for item in items if item["sk"]["S"] == "submission" and "finished_at" in item]
     expect(len(ended) >= 3 and all("told_again_at" in item for item in ended), ended)
     expect(len([item for item in items if "told_again_at" in item]) == len(ended), "other items were changed")
+    sns, topic = world.session.client("sns"), world.outputs["OutcomesTopicArn"]
+    queue = world.sqs.create_queue(QueueName="outcomes-read")["QueueUrl"]
+    arn = world.sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
+    code = re.search(r"ZipFile: \|\n(.*?)\n\n  Stream:", (world.root / "infra/notifications.yaml").read_text(), re.DOTALL)[1]
+    os.environ["TOPIC"] = topic
+    function: dict = {}
+    exec(textwrap.dedent(code), function)  # as Lambda runs it, with the SDK of this environment
+    records = [{"dynamodb": {"NewImage": item, "SequenceNumber": str(n)}} for n, item in enumerate(ended[:3])]
+    expect(function["handler"]({"Records": records}, None) == {"batchItemFailures": []}, "outcomes were not sent")
+    sent = [json.loads(message["Body"]) for message in world.sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]]
+    wanted = {item["id"]["S"]: item.get("score", {}).get("N", "") for item in ended[:3]}
+    expect({message["submission"]: message["score"] for message in sent} == wanted, sent)
+    expect(all(len(message) == 10 for message in sent), sent)
+    world.sqs.delete_queue(QueueUrl=queue)
 
 
 def table_is_restored(world: World, _: Ran) -> None:
@@ -426,6 +466,7 @@ def main() -> int:
             wait_for_server(world.s3, world.server)
             print("moto", moto.__version__)
             world.deploy()
+            world.preflight()
             world.prepare()
             unused = {*CHECKS, *NOT_RUN, *NOT_KNOWN}
             for statement in documented(args.root, document):
