@@ -2,6 +2,8 @@
 
 mod cloud;
 mod commands;
+#[cfg(all(test, feature = "closed", feature = "local"))]
+mod contract;
 mod eval_files;
 mod explain;
 mod extension;

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn cursor_opens_only_in_its_own_list() {
         let key = Seal::new("key").expect("any length");
-        let list = |uri: &'static str| key.for_list(&Uri::from_static(uri)).ok().expect("a query");
+        let list = |uri: &'static str| key.for_list(&Uri::from_static(uri)).expect("a query");
         let place = Place {
             at: Cursor::from([("pk".to_owned(), "p".to_owned())]),
             so_far: (),
