@@ -35,8 +35,8 @@ pub(super) struct Round {
     pub(super) name: String,
     /// The place of the round's first example.
     pub(super) begin: usize,
-    /// `(n_items,)`: the class of a right answer that stays, the same for all. So draws are made within rounds, as in the offline
-    /// comparison, and not within labels, which mean something else in each task.
+    /// `(n_items,)`: the class of a right answer that stays, the same for all. So draws are made within rounds, and not within labels, which mean
+    /// something else in each task.
     pub(super) truth: Vec<u8>,
 }
 

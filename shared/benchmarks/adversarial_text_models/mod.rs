@@ -133,6 +133,9 @@ impl Benchmark for AdversarialTextModels {
         Metric::value("n_inputs", "inputs", Feedback::Score),
     ];
 
+    // the frozen rounds don't say which annotator has written which text
+    const HAS_DEPENDENT_ITEMS: bool = true;
+
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;

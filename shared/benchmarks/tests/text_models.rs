@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use dataperf::closed::{ClosedBoards, Measured};
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
+use dataperf::evaluate::{evaluate, gather};
+use dataperf::replicates::{DEPENDENT_TEXTS, Replicates};
 use dataperf::{Benchmark, Ending, Verdict};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_datasets::{DirectoryBucket, ImportError, Silent, import};
@@ -97,6 +98,15 @@ fn a_score_is_the_hundredth_of_the_points_of_the_offline_comparison() {
         let least = AdversarialTextModels::SCORE_RANGE;
         assert!(least.contains(&score));
     }
+}
+
+#[test]
+fn models_have_no_intervals_and_a_reason() {
+    let (_scratch, dataset) = opened(&demo());
+    let artifact = submission("ada/overlap.json").to_string();
+    let evaluated = pollster::block_on(gather(&dataset, BOARD, artifact.as_bytes())).unwrap();
+    let replicates = Replicates::of(&evaluated, 0.5).unwrap();
+    assert_eq!(replicates.header.missing.as_deref(), Some(DEPENDENT_TEXTS));
 }
 
 /// What a run takes costs what the rates say, and no more than a hundred points each.

@@ -32,6 +32,10 @@ pub(crate) const PLACE_ON_A_CURVE: &str = "the score is the place where a curve 
 const WORST_OF_GROUPS: &str = "the score is the smallest of several accuracies, which on average is below the smallest true one: \
     in simulations of four equal groups, intervals of 95 % held the true score in 82 to 85 % of the cases";
 
+/// Why models that answer people's texts have no intervals.
+pub const DEPENDENT_TEXTS: &str = "texts of one annotator resemble each other, and draws of single texts ignore that: in simulations with ten to \
+    twenty annotators, rank intervals of 95 % held the true rank in 30 to 88 % of the cases";
+
 /// The header that an object begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -135,13 +139,14 @@ impl Replicates {
             Err(EvidenceError::CutOff { .. }) if is_of_fixes => vec![0.0; N_DRAWS],
             Err(error) => return Err(error),
         };
-        let missing = is_of_fixes.then(|| PLACE_ON_A_CURVE.to_owned());
+        let missing = is_of_fixes.then_some(PLACE_ON_A_CURVE);
+        let missing = missing.or(B::HAS_DEPENDENT_ITEMS.then_some(DEPENDENT_TEXTS));
         Ok(Self {
             header: Header {
                 dataset: evaluated.provenance.dataset,
                 draws: draws.digest(),
                 score,
-                missing,
+                missing: missing.map(str::to_owned),
                 smallest: draws.smallest(),
                 is_clustered: draws.is_clustered(),
                 n_redrawn: draws.n_redrawn(),

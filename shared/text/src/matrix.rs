@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use dataperf_numerics::agreement::share_interval;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::{Input, fooled};
@@ -11,7 +10,7 @@ use crate::export::{Row, Split};
 use crate::models::{ModelError, TargetModel};
 use crate::task::Task;
 
-/// How often a model is wrong about a task's test set of a round.
+/// How often a model is wrong about a task's test set of a round. The share has no interval, because texts of one annotator depend on each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The task.
@@ -26,10 +25,6 @@ pub struct Cell {
     pub n_wrong: usize,
     /// The share of these examples.
     pub error: f64,
-    /// The lower end of its 95 % interval (Wilson).
-    pub from: f64,
-    /// The upper end of its 95 % interval (Wilson).
-    pub to: f64,
 }
 
 /// The error rates of models on rounds' test sets.
@@ -60,8 +55,15 @@ impl Matrix {
                         .iter()
                         .filter(|row| row.task == task && row.split == Split::Test)
                         .collect();
-                    if let Some((n, n_wrong)) = wrong(*asked, task, &rows)? {
-                        cells.extend(Cell::of(task, model, round, n, n_wrong));
+                    if let Some((n @ 1.., n_wrong)) = wrong(*asked, task, &rows)? {
+                        cells.push(Cell {
+                            task,
+                            model: model.clone(),
+                            round: round.clone(),
+                            n,
+                            n_wrong,
+                            error: n_wrong as f64 / n as f64,
+                        });
                     }
                 }
             }
@@ -80,7 +82,7 @@ impl Matrix {
             .find(|cell| cell.task == task && cell.model == model && cell.round == round)
     }
 
-    /// A table of each task, models below one another, rounds beside one another: errors in percent with their intervals.
+    /// A table of each task, models below one another, rounds beside one another: errors in percent.
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         let tasks: BTreeSet<Task> = self.cells.iter().map(|cell| cell.task).collect();
@@ -117,19 +119,17 @@ impl Matrix {
 
     /// One line for each cell, below a header. The names of [models](crate::Configuration) and rounds are quoted where they need it.
     pub fn to_csv(&self) -> String {
-        let mut text = "task,model,round,n,n_wrong,error,from,to\n".to_owned();
+        let mut text = "task,model,round,n,n_wrong,error\n".to_owned();
         for cell in &self.cells {
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{}",
                 cell.task,
                 csv(&cell.model),
                 csv(&cell.round),
                 cell.n,
                 cell.n_wrong,
-                cell.error,
-                cell.from,
-                cell.to
+                cell.error
             );
         }
         text
@@ -147,29 +147,9 @@ fn csv(name: &str) -> String {
 }
 
 impl Cell {
-    fn of(task: Task, model: &str, round: &str, n: usize, n_wrong: usize) -> Option<Self> {
-        let (from, to) = share_interval(n_wrong, n)?;
-        Some(Self {
-            task,
-            model: model.to_owned(),
-            round: round.to_owned(),
-            n,
-            n_wrong,
-            error: n_wrong as f64 / n as f64,
-            from,
-            to,
-        })
-    }
-
-    /// `34.5 (28.1–41.6)`.
+    /// `34.5`.
     pub fn to_percent(&self) -> String {
-        let percent = |share: f64| 100.0 * share;
-        format!(
-            "{:.1} ({:.1}–{:.1})",
-            percent(self.error),
-            percent(self.from),
-            percent(self.to)
-        )
+        format!("{:.1}", 100.0 * self.error)
     }
 }
 

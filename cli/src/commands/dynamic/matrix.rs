@@ -14,7 +14,7 @@ use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A cell is the share of a round's test set about which a model is wrong, with its 95 % interval (Wilson): of questions those \
+    after_help = "A cell is the share of a round's test set about which a model is wrong: of questions those \
     where the words of the answer have an F1 below 0.4. The model of a round is wrong about all of that round's test set, because only what \
     fooled it is in there."
 )]
@@ -70,7 +70,7 @@ pub(super) fn run(args: &MatrixArgs, format: RowFormat) -> Result<Done> {
             .collect::<Result<_, _>>()?;
         print_rows(
             &rows,
-            &["task", "model", "round", "n", "n_wrong", "error", "from", "to"],
+            &["task", "model", "round", "n", "n_wrong", "error"],
             format,
             || {
                 print(&matrix);
@@ -107,6 +107,6 @@ pub(in crate::commands) fn print(matrix: &Matrix) {
         }
     }
     (2..head.len()).for_each(|column| align_right(&mut shown, column));
-    println!("errors in percent, with 95 % intervals");
+    println!("errors in percent, without intervals: texts of one annotator depend on each other");
     println!("{shown}");
 }

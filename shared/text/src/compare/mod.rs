@@ -7,7 +7,6 @@
 
 mod dynascore;
 mod front;
-mod intervals;
 mod outcome;
 mod perturb;
 mod rates;
@@ -18,9 +17,8 @@ pub use dataperf::closed::Measured;
 
 pub use dynascore::{Measure, dynascore_2021};
 pub use front::{pareto_front, shares_of_weights};
-pub use intervals::TrialRun;
 pub use outcome::{Judged, Outcome, Share};
 pub use perturb::{exchanged_input, misspelt_input, with_others, with_typos};
 pub use rates::{Figures, Rates, UnusableRates, WEIGHTS};
-pub use report::{Compared, Model, Report, Weighed, report};
+pub use report::{Compared, Model, Report, TrialRun, Weighed, report};
 pub use trial::{AnswerLine, AskedLine, Numbered, Trial, TrialError, TrialItem};

@@ -1,8 +1,11 @@
 //! All that is said of the models of a board.
 
+use dataperf::replicates::DEPENDENT_TEXTS;
 use serde::{Deserialize, Serialize};
 
-use super::{Figures, Measure, Rates, dynascore_2021, pareto_front, shares_of_weights};
+use super::{
+    Figures, Judged, Measure, Measured, Rates, Trial, dynascore_2021, pareto_front, shares_of_weights,
+};
 
 /// Steps of the grid of weights from 0 to 1: 10,626 weightings of five figures.
 const N_STEPS: u32 = 20;
@@ -18,6 +21,32 @@ pub struct Model {
     pub figures: Figures,
 }
 
+/// A model's run on a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialRun {
+    /// The model's name.
+    pub name: String,
+    /// What the engine has counted.
+    pub measured: Measured,
+    /// Its answers, judged by [`Trial::judged`].
+    pub judged: Vec<Judged>,
+}
+
+impl Trial {
+    /// Compares runs by fixed rates and a reader's weights.
+    ///
+    /// # Panics
+    /// If a run has not one judgement for each example.
+    pub fn report(&self, runs: &[TrialRun], rates: Rates, weights: Weighed) -> Report {
+        let n_inputs = self.asked().len();
+        let models = runs.iter().map(|run| Model {
+            name: run.name.clone(),
+            figures: self.outcome(&run.judged).figures(run.measured, n_inputs),
+        });
+        report(&models.collect::<Vec<_>>(), rates, weights)
+    }
+}
+
 /// What is said of a model beside the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
@@ -27,12 +56,6 @@ pub struct Compared {
     pub rank: usize,
     /// Its points with the reader's weights.
     pub score: f64,
-    /// The ranks that it could have on other examples of the same rounds, with 95 % confidence; none where only figures are known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<(u32, u32)>,
-    /// The scores that it could have, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<(f64, f64)>,
     /// What was measured.
     pub figures: Figures,
     /// What each figure is worth by the fixed rates: performance, compute, memory, robustness, fairness.
@@ -57,29 +80,14 @@ pub struct Report {
     pub weights: Weighed,
     /// Number of steps of the grid of weights, from 0 to 1.
     pub steps_of_weights: u32,
+    /// Why ranks and scores have no intervals.
+    pub why_no_intervals: String,
     /// The models.
     pub models: Vec<Compared>,
 }
 
-/// The ranks and the score that a model could have on other examples of the same rounds, with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Interval {
-    pub(super) ranks: (u32, u32),
-    pub(super) score: (f64, f64),
-}
-
 /// Compares models by fixed rates and a reader's weights, and says of each what does not depend on these.
 pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
-    report_with(models, rates, weights, &[])
-}
-
-/// The report with an interval for each model, or with none.
-pub(super) fn report_with(
-    models: &[Model],
-    rates: Rates,
-    weights: Weighed,
-    intervals: &[Interval],
-) -> Report {
     let points: Vec<[f64; 5]> = models.iter().map(|model| rates.points(&model.figures)).collect();
     let rows: Vec<Vec<f64>> = points.iter().map(|points| points.to_vec()).collect();
     let (front, shares) = (pareto_front(&rows), shares_of_weights(&rows, N_STEPS));
@@ -91,8 +99,6 @@ pub(super) fn report_with(
             name: models[nth].name.clone(),
             rank: 1 + scores.iter().filter(|other| **other > scores[nth]).count(),
             score: scores[nth],
-            ranks: intervals.get(nth).map(|interval| interval.ranks),
-            interval: intervals.get(nth).map(|interval| interval.score),
             figures: models[nth].figures,
             points: points[nth],
             is_on_front: front[nth],
@@ -105,6 +111,7 @@ pub(super) fn report_with(
         rates,
         weights,
         steps_of_weights: N_STEPS,
+        why_no_intervals: DEPENDENT_TEXTS.to_owned(),
         models: compared,
     }
 }

@@ -1,7 +1,7 @@
 //! What a model that competes is asked: the test sets of all rounds, once as they are, once with typographical errors and once with other
 //! people, in one order that says nothing about which is which.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use dataperf::json::Json;
 use dataperf::{Reasons, Rejection, pointer};
@@ -309,13 +309,6 @@ impl Trial {
             }
         }
         outcome
-    }
-
-    /// The number of each example's round, ascending by the rounds' names.
-    pub(super) fn round_numbers(&self) -> Vec<usize> {
-        let names: BTreeSet<&str> = self.items.iter().map(|item| item.round.as_str()).collect();
-        let number = |item: &Numbered| names.range(..item.round.as_str()).count();
-        self.items.iter().map(number).collect()
     }
 }
 

@@ -224,9 +224,9 @@ fn the_matrix_has_each_model_on_each_rounds_test_set() {
     assert_eq!(
         matrix.to_markdown(),
         "| nli | spring (4) | empty (0) |\n|---|---|---|\n\
-        | right | 0.0 (0.0–49.0) | – |\n| wrong | 100.0 (51.0–100.0) | – |\n"
+        | right | 0.0 | – |\n| wrong | 100.0 | – |\n"
     );
-    assert!(matrix.to_csv().contains("\nnli,wrong,spring,4,4,1,0.5"));
+    assert!(matrix.to_csv().ends_with("\nnli,wrong,spring,4,4,1\n"));
 }
 
 #[test]
