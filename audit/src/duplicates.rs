@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct Pairs {
     /// Equal to the last digit: the eval set's row, and the other one.
     pub exact: Vec<(usize, usize)>,
-    /// Nearly the same, and not exactly: the eval set's row, the other one, and their cosine similarity about the mean.
+    /// Nearly the same, and not exactly: the eval set's row, the other one, and the cosine similarity of their standardized columns.
     pub near: Vec<(usize, usize, f32)>,
     /// Whether rows that are nearly the same were looked for; sets that are too large for it are not.
     pub is_near_searched: bool,

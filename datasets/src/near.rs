@@ -1,10 +1,12 @@
-//! Rows that are nearly the same, by cosine similarity.
+//! Rows that are nearly the same, by the cosine similarity of their standardized columns.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis, Zip};
 use rayon::prelude::*;
 
-/// Cosine similarity, about the rows' mean, from which two rows count as nearly the same.
+/// Cosine similarity of standardized columns from which two rows count as nearly the same.
 pub const NEAR: f32 = 0.999;
+/// The most standard deviations that a number counts as: two rows are not the same because both have a rare value.
+const MAX_DEVIATIONS: f64 = 10.0;
 /// Multiplications that a search for near duplicates may take; of larger sets it is left out.
 pub const MAX_WORK: f64 = 2e12;
 /// Rows that are best compared at a time.
@@ -12,26 +14,29 @@ pub const BLOCK_ROWS: usize = 2048;
 
 /// For each row the most similar one among those that it has been compared with.
 pub struct Nearest {
-    /// `(n_rows, n_features)`, of length 1 about the mean.
+    /// `(n_rows, n_features)`, standardized and of length 1.
     rows: Array2<f32>,
-    mean: Array1<f32>,
+    columns: Vec<Column>,
     n_compared: usize,
     /// Similarity and number of the most similar row; 0 where nothing is similar.
     best: Vec<(f32, usize)>,
 }
 
 impl Nearest {
-    /// Rows that have been compared with nothing; `None` without rows.
+    /// Rows that have been compared with nothing; `None` without rows. Columns are standardized by these rows.
     ///
     /// # Shapes and units
     /// `rows`: `(n_rows, n_features)`
     pub fn new(mut rows: Array2<f32>) -> Option<Self> {
-        let mean = rows.mean_axis(Axis(0))?;
-        normalize(&mut rows, &mean);
+        if rows.is_empty() {
+            return None;
+        }
+        let columns: Vec<Column> = rows.columns().into_iter().map(Column::of).collect();
+        normalize(&mut rows, &columns);
         Some(Self {
             best: vec![(0.0, 0); rows.nrows()],
             rows,
-            mean,
+            columns,
             n_compared: 0,
         })
     }
@@ -41,7 +46,7 @@ impl Nearest {
     /// # Panics
     /// If the block's rows have another number of features.
     pub fn compare(&mut self, mut block: Array2<f32>) {
-        normalize(&mut block, &self.mean);
+        normalize(&mut block, &self.columns);
         let first = self.n_compared;
         self.n_compared += block.nrows();
         self.search(&block, |_, column| Some(first + column));
@@ -85,10 +90,45 @@ impl Nearest {
     }
 }
 
-/// Moves rows by the mean and scales them to length 1; those of length 0 stay.
-fn normalize(rows: &mut Array2<f32>, mean: &Array1<f32>) {
+/// How a column is standardized.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    mean: f64,
+    /// 1 / standard deviation; 0 of a column that is constant but for rounding, or has numbers that are not finite.
+    scale: f64,
+}
+
+impl Column {
+    fn of(numbers: ArrayView1<'_, f32>) -> Self {
+        let n = numbers.len() as f64;
+        let mean = numbers.iter().map(|&number| f64::from(number)).sum::<f64>() / n;
+        let squares = numbers.iter().map(|&number| (f64::from(number) - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / n).sqrt();
+        let is_constant = deviation <= f64::from(f32::EPSILON) * mean.abs();
+        let scale = if deviation.is_finite() && !is_constant {
+            1.0 / deviation
+        } else {
+            0.0
+        };
+        Self { mean, scale }
+    }
+
+    fn standardized(self, number: f32) -> f32 {
+        let deviations = (f64::from(number) - self.mean) * self.scale;
+        if deviations.is_nan() {
+            return 0.0;
+        }
+        deviations.clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS) as f32
+    }
+}
+
+/// Standardizes columns and scales rows to length 1; those of length 0 stay.
+fn normalize(rows: &mut Array2<f32>, columns: &[Column]) {
+    let columns = ArrayView1::from(columns);
     rows.axis_iter_mut(Axis(0)).into_par_iter().for_each(|mut row| {
-        row -= mean;
+        Zip::from(&mut row)
+            .and(columns)
+            .for_each(|number, column| *number = column.standardized(*number));
         let length = row.dot(&row).sqrt();
         if length > 0.0 {
             row /= length;
@@ -119,5 +159,77 @@ mod tests {
         nearest.compare_among_themselves();
         let found: Vec<_> = nearest.near().map(|(row, other, _)| (row, other)).collect();
         assert_eq!(found, [(2, 0), (3, 1)]);
+    }
+
+    /// A number from -1 to 1 for a row and a column, always the same one.
+    fn drawn(row: usize, column: usize) -> f32 {
+        let mut bits = (row * 1_009 + column) as u64 + 1;
+        for _ in 0..3 {
+            bits = (bits ^ (bits >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+        (bits >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    /// Rows of 8 columns, each with its own scale: the first is a thousand times larger than the others.
+    fn rows(from: usize, n: usize) -> Array2<f32> {
+        Array2::from_shape_fn((n, 8), |(row, column)| {
+            let scale = if column == 0 { 1_000.0 } else { 1.0 };
+            scale * drawn(from + row, column)
+        })
+    }
+
+    fn near(eval: Array2<f32>, pool: Array2<f32>) -> Vec<(usize, usize)> {
+        let mut nearest = Nearest::new(eval).expect("rows");
+        nearest.compare(pool);
+        nearest.near().map(|(row, other, _)| (row, other)).collect()
+    }
+
+    #[test]
+    fn one_large_column_does_not_decide() {
+        assert_eq!(near(rows(0, 200), rows(1_000, 300)), []);
+    }
+
+    #[test]
+    fn planted_copies_with_noise_are_found() {
+        let (eval, mut pool) = (rows(0, 200), rows(1_000, 300));
+        for copy in 0..20 {
+            for column in 0..8 {
+                let noise = if column == 0 { 10.0 } else { 0.01 } * drawn(5_000 + copy, column);
+                pool[[7 * copy, column]] = eval[[copy, column]] + noise;
+            }
+        }
+        let expected: Vec<(usize, usize)> = (0..20).map(|copy| (copy, 7 * copy)).collect();
+        assert_eq!(near(eval, pool), expected);
+    }
+
+    #[test]
+    fn odd_columns_contribute_nothing() {
+        let with = |row: usize, n: usize, odd: [f32; 3]| {
+            let mut rows = rows(row, n);
+            for column in 0..3 {
+                rows.column_mut(column).fill(odd[column]);
+            }
+            rows
+        };
+        let (mut eval, mut pool) = (
+            with(0, 200, [0.1, f32::MAX, 0.0]),
+            with(1_000, 300, [0.1, f32::MAX, 1.0]),
+        );
+        eval[[3, 1]] = f32::NAN;
+        pool[[4, 1]] = f32::INFINITY;
+        assert_eq!(near(eval.clone(), pool.clone()), []);
+        let copy = eval.row(5).to_owned();
+        pool.row_mut(9).assign(&copy);
+        pool[[9, 2]] = 7.0;
+        assert_eq!(near(eval, pool), [(5, 9)]);
+    }
+
+    #[test]
+    fn rows_that_share_a_rare_value_are_different() {
+        let (mut eval, mut pool) = (rows(0, 20_000), rows(100_000, 300));
+        eval.column_mut(3).fill(0.0);
+        pool.column_mut(3).fill(0.0);
+        (eval[[0, 3]], pool[[0, 3]]) = (1.0, 1.0);
+        assert_eq!(near(eval, pool), []);
     }
 }

@@ -314,7 +314,7 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
     }
     (1..5).for_each(|column| align_right(&mut shown, column));
     println!(
-        "{shown}\nrows that are there twice: exactly + nearly (cosine similarity about the mean from 0.999 on)"
+        "{shown}\nrows that are there twice: exactly + nearly (cosine similarity of standardized columns from 0.999 on)"
     );
     for sentence in audited.sets.iter().flat_map(notes) {
         println!("  - {sentence}");

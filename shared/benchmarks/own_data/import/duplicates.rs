@@ -94,7 +94,7 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
         .collect();
     (!found.is_empty()).then(|| {
         format!(
-            "{} rows of `{a}` are nearly in `{b}` (cosine similarity about the mean from {NEAR} on): {}",
+            "{} rows of `{a}` are nearly in `{b}` (cosine similarity of standardized columns from {NEAR} on): {}",
             found.len(),
             named(&found, eval, other)
         )
