@@ -7,8 +7,10 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
+use http::HeaderName;
 use http::request::Parts;
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
@@ -45,8 +47,19 @@ impl<'a> Claim<'a> {
 
     /// Whether the request was signed with `secret`, just now, for `service`.
     pub(crate) fn holds(&self, parts: &Parts, body: &[u8], secret: &str, service: &str) -> bool {
-        self.expected(parts, body, secret, service)
-            .is_some_and(|expected| expected == self.signature)
+        let expected = self.expected(parts, body, secret, service);
+        let is_equal = |expected: String| expected.as_bytes().ct_eq(self.signature.as_bytes()).into();
+        self.is_whole(parts) && expected.is_some_and(is_equal)
+    }
+
+    /// Whether the host, the date and each `x-amz-` header of the request are signed: the signature would hold for others too.
+    fn is_whole(&self, parts: &Parts) -> bool {
+        let is_signed = |name: &str| self.signed_headers.split(';').any(|signed| signed == name);
+        let names = parts.headers.keys().map(HeaderName::as_str);
+        let mut needed = names
+            .filter(|name| name.starts_with("x-amz-"))
+            .chain(["host", "x-amz-date"]);
+        needed.all(is_signed)
     }
 
     fn expected(&self, parts: &Parts, body: &[u8], secret: &str, service: &str) -> Option<String> {
@@ -60,9 +73,7 @@ impl<'a> Claim<'a> {
             .duration_since(signed_at)
             .or_else(|_| signed_at.duration_since(now))
             .ok()?;
-        // the host has to be signed: otherwise the signature would hold for other hosts too
-        let is_whole = self.signed_headers.split(';').any(|name| name == "host");
-        if skew > LARGEST_SKEW || !moment.starts_with(day) || scope_service != service || !is_whole {
+        if skew > LARGEST_SKEW || !moment.starts_with(day) || scope_service != service {
             return None;
         }
         let request = self.canonical(parts, body)?;
@@ -104,4 +115,60 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use time::OffsetDateTime;
+
+    use super::*;
+
+    /// Whether a request of `DynamoDB` with these headers holds when those of `signed` are signed, with this beginning of the right signature.
+    fn holds(signed: &str, n_characters: usize) -> bool {
+        let format = format_description!("[year][month][day]T[hour][minute][second]Z");
+        let moment = OffsetDateTime::now_utc().format(format).expect("a moment");
+        let request = |signature: &str| {
+            let claim = format!(
+                "AWS4-HMAC-SHA256 Credential=key/{}/us-east-1/dynamodb/aws4_request, SignedHeaders={signed}, Signature={signature}",
+                &moment[..8]
+            );
+            let request = http::Request::post("/")
+                .header("host", "127.0.0.1:8000")
+                .header("x-amz-date", &moment)
+                .header("x-amz-target", "DynamoDB_20120810.GetItem")
+                .header("amz-sdk-request", "attempt=1")
+                .header("authorization", claim);
+            request.body(()).expect("a request").into_parts().0
+        };
+        let unsigned = request("");
+        let claim = Claim::read(&unsigned).expect("a claim");
+        let signature = claim
+            .expected(&unsigned, b"{}", "secret", "dynamodb")
+            .expect("a signature");
+        let parts = request(&signature[..n_characters]);
+        let claim = Claim::read(&parts).expect("a claim");
+        claim.holds(&parts, b"{}", "secret", "dynamodb")
+    }
+
+    #[test]
+    fn host_date_and_amazon_headers_must_be_signed() {
+        assert!(holds("host;x-amz-date;x-amz-target", 64));
+        assert!(holds("amz-sdk-request;host;x-amz-date;x-amz-target", 64));
+        for signed in [
+            "host",
+            "host;x-amz-date",
+            "host;x-amz-target",
+            "x-amz-date;x-amz-target",
+            "",
+        ] {
+            assert!(!holds(signed, 64), "{signed}");
+        }
+    }
+
+    #[test]
+    fn a_shortened_signature_does_not_hold() {
+        for n_characters in [0, 1, 63] {
+            assert!(!holds("host;x-amz-date;x-amz-target", n_characters));
+        }
+    }
 }

@@ -2,10 +2,12 @@
 
 mod fields;
 
+use std::collections::HashSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgGroup, Args};
 use dataperf::dataset::Integrity;
 use dataperf::json::Json;
@@ -16,6 +18,7 @@ use serde_json::{Value, json};
 
 use self::fields::{Fields, State};
 use super::score::{Convert, Judge};
+use super::submit::MAX_RECEIPT_BYTES;
 use crate::Done;
 use crate::hosted::descriptor;
 use crate::output::table;
@@ -62,7 +65,7 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     let about = || format!("can't read the receipt `{}`", args.receipt.display());
-    let bytes = fs::read(&args.receipt).with_context(about)?;
+    let bytes = receipt_bytes(&args.receipt).with_context(about)?;
     no_repeated_keys(&bytes).with_context(about)?;
     let document: Value = serde_json::from_slice(&bytes).with_context(about)?;
     let receipt: Receipt = serde_json::from_value(document.clone()).with_context(|| {
@@ -110,22 +113,39 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     }
 }
 
+/// The bytes of a receipt's file, which may come from anybody.
+fn receipt_bytes(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?
+        .take(MAX_RECEIPT_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    ensure!(
+        bytes.len() as u64 <= MAX_RECEIPT_BYTES,
+        "it has more than {MAX_RECEIPT_BYTES} bytes, and no receipt is that large: name the file of one receipt"
+    );
+    Ok(bytes)
+}
+
 /// Refuses an object with two members of one name, because readers differ in which of the two they take.
 fn no_repeated_keys(bytes: &[u8]) -> Result<()> {
-    fn search(json: &Json, at: &str) -> Option<String> {
+    /// The end of the path of a member that is there twice.
+    fn search(json: &Json) -> Option<String> {
         match json {
-            Json::Object(members) => members.iter().enumerate().find_map(|(idx, (key, value))| {
-                let at = format!("{at}/{key}");
-                let is_repeated = members[..idx].iter().any(|(before, _)| before == key);
-                if is_repeated { Some(at) } else { search(value, &at) }
-            }),
-            Json::Array(items) => items.iter().find_map(|item| search(item, &format!("{at}/-"))),
+            Json::Object(members) => {
+                let mut seen = HashSet::new();
+                members.iter().find_map(|(key, value)| {
+                    let is_new = seen.insert(key);
+                    let rest = if is_new { search(value)? } else { String::new() };
+                    Some(format!("/{key}{rest}"))
+                })
+            }
+            Json::Array(items) => items.iter().find_map(search).map(|rest| format!("/-{rest}")),
             _ => None,
         }
     }
     let json = Json::parse(bytes);
     let json = json.map_err(|rejection| anyhow::anyhow!("{}", rejection.reasons()[0].message))?;
-    match search(&json, "") {
+    match search(&json) {
         Some(at) => bail!(
             "the receipt has `{at}` twice, and each member may be there once: take it from the \
              results bucket again"
@@ -313,4 +333,40 @@ fn print_text(receipt: &Receipt, feedback: Feedback, withheld: Option<&[String]>
         }
     }
     println!("{table}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_member_is_named_with_its_path() {
+        let said = |json: &str| {
+            no_repeated_keys(json.as_bytes())
+                .err()
+                .map(|error| error.to_string())
+        };
+        assert_eq!(
+            said(r#"{"a": [{"b": 1}, {"b": 1, "c": 2}], "b": {"a": 1}}"#),
+            None
+        );
+        let found = said(r#"{"a": [{"b": 1}, {"b": 1, "c": {"d": 1, "e": 2, "d": 3}}]}"#);
+        assert!(found.is_some_and(|found| found.contains("`/a/-/c/d` twice")));
+        let members: Vec<String> = (0..50_000).map(|n| format!("\"{n}\": 0")).collect();
+        assert_eq!(said(&format!("{{{}}}", members.join(","))), None);
+        let found = said(&format!("{{{}, \"49999\": 1}}", members.join(",")));
+        assert!(found.is_some_and(|found| found.contains("`/49999` twice")));
+    }
+
+    #[test]
+    fn a_file_larger_than_any_receipt_is_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("receipt.json");
+        let file = fs::File::create(&path).expect("a file");
+        file.set_len(MAX_RECEIPT_BYTES).expect("bytes");
+        assert!(receipt_bytes(&path).is_ok());
+        file.set_len(MAX_RECEIPT_BYTES + 1).expect("bytes");
+        let error = receipt_bytes(&path).expect_err("too large");
+        assert!(error.to_string().contains("no receipt is that large"), "{error}");
+    }
 }
