@@ -10,7 +10,8 @@ use dataperf_aws::Pauses;
 use dataperf_collection_aws::outside::{Client, Failure, NotAnswered, client, is_worth_a_call, kind_of};
 use dataperf_nibbler::{Generation, Provider, ResponseFormat};
 use futures_util::future::join_all;
-use http::{HeaderMap, Request, StatusCode, header};
+use http::uri::Scheme;
+use http::{HeaderMap, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -221,18 +222,10 @@ impl Services {
         Ok(Given::Images(bytes, n_blocked))
     }
 
-    /// The image at an address of an answer. It is asked for without the key, which belongs to the service and not to whoever stores its images, and
-    /// over HTTPS unless the service itself is asked without encryption.
+    /// The image at an address of an answer. It is asked for without the key, which belongs to the service and not to whoever stores its images.
     async fn image_at(&self, url: &str, provider: &Provider, max_bytes: u64) -> Result<Vec<u8>, Failure> {
-        let is_allowed = url.starts_with("https://")
-            || (provider.url.starts_with("http://") && url.starts_with("http://"));
-        let request = Request::get(url)
-            .body(Full::default())
-            .ok()
-            .filter(|_| is_allowed);
-        let request =
-            request.ok_or_else(|| Failure::transient("gave an address that is none of an image"))?;
-        let answer = self.http.request(request).await;
+        let url = image_address(url, provider)?;
+        let answer = self.http.get(url).await;
         let answer = answer
             .map_err(|error| Failure::transient(format!("gave an image's address: {}", kind_of(&error))))?;
         let (parts, body) = answer.into_parts();
@@ -257,6 +250,24 @@ impl Services {
         })?;
         Ok(body.to_bytes().to_vec())
     }
+}
+
+/// An address of an answer, if the service may have images there: at its own host and port, or over HTTPS at a host that the configuration lists. No
+/// service can have the function send requests to other machines.
+fn image_address(url: &str, provider: &Provider) -> Result<Uri, Failure> {
+    let no_address = || Failure::transient("gave an address that is none of an image");
+    let (image, own): (Uri, Option<Uri>) =
+        (url.parse().map_err(|_| no_address())?, provider.url.parse().ok());
+    let host = image.host().ok_or_else(no_address)?;
+    let is_own =
+        own.is_some_and(|own| (image.scheme(), image.authority()) == (own.scheme(), own.authority()));
+    let is_https = image.scheme() == Some(&Scheme::HTTPS) && image.port_u16().is_none_or(|port| port == 443);
+    if is_own || is_https && provider.has_images_at(host) {
+        return Ok(image);
+    }
+    Err(Failure::organizer(
+        "gave an image's address at a host that `image_hosts` does not list: list the host, or ask for `b64_json`",
+    ))
 }
 
 /// The images of an answer, no more than were asked for. One that is neither base 64 nor an address is left out.
@@ -364,6 +375,53 @@ mod tests {
                 "{status}"
             );
         }
+    }
+
+    #[test]
+    fn images_are_fetched_from_listed_hosts_alone() {
+        let at = |own: &str, url: &str| {
+            let provider: Provider = serde_json::from_value(json!({
+                "name": "a", "url": own, "model": "b", "secret": "c", "image_hosts": ["img.example", "*.files.example"],
+            }))
+            .expect("a provider");
+            image_address(url, &provider)
+                .map(|url| url.to_string())
+                .map_err(|failure| failure.error)
+        };
+        let own = "https://api.example:8443/draw";
+        for url in [
+            "https://api.example:8443/1.png",
+            "https://img.example/1.png?token=2",
+            "https://img.example:443/1.png",
+            "https://eu.files.example/1.png",
+        ] {
+            assert_eq!(at(own, url), Ok(url.to_owned()));
+        }
+        for url in [
+            "https://169.254.169.254/latest/meta-data",
+            "https://[::1]/1.png",
+            "https://127.0.0.1/1.png",
+            "https://localhost/1.png",
+            "https://api.example/1.png",
+            "http://api.example:8443/1.png",
+            "http://img.example/1.png",
+            "https://img.example:8080/1.png",
+            "https://img.example@evil.example/1.png",
+            "https://img.example.evil.example/1.png",
+            "https://other.example/1.png",
+        ] {
+            assert!(matches!(at(own, url), Err(NotAnswered::Organizer(_))), "{url}");
+        }
+        let local = "http://127.0.0.1:9000";
+        assert!(
+            at(local, "http://127.0.0.1:9000/drawn/0").is_ok(),
+            "its own images"
+        );
+        assert!(
+            at(local, "http://127.0.0.1:8000/").is_err(),
+            "another port of this machine"
+        );
+        assert!(matches!(at(own, "1.png"), Err(NotAnswered::Transient(_))));
     }
 
     #[test]

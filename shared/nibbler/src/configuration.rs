@@ -174,6 +174,47 @@ pub struct Provider {
     /// In which form it is asked for images; it may answer in either.
     #[serde(default)]
     pub response_format: ResponseFormat,
+    /// The hosts beside its own at which its images may be, when it answers with addresses; `*.` before a name stands for all names below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_hosts: Vec<String>,
+}
+
+impl Provider {
+    /// Whether it may have images at a host, which is not its own.
+    ///
+    /// ```
+    /// # use dataperf_nibbler::Provider;
+    /// let provider: Provider = serde_json::from_value(serde_json::json!({
+    ///     "name": "a", "url": "https://api.example", "model": "b", "secret": "c", "image_hosts": ["img.example", "*.files.example"],
+    /// })).unwrap();
+    /// assert!(provider.has_images_at("IMG.example") && provider.has_images_at("eu.files.example"));
+    /// assert!(!provider.has_images_at("files.example") && !provider.has_images_at("other.img.example"));
+    /// ```
+    pub fn has_images_at(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.image_hosts
+            .iter()
+            .any(|allowed| match allowed.strip_prefix('*') {
+                Some(below) => host.len() > below.len() && host.ends_with(below),
+                None => *allowed == host,
+            })
+    }
+}
+
+/// Whether a name in small letters can be that of a host on the Internet, `*.` before it or not: no address and no name of a local machine.
+fn is_public_host(name: &str) -> bool {
+    let parts: Vec<&str> = name.strip_prefix("*.").unwrap_or(name).split('.').collect();
+    let is_part = |part: &&str| {
+        let mut bytes = part.bytes();
+        !part.is_empty() && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    let is_of_letters = |last: &&str| last.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_local = |last: &&str| ["internal", "local", "localhost"].contains(last);
+    parts.len() > 1
+        && parts.iter().all(is_part)
+        && parts
+            .last()
+            .is_some_and(|last| is_of_letters(last) && !is_local(last))
 }
 
 /// What a service is told of the form of its answer.
@@ -422,6 +463,16 @@ impl Generation {
                     quote(&provider.url)
                 );
                 reasons.add(Reason::new("bad_url", format!("{at}/url"), message));
+            }
+            for (nth, host) in provider.image_hosts.iter().enumerate() {
+                if !is_public_host(host) {
+                    let message = format!(
+                        "{} is no host of images: write a name in small letters, such as `images.example.com` or \
+                         `*.example.com`, without `https://`, port and path; numeric addresses and local names are refused",
+                        quote(host)
+                    );
+                    reasons.add(Reason::new("bad_url", format!("{at}/image_hosts/{nth}"), message));
+                }
             }
         }
         let (min, n) = (self.min_images, self.n_images());
