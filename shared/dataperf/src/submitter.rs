@@ -46,12 +46,13 @@ impl SubmitterName {
     }
 
     /// Whether people may take it for another name: the two differ only in which separator stands where, or in letters and digits that look alike in
-    /// many typefaces (`l` and `1`, `o` and `0`, `m` and `rn`, `w` and `vv`). Such a second name is refused.
+    /// many typefaces (`l` and `1`, `o` and `0`, `s` and `5`, `z` and `2`, `m` and `rn`, `w` and `vv`, `d` and `cl`). Such a second name is refused.
     ///
     /// ```
     /// use dataperf::SubmitterName;
     /// let looks_like = |one: &str, other: &str| one.parse::<SubmitterName>().unwrap().looks_like(&other.parse().unwrap());
     /// assert!(looks_like("ada-1", "ada_1") && looks_like("l0", "lo") && looks_like("corn", "com") && looks_like("vvv", "vw"));
+    /// assert!(looks_like("zoe5", "2oes") && looks_like("ada", "acla"));
     /// assert!(!looks_like("ada", "ada") && !looks_like("ada-1", "ada-2") && !looks_like("team-1-1", "team-11"));
     /// assert!(!looks_like("ian", "lan"), "the letter `i` has a dot");
     /// ```
@@ -64,7 +65,10 @@ impl SubmitterName {
         let same = |character| match character {
             '1' => "l".to_owned(),
             '0' => "o".to_owned(),
+            '2' => "z".to_owned(),
+            '5' => "s".to_owned(),
             '.' | '_' => "-".to_owned(),
+            'd' => "cl".to_owned(),
             'm' => "rn".to_owned(),
             'w' => "vv".to_owned(),
             other => other.to_string(),
