@@ -26,8 +26,9 @@ fn failures(receipts: &BTreeMap<dataperf::SubmissionId, dataperf::Receipt>) -> B
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn uploads_without_a_data_set_fail_and_are_evaluated_once_there_is_one() {
+async fn uploads_fail_without_files_of_the_data_set_and_are_evaluated_with_them() {
     let world = World::without_dataset(with_caretaker).await;
+    crate::organizer::put_in_force_without_files(&world).await;
     let mut sent = Vec::new();
     for n in 0..3 {
         sent.push(world.put(&key("ada", n), good(n)).await);

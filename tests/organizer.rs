@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::dataset_prefix;
+use dataperf::in_force::InForce;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Digest, Ending};
 use serde_json::{Value, json};
@@ -50,13 +51,83 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Puts the demo's data set in force, of which no file is uploaded.
+pub(crate) async fn put_in_force_without_files(world: &World) {
+    let mut in_force = InForce::default();
+    in_force.put(["en-25"], digest(frozen()));
+    let object = in_force.to_json(BENCHMARK).unwrap();
+    let datasets = world.bucket("datasets");
+    datasets.put(&InForce::key(BENCHMARK), object).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_data_set_is_in_force() {
+async fn uploads_without_a_data_set_are_rejected() {
     let world = World::without_dataset(|_| ()).await;
     let sent = upload(&world, 0).await;
+    let verdict = world.only_receipt(&sent).await.verdict;
+    let reason = &verdict.reasons[0];
+    assert_eq!(
+        (verdict.status, reason.code.as_str()),
+        (Ending::Rejected, "unknown_leaderboard")
+    );
+    assert!(
+        reason.message.contains("no data set of it is published"),
+        "{reason:?}"
+    );
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_refuses_missing_boards() {
+    let world = World::without_dataset(|_| ()).await;
+    let file = world.scratch().join("good.json");
+    fs::write(&file, good(0)).unwrap();
+    let submit = |leaderboard: &str| {
+        let args = [
+            "submit",
+            BENCHMARK,
+            "-l",
+            leaderboard,
+            "-s",
+            "ada",
+            file.to_str().unwrap(),
+        ];
+        world.command(&args)
+    };
+    let refused = submit("en-25");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(
+        refused.stderr.contains("no data set of it is published"),
+        "{refused:?}"
+    );
+    world.publish(frozen());
+    let refused = submit("en25");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("did you mean `en-25`"), "{refused:?}");
+    fs::write(&file, vec![b' '; (4 << 20) + 1]).unwrap();
+    let refused = submit("en-25");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(
+        refused.stderr.contains("the file has 4194305 bytes"),
+        "{refused:?}"
+    );
+    let listed = world
+        .clients
+        .s3
+        .list_objects_v2()
+        .bucket("submissions")
+        .send()
+        .await;
+    assert_eq!(listed.unwrap().key_count(), Some(0), "nothing was uploaded");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_set_in_force_is_missing() {
+    let world = World::without_dataset(|_| ()).await;
+    put_in_force_without_files(&world).await;
+    let sent = upload(&world, 0).await;
     let (event, message) = organizer_fault(&world).await;
-    assert!(message.contains("no data set is in force"), "{message}");
-    assert!(message.contains("dataperf dataset publish"), "{message}");
+    assert!(message.contains("there is no frozen data set"), "{message}");
     let waiting = world.command(&["status", BENCHMARK]).json();
     assert_eq!(
         waiting[0]["submission"],

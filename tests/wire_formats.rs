@@ -117,6 +117,7 @@ fn without_shard(text: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unfinished_item() {
     let world = World::without_dataset(|_| ()).await;
+    crate::organizer::put_in_force_without_files(&world).await;
     let sent = world.put(&format!("{BENCHMARK}/en-25/ada/x.json"), good(0)).await;
     world.only_failure().await;
     let mut items = Vec::new();

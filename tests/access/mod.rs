@@ -247,6 +247,7 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_work_under_the_rights_they_are_deployed_with() {
     let world = World::without_dataset(as_deployed).await;
+    crate::organizer::put_in_force_without_files(&world).await;
     let sent = world.put(&key("ada", 0), good(0)).await;
     let failed = world.only_receipt(&sent).await;
     assert_eq!(failed.verdict.reasons[0].code, "organizer_fault");

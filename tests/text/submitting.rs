@@ -6,8 +6,8 @@ use dataperf_text::{Example, ExampleId};
 use dataperf_text_aws::{Examples, FiledExample};
 use serde_json::json;
 
-use super::{Text, code, example, fooling, honest, line, line_code, own, status};
-use crate::world::CARETAKER;
+use super::{Text, code, configured, example, fooling, honest, line, line_code, own, status};
+use crate::world::{CARETAKER, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_answer_at_once_and_what_fools_nobody_counts_too() {
@@ -253,4 +253,16 @@ async fn of_names_that_look_alike_the_first_writes() {
         ["name_looks_alike"]
     );
     assert_eq!(codes(&text.submit("lo-1", "two", &[fooling(3)]).await), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_before_any_rules_are_rejected() {
+    let text = Text {
+        world: World::without_dataset(configured).await,
+    };
+    let receipt = text.submit("ada", "one", &[honest(1)]).await;
+    assert_eq!(
+        (status(&receipt), code(&receipt)),
+        (Ending::Rejected, "unknown_leaderboard")
+    );
 }

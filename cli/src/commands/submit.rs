@@ -4,16 +4,19 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use aws_sdk_s3::primitives::ByteStream;
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::challenge::Challenge;
+use dataperf::evaluate::too_large;
+use dataperf::in_force::InForce;
 use dataperf::ladder::Climb;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf::programs::Programs;
 use dataperf::upload::receipt_key;
-use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
+use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey, offer};
 use dataperf_benchmarks::IDS;
 use serde_json::json;
 
@@ -22,13 +25,15 @@ use super::score::{Artifact, Convert, done, read};
 use super::status::print_whole;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::hosted::descriptor;
 use crate::output::check_new_files;
 use crate::progress;
 use crate::registry::{takes_artifacts, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 const POLL: Duration = Duration::from_millis(250);
-const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+/// The most bytes of a receipt.
+pub(super) const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 /// The most bytes of a file that are read: as many as any benchmark takes.
 const MAX_READ_BYTES: u64 = 32 << 20;
 
@@ -76,6 +81,7 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     takes_artifacts(&args.benchmark)?;
     check_new_files(&[args.receipt.as_deref()])?;
     let cloud = args.cloud.connect().await;
+    check_leaderboard(&cloud, &args.benchmark, &args.leaderboard).await?;
     let submitted = upload(
         &cloud,
         &args.benchmark,
@@ -186,6 +192,37 @@ fn print_level(receipt: &Receipt) {
     println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
 }
 
+/// Refuses a leaderboard that does not exist. Access to uploads and receipts alone does not tell: then the receipt says so.
+async fn check_leaderboard(cloud: &Cloud, benchmark: &str, leaderboard: &str) -> Result<()> {
+    let kinds = descriptor(benchmark)?.kinds;
+    if !kinds.is_empty() {
+        ensure!(
+            kinds.contains(&leaderboard),
+            "{benchmark} takes no `{leaderboard}`: {}",
+            offer(leaderboard, kinds)
+        );
+        return Ok(());
+    }
+    let datasets = cloud.datasets();
+    let Ok(in_force) = InForce::read(&datasets, benchmark).await else {
+        return Ok(());
+    };
+    let Err(reason) = in_force.scoring(benchmark, leaderboard) else {
+        return Ok(());
+    };
+    let Ok(challenge) = Challenge::published(&datasets, benchmark).await else {
+        return Ok(());
+    };
+    // a round may have a board of a data set that is not in force
+    let mut rounds = challenge.iter().flat_map(|challenge| &challenge.rounds);
+    let is_in_a_round = rounds.any(|round| {
+        round.leaderboards.iter().any(|name| name == leaderboard)
+            || round.evaluations.contains_key(leaderboard)
+    });
+    ensure!(is_in_a_round, "{}", reason.message);
+    Ok(())
+}
+
 /// Drops a file into the submissions bucket, as any S3 client would.
 pub(crate) async fn upload(
     cloud: &Cloud,
@@ -194,7 +231,7 @@ pub(crate) async fn upload(
     submitter: &SubmitterName,
     artifact: &Path,
 ) -> Result<Submitted> {
-    let (name, body) = named_body(benchmark, artifact).await?;
+    let (name, body) = named_body(benchmark, leaderboard, artifact).await?;
     let key = format!("{benchmark}/{leaderboard}/{submitter}/{name}");
     match UploadKey::parse(benchmark, &key) {
         Ok(of_key) if of_key.leaderboard == leaderboard && of_key.submitter == *submitter => {}
@@ -215,7 +252,7 @@ pub(crate) async fn upload(
         .put_object()
         .bucket(bucket)
         .key(&key)
-        .body(body)
+        .body(body.into())
         .send()
         .await;
     let sent = sent.with_context(|| format!("can't upload to `s3://{bucket}/{key}`"))?;
@@ -228,9 +265,8 @@ pub(crate) async fn upload(
     Ok(Submitted { id, key, receipt_key })
 }
 
-/// The name and the bytes to upload. The file is read first, because a pipe has no size; a file that is too large is left to the cloud to refuse. A
-/// form that functions don't read is converted to CSV, and the name's ending with it.
-async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStream)> {
+/// The name and the bytes to upload. A form that functions don't read is converted to CSV, and the name's ending with it.
+async fn named_body(benchmark: &str, leaderboard: &str, artifact: &Path) -> Result<(String, Vec<u8>)> {
     let name = artifact.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| {
         format!(
@@ -238,23 +274,39 @@ async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStr
             artifact.display()
         )
     })?;
-    match read(artifact, MAX_READ_BYTES)? {
-        Artifact::Bytes(file) if IDS.contains(&benchmark) => {
-            let digest = Digest::of(&file);
-            let path = artifact;
-            let bytes = with_benchmark(benchmark, Convert { path, file }).await?;
-            let is_same = Digest::of(&bytes) == digest;
-            let csv = Path::new(name).with_extension("csv").display().to_string();
-            Ok((if is_same { name.to_owned() } else { csv }, bytes.into()))
-        }
-        Artifact::Bytes(bytes) => Ok((name.to_owned(), bytes.into())),
-        Artifact::TooLarge { .. } if artifact.is_file() => {
-            Ok((name.to_owned(), ByteStream::from_path(artifact).await?))
-        }
-        Artifact::TooLarge { .. } => bail!(
-            "`{}` has more than {MAX_READ_BYTES} bytes, and no artifact may be that large: name another file",
-            artifact.display()
-        ),
+    let hosted = descriptor(benchmark)?;
+    let limit = if hosted.kinds.is_empty() {
+        hosted.max_artifact_bytes.max(Programs::MAX_MODULE_BYTES)
+    } else {
+        (hosted.max_bytes_of_kind)(leaderboard)
+    };
+    let refuse = |n_bytes| {
+        let rejection = too_large(limit, n_bytes);
+        anyhow!(
+            "can't upload `{}`: {}",
+            artifact.display(),
+            rejection.reasons()[0].message
+        )
+    };
+    let file = match read(artifact, MAX_READ_BYTES)? {
+        Artifact::Bytes(file) => file,
+        Artifact::TooLarge { n_bytes } => return Err(refuse(n_bytes)),
+    };
+    let (name, bytes) = if IDS.contains(&benchmark) {
+        let digest = Digest::of(&file);
+        let path = artifact;
+        let bytes = with_benchmark(benchmark, Convert { path, file }).await?;
+        let is_same = Digest::of(&bytes) == digest;
+        let csv = Path::new(name).with_extension("csv").display().to_string();
+        (if is_same { name.to_owned() } else { csv }, bytes)
+    } else {
+        (name.to_owned(), file)
+    };
+    let n_bytes = bytes.len() as u64;
+    if n_bytes > limit {
+        Err(refuse(n_bytes))
+    } else {
+        Ok((name, bytes))
     }
 }
 

@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime};
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Terms};
+use dataperf::dataset::DatasetError;
+use dataperf::frozen::FrozenError;
+use dataperf::in_force::no_leaderboard;
 use dataperf::ports::leaderboard::Submission;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
@@ -201,7 +204,12 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         let digest = Digest::of(artifact);
         let rejected =
             |rejection: &Rejection| Verdict::rejected(benchmark, kind, None, Some(digest), rejection);
-        let rules = kept.rules(resources.datasets().await, terms.dataset).await?;
+        let rules = match kept.rules(resources.datasets().await, terms.dataset).await {
+            Err(DatasetError::Frozen(FrozenError::NotInForce { .. })) => {
+                return Ok(rejected(&no_leaderboard(benchmark).into()));
+            }
+            rules => rules?,
+        };
         let lines = match read::<F::Line>(artifact, F::held_against(&rules.configuration)) {
             Ok(lines) => lines,
             Err(rejection) => return Ok(rejected(&rejection)),

@@ -331,6 +331,8 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         if let Some(pinned) = terms.dataset {
             return Ok(pinned);
         }
-        InForce::read(datasets, B::ID).await?.scoring(B::ID, leaderboard)
+        Ok(InForce::read(datasets, B::ID)
+            .await?
+            .scoring(B::ID, leaderboard)?)
     }
 }

@@ -58,6 +58,15 @@ impl From<FrozenError> for NotScored {
     }
 }
 
+/// The rejection of an upload to a benchmark of which no data set is in force.
+pub fn no_leaderboard(benchmark: &str) -> Reason {
+    let message = format!(
+        "{benchmark} has no leaderboard yet, because no data set of it is published: check the name of the benchmark, or ask the \
+         organizer when uploads begin"
+    );
+    Reason::new("unknown_leaderboard", "", message)
+}
+
 /// The rejection of an upload to a board that there is not, with the boards there are.
 pub(crate) fn unknown_leaderboard<'a>(
     leaderboard: &str,

@@ -10,11 +10,14 @@ use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
 use crate::dataset::dataset_prefix;
 use crate::descriptor::Descriptor;
-use crate::errors::{DatasetError, NotScored, unknown_leaderboard};
+use crate::errors::{DatasetError, unknown_leaderboard};
 use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};
+use crate::rejection::Reason;
 use crate::{Digest, Timestamp};
+
+pub use crate::errors::no_leaderboard;
 
 /// The largest object in bytes: some ten thousand boards.
 const MAX_BYTES: u64 = 1 << 20;
@@ -182,14 +185,13 @@ impl InForce {
     /// The data set that an upload to a board is scored with.
     ///
     /// # Errors
-    /// [`NotScored`]: a rejection when the board is not in force, the organizer's error when nothing is.
-    pub fn scoring(&self, benchmark: &str, leaderboard: &str) -> Result<Digest, NotScored> {
+    /// The rejection of an upload to a board that is not in force, with the boards that are.
+    pub fn scoring(&self, benchmark: &str, leaderboard: &str) -> Result<Digest, Reason> {
         if self.is_empty() {
-            let key = Self::key(benchmark);
-            return Err(FrozenError::NotInForce { key }.into());
+            return Err(no_leaderboard(benchmark));
         }
         self.dataset_of(leaderboard)
-            .ok_or_else(|| unknown_leaderboard(leaderboard, self.boards.keys()).into())
+            .ok_or_else(|| unknown_leaderboard(leaderboard, self.boards.keys()))
     }
 
     /// The data set that a board is scored with `at` a time, by which its rows are ranked: what its round pins, or what is in force for a board that
@@ -321,20 +323,17 @@ mod tests {
     }
 
     #[test]
-    fn whose_fault_an_unscored_upload_is() {
-        let nothing = read(None).expect("nothing");
-        let Err(NotScored::Dataset(error)) = nothing.scoring("b", "a") else {
-            panic!("nothing is in force")
-        };
-        assert!(error.to_string().contains("no data set is in force"), "{error}");
-        let mut some = nothing;
-        some.put(["a"], Digest::of(b"one"));
-        let Err(NotScored::Rejected(rejection)) = some.scoring("b", "c") else {
-            panic!("there is no such board")
-        };
-        let [reason] = rejection.reasons() else {
-            panic!("one reason")
-        };
+    fn uploads_to_missing_boards_are_rejected() {
+        let mut in_force = read(None).expect("nothing");
+        let reason = in_force.scoring("b", "a").expect_err("nothing is in force");
+        assert_eq!(reason.code, "unknown_leaderboard");
+        assert!(
+            reason.message.contains("no data set of it is published"),
+            "{}",
+            reason.message
+        );
+        in_force.put(["a"], Digest::of(b"one"));
+        let reason = in_force.scoring("b", "c").expect_err("there is no such board");
         assert_eq!(reason.code, "unknown_leaderboard");
         assert!(reason.message.contains("`a`"), "{}", reason.message);
     }

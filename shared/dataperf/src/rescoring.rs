@@ -223,14 +223,17 @@ impl<E: Evaluator> Judge for AgainJudge<'_, E> {
     }
 
     async fn judge(self, submission: &Submission, terms: &Terms) -> Result<Verdict, WorkflowError> {
-        evaluated(
-            self.evaluator,
-            submission,
-            terms,
-            self.submissions,
-            &Admission::free(),
-        )
-        .await
+        let free = Admission::free();
+        let verdict = evaluated(self.evaluator, submission, terms, self.submissions, &free).await?;
+        // read, and judged with no data set: its board is not in force any more
+        if verdict.artifact.is_some() && verdict.dataset.is_none() {
+            let message = format!(
+                "no data set is in force for `{}`, so its scores stay as they are: publish one and score the board again",
+                submission.board.leaderboard
+            );
+            return Err(WorkflowError::organizer(message));
+        }
+        Ok(verdict)
     }
 }
 
