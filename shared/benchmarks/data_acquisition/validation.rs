@@ -6,7 +6,7 @@ use super::ONE_LABEL;
 use super::artifact::{Artifact, Plan};
 use super::frozen::Frozen;
 use super::market::{Market, Seller, cost, overshoot};
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, offer, quote};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
@@ -44,14 +44,15 @@ impl Checked {
                 .iter()
                 .find(|(number, _)| number.to_string() == plan.market);
             let Some((&number, market)) = known else {
-                let message = format!(
-                    "there is no market {}: the markets are {}",
-                    quote(&plan.market),
-                    rules.names()
-                );
-                rules
-                    .reasons
-                    .add(Reason::new("unknown_market", &plan.at, message));
+                rules.reasons.add_with(|| {
+                    let markets = frozen.markets().keys().map(u32::to_string);
+                    let message = format!(
+                        "there is no market {}: {}",
+                        quote(&plan.market),
+                        offer(&plan.market, markets)
+                    );
+                    Reason::new("unknown_market", &plan.at, message)
+                });
                 continue;
             };
             if let Some(first) = first_seen.insert(number, plan.at.clone()) {
@@ -76,10 +77,7 @@ impl Checked {
             .keys()
             .filter(|number| !first_seen.contains_key(number))
         {
-            let message = format!(
-                "the market `{number}` is missing: add it, the markets are {}",
-                rules.names()
-            );
+            let message = format!("the market `{number}` is missing: add it");
             rules.reasons.add(Reason::new("missing_market", "", message));
         }
         markets.sort_by_key(|bought| bought.market);
@@ -208,15 +206,6 @@ impl Rules<'_> {
             rows,
             cost: cost(market, counts),
         }
-    }
-
-    fn names(&self) -> String {
-        self.frozen
-            .markets()
-            .keys()
-            .map(|number| format!("`{number}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::artifact::{Artifact, Listed};
 use super::frozen::{Frozen, Place};
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, list_names, offer, pointer, quote};
 
 /// A submission that obeys the rules: rows of the training matrix and their classes, in the order the models are
 /// fitted in (it decides their last digits): words as the artifact lists them, a word's clips in frozen order,
@@ -104,12 +104,11 @@ impl Rules<'_> {
     fn foreign_words(&self, n_words: usize) -> Option<Reason> {
         let is_foreign = n_words > 1 && self.n_unknown_words == n_words;
         is_foreign.then(|| {
-            let words: Vec<String> = self.frozen.words().iter().map(|word| quote(word)).collect();
             let message = format!(
                 "none of the {n_words} words is one of this leaderboard's, which is of the language {}: the file is made for another \
                  leaderboard. The words here are {}",
                 quote(self.frozen.language()),
-                words.join(", ")
+                list_names(self.frozen.words())
             );
             Reason::new("unknown_word", "/targets", message)
         })
@@ -118,13 +117,11 @@ impl Rules<'_> {
     fn target_rows(&mut self, word: &str, clips: &[Listed]) -> Vec<usize> {
         let at = pointer("/targets", word);
         if self.frozen.class_of(word).is_none() {
-            let words: Vec<String> = self.frozen.words().iter().map(|word| quote(word)).collect();
-            let message = format!(
-                "{} is not a target word: the words are {}",
-                quote(word),
-                words.join(", ")
-            );
-            self.reasons.add(Reason::new("unknown_word", at, message));
+            self.reasons.add_with(|| {
+                let known = offer(word, self.frozen.words());
+                let message = format!("{} is not a target word: {known}", quote(word));
+                Reason::new("unknown_word", at, message)
+            });
             self.n_unknown_words += 1;
             let unknown = clips.iter().filter(|(_, id)| self.frozen.row_of(id).is_none());
             self.unknown.extend(unknown.map(|(_, id)| id.clone()));

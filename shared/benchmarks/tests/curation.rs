@@ -311,3 +311,47 @@ fn a_start_set_in_another_form_is_refused() {
     ]);
     assert!(said.contains("`start`"), "{said}");
 }
+
+/// The verdict of a board on rows with these limits.
+fn judged(limits: &str, artifact: &str) -> dataperf::Verdict {
+    let folder = tempfile::tempdir().unwrap();
+    let document = ROWS
+        .replace("public_eval: {features: public.csv, examples: public.csv}\n", "")
+        .replace("{name: board}", &format!("{{name: board, {limits}}}"));
+    for (name, text) in [
+        ("task.yaml", document.as_str()),
+        ("start.csv", "label,x\na,1\nb,9\n"),
+        ("eval.csv", "label,x\na,2\nb,8\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let out = folder.path().join("frozen");
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let bucket = DirectoryBucket::new(&out);
+    let dataset = Dataset::<Curation>::open(bucket, String::new(), None, Integrity::Digests);
+    let dataset = pollster::block_on(dataset).unwrap();
+    pollster::block_on(evaluate(&dataset, "board", artifact.as_bytes())).unwrap()
+}
+
+#[test]
+fn a_file_too_large_for_its_board_is_not_parsed() {
+    let verdict = judged("max_bytes: 100", &format!("label,x\n{}", "c,?\n".repeat(100)));
+    let [reason] = &verdict.reasons[..] else {
+        panic!("{verdict:?}")
+    };
+    assert_eq!(
+        (reason.code.as_str(), reason.limit, reason.actual),
+        ("too_large", Some(100), Some(408))
+    );
+}
+
+#[test]
+fn rows_far_beyond_a_limit_are_counted_alone() {
+    let verdict = judged("max_examples: 5", &format!("label,x\n{}", "c,1\n".repeat(1_000)));
+    let first = &verdict.reasons[0];
+    assert_eq!(
+        (first.code.as_str(), first.actual),
+        ("too_many_examples", Some(1_000))
+    );
+    assert_eq!(verdict.n_reasons, Some(1 + 5 + 200));
+}

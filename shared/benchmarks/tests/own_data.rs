@@ -686,3 +686,118 @@ fn a_seller_whose_files_are_in_a_folder_is_found_by_its_name() {
     let verdict = verdict::<Acquisition>(folder.path(), "market", r#"{"counts": {"abe": 1}}"#);
     assert!(verdict.score.is_some(), "{verdict:?}");
 }
+
+/// As many classes as there may be, with names of which no two are alike.
+fn many_classes() -> Vec<String> {
+    (0..100).map(|n| format!("{n:03}{}", "c".repeat(100))).collect()
+}
+
+/// That a rejection for unknown names lists reasons that fit into a receipt, each with few names.
+fn is_bounded(verdict: &dataperf::Verdict, code: &str) {
+    assert!(verdict.reasons.len() > 20, "{verdict:?}");
+    for reason in &verdict.reasons {
+        assert_eq!(reason.code, code);
+        assert!(
+            reason.message.matches('`').count() <= 2 * 13,
+            "{}",
+            reason.message
+        );
+    }
+    let json = serde_json::to_vec(verdict).unwrap();
+    assert!(json.len() < 120_000, "{} bytes", json.len());
+}
+
+#[test]
+fn unknown_labels_of_many_classes_fit_into_a_receipt() {
+    let classes = many_classes();
+    let folder = contest();
+    with(
+        &folder,
+        "classes: [a, b]",
+        &format!("classes: [{}]", classes.join(", ")),
+    );
+    with(&folder, "max_examples: 4", "max_examples: 300");
+    with(
+        &folder,
+        "metric: accuracy",
+        "metric: accuracy\nlabels: submission",
+    );
+    let lines = |line: &dyn Fn(usize) -> String, n: usize| (0..n).map(line).collect::<String>();
+    write(
+        &folder,
+        "pool.csv",
+        &format!("x,y\n{}", lines(&|n| format!("{n},0\n"), 250)),
+    );
+    write(
+        &folder,
+        "pool-labels.csv",
+        &format!("id\n{}", lines(&|n| format!("p{n}\n"), 250)),
+    );
+    write(
+        &folder,
+        "eval.csv",
+        &format!("x,y\n{}", lines(&|n| format!("{n}.5,0\n"), 100)),
+    );
+    let labels = lines(&|n| format!("{}\n", classes[n]), 100);
+    write(&folder, "eval-labels.csv", &format!("label\n{labels}"));
+    let of = |label: &dyn Fn(usize) -> String| {
+        let labels = lines(&|n| format!("p{n},{}\n", label(n)), 250);
+        verdict::<Selection>(folder.path(), "few", &format!("id,label\n{labels}"))
+    };
+    let unknown = of(&|n| format!("wrong {n}"));
+    is_bounded(&unknown, "unknown_class");
+    assert_eq!(unknown.n_reasons, Some(250));
+    let misspelt = of(&|n| format!("{}c", classes[n % 100]));
+    is_bounded(&misspelt, "unknown_class");
+    assert!(
+        misspelt.reasons[0].message.contains("did you mean `000"),
+        "{:?}",
+        misspelt.reasons[0]
+    );
+    let equal = of(&|_| "Wrong".to_owned());
+    is_bounded(&equal, "unknown_class");
+    let cause = equal.cause.unwrap();
+    assert!(cause.message.contains("places: `Wrong` is no class"), "{cause:?}");
+}
+
+#[test]
+fn unknown_sellers_among_many_fit_into_a_receipt() {
+    let folder = contest();
+    let document = ACQUISITION.replace(
+        "sellers:\n  zoe: {features: pool.csv, examples: pool-labels.csv}\n  abe: {features: eval.csv, examples: eval-labels.csv}\n",
+        "sellers: clinics\n",
+    );
+    let document = document.replace("prices: {zoe: 10, abe: 0.3}", "prices: {}");
+    fs::create_dir(folder.path().join("clinics")).unwrap();
+    let mut prices = String::new();
+    for n in 0..200 {
+        let name = format!("{n:03}{}", "s".repeat(60));
+        write(
+            &folder,
+            &format!("clinics/{name}.csv"),
+            "x,y,label\n0,0,a\n5,5,b\n",
+        );
+        write!(prices, "{name}: 1, ").unwrap();
+    }
+    let document = document.replace("prices: {}", &format!("prices: {{{prices}}}"));
+    write(&folder, "task.yaml", &document);
+    write(&folder, "eval2.csv", "x,y\n0.2,0.1\n5.3,5.1\n4.8,5.2\n");
+    let counts: Vec<String> = (0..250).map(|n| format!("\"nobody {n}\": 1")).collect();
+    let artifact = format!("{{\"counts\": {{{}}}}}", counts.join(", "));
+    let verdict = verdict::<Acquisition>(folder.path(), "market", &artifact);
+    assert!(verdict.n_reasons >= Some(250), "{verdict:?}");
+    is_bounded(&verdict, "unknown_seller");
+}
+
+#[test]
+fn rows_far_beyond_a_limit_are_counted_alone() {
+    let folder = contest();
+    let ids: String = (0..1_000).map(|n| format!("x{n}\n")).collect();
+    let rejected = verdict::<Selection>(folder.path(), "few", &format!("id\n{ids}"));
+    let first = &rejected.reasons[0];
+    assert_eq!(
+        (first.code.as_str(), first.actual),
+        ("too_many_examples", Some(1_000))
+    );
+    assert_eq!(rejected.n_reasons, Some(1 + 4 + 200));
+}

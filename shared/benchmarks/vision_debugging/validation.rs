@@ -2,7 +2,7 @@
 
 use super::artifact::{Artifact, Name, Order};
 use super::frozen::Frozen;
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, offer, quote};
 
 /// The most images that a message names by their numbers.
 const MAX_LISTED: usize = 5;
@@ -61,11 +61,7 @@ impl Checked {
             }
         }
         for (task, _) in frozen.tasks().zip(&first_at).filter(|(_, at)| at.is_none()) {
-            let message = format!(
-                "the task {} is missing: add it, the tasks are {}",
-                quote(task),
-                rules.names()
-            );
+            let message = format!("the task {} is missing: add it", quote(task));
             rules.reasons.add(Reason::new("missing_task", "", message));
         }
         rules.reasons.into_verdict(Self { tasks })
@@ -95,8 +91,11 @@ impl Rules<'_> {
         };
         let Some((task_idx, task)) = found else {
             let (Name::Is(name) | Name::BeginsWith(name)) = name;
-            let message = format!("there is no task {}: the tasks are {}", quote(name), self.names());
-            self.reasons.add(Reason::new("unknown_task", at, message));
+            self.reasons.add_with(|| {
+                let known = offer(name, self.frozen.tasks());
+                let message = format!("there is no task {}: {known}", quote(name));
+                Reason::new("unknown_task", at, message)
+            });
             return None;
         };
         if let Some(first) = &first_at[task_idx] {
@@ -164,9 +163,5 @@ impl Rules<'_> {
             ));
         }
         images
-    }
-
-    fn names(&self) -> String {
-        self.frozen.tasks().map(quote).collect::<Vec<_>>().join(", ")
     }
 }

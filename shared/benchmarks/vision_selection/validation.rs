@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::artifact::{Artifact, Example, Listed};
 use super::frozen::Frozen;
 use dataperf::frozen::ReadRows;
-use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, offer, quote};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
@@ -130,12 +130,11 @@ impl Rules<'_> {
         } = listed;
         let mut chosen = Chosen::default();
         if !self.frozen.concepts().contains(concept) {
-            let message = format!(
-                "{} is no concept here: the concepts are {}",
-                quote(concept),
-                self.names()
-            );
-            self.reasons.add(Reason::new("unknown_concept", at, message));
+            self.reasons.add_with(|| {
+                let known = offer(concept, self.frozen.concepts());
+                let message = format!("{} is no concept here: {known}", quote(concept));
+                Reason::new("unknown_concept", at, message)
+            });
             return chosen;
         }
         let Some(examples) = examples else {
@@ -202,22 +201,9 @@ impl Rules<'_> {
 
     fn present(&mut self, concept: &str, concepts: &mut BTreeMap<&str, Chosen>) -> Chosen {
         concepts.remove(concept).unwrap_or_else(|| {
-            let message = format!(
-                "the concept {} is missing: add it, the concepts are {}",
-                quote(concept),
-                self.names()
-            );
+            let message = format!("the concept {} is missing: add it", quote(concept));
             self.reasons.add(Reason::new("missing_concept", "", message));
             Chosen::default()
         })
-    }
-
-    fn names(&self) -> String {
-        self.frozen
-            .concepts()
-            .iter()
-            .map(|concept| quote(concept))
-            .collect::<Vec<_>>()
-            .join(", ")
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, pointer, quote};
+use dataperf::{Reason, Reasons, offer, pointer, quote};
 use serde::{Deserialize, Serialize};
 
 /// One word of a vocabulary.
@@ -225,13 +225,14 @@ impl<'a> Fields<'a> {
         for (idx, word) in found.into_strings(&at, &mut noted) {
             let at = format!("{at}/{idx}");
             if !terms.iter().any(|term| term.id == word) {
-                let known: Vec<&str> = terms.iter().map(|term| term.id.as_str()).collect();
-                let message = format!(
-                    "{} is not a word for this: choose from `{}`",
-                    quote(&word),
-                    known.join("`, `")
-                );
-                noted.add(Reason::new("unknown_word", at, message));
+                noted.add_with(|| {
+                    let known = offer(&word, terms.iter().map(|term| &term.id));
+                    Reason::new(
+                        "unknown_word",
+                        at,
+                        format!("{} is not a word for this: {known}", quote(&word)),
+                    )
+                });
             } else if !chosen.insert(word.clone()) {
                 let message = format!("{} stands here more than once: keep one", quote(&word));
                 noted.add(Reason::new("duplicate_word", at, message));

@@ -79,9 +79,11 @@ pub use file_kind::mistaken_for_text;
 pub use line_numbers::{LineNumbers, line_number};
 pub use rank::{Direction, RankKey};
 pub use receipts::{receipt_level, signed, write_receipt, write_where_it_shows_less};
-pub use rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, pointer, quote};
+pub use rejection::{
+    MAX_LISTED_BYTES, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, pointer, quote,
+};
 pub use scorecard::Scorecard;
-pub use similar::{offer, similar};
+pub use similar::{list_names, offer, similar};
 pub use spreadsheet::csv_cell;
 pub use submitter::{InvalidSubmitterName, SubmitterName};
 pub use timestamp::{InvalidTimestamp, Timestamp};

@@ -4,7 +4,12 @@ use serde::{Deserialize, Serialize};
 
 /// How many reasons are listed in full; the rest are counted.
 pub const MAX_LISTED_REASONS: usize = 200;
+/// The most bytes that listed reasons take as JSON. The table keeps a receipt in one item of at most 400 KB, which holds these reasons twice where each
+/// line of a file is judged, a cause and the log of a public run.
+pub const MAX_LISTED_BYTES: usize = 96 << 10;
 const MAX_QUOTED_CHARS: usize = 80;
+/// The most characters of a message. A longer one keeps both ends.
+const MAX_MESSAGE_CHARS: usize = 2_000;
 /// The most characters of a place. Of a longer one both ends are kept: the file it begins with, the line it ends with.
 const MAX_PLACE_CHARS: usize = 200;
 
@@ -27,12 +32,13 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A broken rule without a number. A long place is shortened: it may be made of what the artifact says.
+    /// A broken rule without a number. A long place and a long message are shortened: they may be made of what the artifact says.
     pub fn new(code: &str, at: impl Into<String>, message: impl Into<String>) -> Self {
+        let (at, message) = (at.into(), message.into());
         Self {
             code: code.into(),
-            at: shortened(&at.into()),
-            message: message.into(),
+            at: shortened(at.chars().map(visible), MAX_PLACE_CHARS),
+            message: shortened(message.chars(), MAX_MESSAGE_CHARS),
             limit: None,
             actual: None,
         }
@@ -66,7 +72,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// The reasons in the order they were found, at most [`MAX_LISTED_REASONS`] of them.
+    /// The first reasons in the order they were found, at most [`MAX_LISTED_REASONS`] of [`MAX_LISTED_BYTES`].
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
@@ -96,6 +102,8 @@ impl From<Reason> for Rejection {
 #[derive(Debug, Clone, Default)]
 pub struct Reasons {
     listed: Vec<Reason>,
+    /// Bytes of what is listed.
+    n_bytes: usize,
     n: usize,
     cause: Option<Reason>,
 }
@@ -103,10 +111,30 @@ pub struct Reasons {
 impl Reasons {
     /// Notes a broken rule.
     pub fn add(&mut self, reason: Reason) {
+        self.lists(|| reason);
+    }
+
+    /// Notes a broken rule. The reason is made only if it may be listed: an artifact may break a rule a million times.
+    pub fn add_with(&mut self, reason: impl FnOnce() -> Reason) {
+        self.lists(reason);
+    }
+
+    /// Notes a broken rule and returns its reason's place in the list; `None` if it is only counted, as all are after the first that is too much.
+    pub(crate) fn lists(&mut self, reason: impl FnOnce() -> Reason) -> Option<usize> {
+        let n_listed = self.listed.len();
+        let is_full = self.n > n_listed || n_listed == MAX_LISTED_REASONS;
         self.n += 1;
-        if self.listed.len() < MAX_LISTED_REASONS {
-            self.listed.push(reason);
+        if is_full {
+            return None;
         }
+        let reason = reason();
+        let n_bytes = self.n_bytes + serde_json::to_vec(&reason).map_or(0, |json| json.len());
+        if n_bytes > MAX_LISTED_BYTES {
+            return None;
+        }
+        self.n_bytes = n_bytes;
+        self.listed.push(reason);
+        Some(n_listed)
     }
 
     /// Notes the one mistake that explains many of the reasons; the first that is noted stays.
@@ -116,10 +144,10 @@ impl Reasons {
 
     /// Notes what another check has found, after what is noted already.
     pub fn append(&mut self, others: Self) {
-        self.n += others.n;
+        let n = self.n + others.n;
         self.explain(others.cause);
-        let n_free = MAX_LISTED_REASONS - self.listed.len();
-        self.listed.extend(others.listed.into_iter().take(n_free));
+        others.listed.into_iter().for_each(|reason| self.add(reason));
+        self.n = n;
     }
 
     /// Whether no rule was broken so far.
@@ -135,13 +163,29 @@ impl Reasons {
         if self.n == 0 {
             Ok(checked)
         } else {
+            let cause = self.cause.or_else(|| repeated(&self.listed, self.n));
             Err(Rejection {
                 reasons: self.listed,
                 n_reasons: self.n,
-                cause: self.cause.map(Box::new),
+                cause: cause.map(Box::new),
             })
         }
     }
+}
+
+/// The cause of three or more reasons that differ in their places alone.
+fn repeated(listed: &[Reason], n: usize) -> Option<Reason> {
+    let (first, n_listed) = (listed.first()?, listed.len());
+    let is_same = |other: &Reason| (&other.code, &other.message) == (&first.code, &first.message);
+    let places = if n_listed < n {
+        format!("{n_listed} and more")
+    } else {
+        n.to_string()
+    };
+    (n_listed >= MANY && listed.iter().all(is_same)).then(|| {
+        let message = format!("the same mistake in {places} places: {}", first.message);
+        Reason::new(&first.code, "", message)
+    })
 }
 
 /// The cause of reasons that are about each of `n` things alike; `said` says the cause and what to change. `None` for fewer than three things, which
@@ -186,14 +230,15 @@ fn visible(c: char) -> char {
     if c.is_control() { '\u{fffd}' } else { c }
 }
 
-fn shortened(place: &str) -> String {
-    let (chars, n_chars) = (place.chars().map(visible), place.chars().count());
-    if n_chars <= MAX_PLACE_CHARS {
-        return chars.collect();
+/// The text if it has at most `n_most` characters, else its ends.
+fn shortened(text: impl Iterator<Item = char> + Clone, n_most: usize) -> String {
+    let n_chars = text.clone().count();
+    if n_chars <= n_most {
+        return text.collect();
     }
-    let n_kept = MAX_PLACE_CHARS / 2;
-    let begin = chars.clone().take(n_kept);
-    let end = chars.skip(n_chars - n_kept + 1);
+    let n_kept = n_most / 2;
+    let begin = text.clone().take(n_kept);
+    let end = text.skip(n_chars - n_kept + 1);
     begin.chain(['…']).chain(end).collect()
 }
 
@@ -212,5 +257,69 @@ mod tests {
             "{long}"
         );
         assert_eq!(pointer("", "\u{1b}]0;x\u{7}"), "/\u{fffd}]0;x\u{fffd}");
+    }
+
+    #[test]
+    fn listed_reasons_stop_at_their_bytes() {
+        let mut reasons = Reasons::default();
+        for place in 0..300 {
+            reasons.add(Reason::new(
+                "code",
+                format!("line {place}"),
+                "\u{1F600}".repeat(10_000),
+            ));
+        }
+        reasons.add(Reason::new("code", "line 300", "short"));
+        let rejection = reasons.into_verdict(()).expect_err("reasons");
+        let json = serde_json::to_vec(rejection.reasons()).expect("JSON");
+        assert!(
+            json.len() <= MAX_LISTED_BYTES + MAX_LISTED_REASONS + 1,
+            "{}",
+            json.len()
+        );
+        let places = rejection.reasons().iter().map(|reason| reason.at.as_str());
+        assert!(places.eq((0..rejection.reasons().len()).map(|place| format!("line {place}"))));
+        assert_eq!((rejection.reasons().len(), rejection.n_reasons()), (12, 301));
+    }
+
+    #[test]
+    fn appended_reasons_are_counted_and_follow() {
+        let of = |places: std::ops::Range<usize>| {
+            let mut reasons = Reasons::default();
+            places.for_each(|place| reasons.add(Reason::new("code", place.to_string(), place.to_string())));
+            reasons
+        };
+        let mut reasons = of(0..150);
+        reasons.append(of(150..450));
+        reasons.add(Reason::new("code", "450", ""));
+        let rejection = reasons.into_verdict(()).expect_err("reasons");
+        assert_eq!(
+            (rejection.reasons().len(), rejection.n_reasons()),
+            (MAX_LISTED_REASONS, 451)
+        );
+        assert_eq!(rejection.reasons()[199].at, "199");
+        assert_eq!(rejection.cause(), None);
+    }
+
+    #[test]
+    fn equal_mistakes_have_one_cause() {
+        let cause = |messages: &[&str]| {
+            let mut reasons = Reasons::default();
+            for (place, message) in messages.iter().enumerate() {
+                reasons.add(Reason::new("code", format!("line {place}"), *message));
+            }
+            let rejection = reasons.into_verdict(()).expect_err("reasons");
+            rejection.cause().map(|cause| cause.message.clone())
+        };
+        assert_eq!(
+            cause(&["a", "a", "a"]),
+            Some("the same mistake in 3 places: a".to_owned())
+        );
+        assert_eq!(
+            cause(&["a"; 300]),
+            Some("the same mistake in 200 and more places: a".to_owned())
+        );
+        assert_eq!(cause(&["a", "a", "b"]), None);
+        assert_eq!(cause(&["a", "a"]), None);
     }
 }

@@ -1,11 +1,17 @@
 //! Names that somebody may have meant.
 
+use crate::rejection::quote;
+
 /// At most this many similar names are offered.
 const MAX_OFFERED: usize = 3;
+/// At most this many names are listed where none is similar.
+const MAX_NAMED: usize = 12;
 /// Jaro-Winkler similarity from which a name counts as similar.
 const SIMILAR: f64 = 0.75;
 /// Jaro-Winkler similarity from which a name counts as misspelt.
 const SAME: f64 = 0.9;
+/// Characters of a name that are compared: it may be as long as a file.
+const MAX_COMPARED_CHARS: usize = 200;
 
 /// The known name that is most similar to one that does not exist; `None` where none is so similar that it must be meant.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -19,7 +25,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     nearest.map(|(_, known)| known)
 }
 
-/// What to say of a name that does not exist: the most similar names, or all names where none is similar.
+/// What to say of a name that does not exist: the most similar names, or a list of names where none is similar.
 ///
 /// ```
 /// assert_eq!(dataperf::offer("en25", ["en-25", "cupcake"]), "did you mean `en-25`?");
@@ -28,17 +34,34 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 pub fn offer(name: &str, known: impl IntoIterator<Item: AsRef<str>>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-    similar(name, &known).unwrap_or_else(|| format!("choose one of {}", quoted(&known)))
+    similar(name, &known).unwrap_or_else(|| format!("choose one of {}", list_names(&known)))
 }
 
-fn quoted(names: &[&str]) -> String {
-    format!("`{}`", names.join("`, `"))
+/// Names in backticks; of many the first twelve and how many more there are.
+///
+/// ```
+/// assert_eq!(dataperf::list_names(["a", "b"]), "`a`, `b`");
+/// let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+/// assert!(dataperf::list_names(&many).ends_with(", `11` and 88 more"));
+/// ```
+pub fn list_names(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let mut names = names.into_iter();
+    let first: Vec<String> = names
+        .by_ref()
+        .take(MAX_NAMED)
+        .map(|name| quote(name.as_ref()))
+        .collect();
+    match names.count() {
+        0 => first.join(", "),
+        n => format!("{} and {n} more", first.join(", ")),
+    }
 }
 
 /// The most similar names as a question; none where no name is similar.
 pub fn similar(name: &str, known: &[impl AsRef<str>]) -> Option<String> {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-    let wanted = name.to_lowercase();
+    let wanted: String = name.chars().take(MAX_COMPARED_CHARS).collect();
+    let wanted = wanted.to_lowercase();
     let mut similar: Vec<(f64, &str)> = known
         .iter()
         .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), *known))
@@ -47,7 +70,7 @@ pub fn similar(name: &str, known: &[impl AsRef<str>]) -> Option<String> {
     similar.sort_by(|a, b| b.0.total_cmp(&a.0));
     similar.truncate(MAX_OFFERED);
     let similar: Vec<&str> = similar.into_iter().map(|(_, name)| name).collect();
-    (!similar.is_empty()).then(|| format!("did you mean {}?", quoted(&similar)))
+    (!similar.is_empty()).then(|| format!("did you mean {}?", list_names(&similar)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::board::Board;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
-use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
+use crate::rejection::{Reason, Reasons, Rejection};
 use crate::released::{Climb, Released};
 use crate::scorecard::Scorecard;
 use crate::signature::Signature;
@@ -135,7 +135,7 @@ pub struct PublicRun {
 }
 
 impl PublicRun {
-    /// Bytes of a log that are told: what a receipt can hold, which the table has in one item with up to 200 reasons.
+    /// Bytes of a log that are told: what a receipt can hold, which the table has in one item with its reasons.
     pub const MAX_LOG_BYTES: usize = 32 << 10;
 
     /// The same run with the end of a log, in which control characters that a terminal would obey are replaced.
@@ -243,7 +243,7 @@ impl Verdict {
     }
 
     /// The outcomes of an artifact's lines: accepted when at least one is, otherwise a refusal for all their reasons. Of
-    /// all lines together at most [`MAX_LISTED_REASONS`] reasons are listed.
+    /// all lines together as many reasons are listed as of one artifact.
     pub fn of_lines(
         benchmark: &str,
         leaderboard: &str,
@@ -258,28 +258,32 @@ impl Verdict {
         } else {
             Ending::Rejected
         };
-        let mut reasons = Reasons::default();
-        for line in lines.iter().filter(|_| !is_accepted) {
-            for reason in &line.reasons {
-                reasons.add(reason.clone());
-            }
-        }
-        let mut n_free = MAX_LISTED_REASONS;
+        let mut listed = Reasons::default();
         for line in &mut lines {
             let n = line.n_reasons.unwrap_or(line.reasons.len());
-            line.reasons.truncate(n_free);
-            n_free -= line.reasons.len();
+            line.reasons
+                .retain(|reason| listed.lists(|| reason.clone()).is_some());
             line.n_reasons = Some(n).filter(|&n| n > line.reasons.len());
         }
-        let refused = reasons.into_verdict(()).err();
-        Self {
+        let verdict = Self {
             metrics,
             dataset: Some(dataset),
             artifact: Some(artifact),
-            n_reasons: refused.as_ref().and_then(unlisted),
-            reasons: refused.map_or_else(Vec::new, |refused| refused.reasons().to_vec()),
             lines,
             ..Self::new(ending, benchmark, leaderboard)
+        };
+        match listed.into_verdict(()) {
+            Err(rejection) if !is_accepted => verdict.with_reasons(&rejection),
+            _ => verdict,
+        }
+    }
+
+    fn with_reasons(self, rejection: &Rejection) -> Self {
+        Self {
+            reasons: rejection.reasons().to_vec(),
+            n_reasons: unlisted(rejection),
+            cause: rejection.cause().cloned(),
+            ..self
         }
     }
 
@@ -291,14 +295,12 @@ impl Verdict {
         artifact: Option<Digest>,
         rejection: &Rejection,
     ) -> Self {
-        Self {
+        let verdict = Self {
             dataset,
             artifact,
-            reasons: rejection.reasons().to_vec(),
-            n_reasons: unlisted(rejection),
-            cause: rejection.cause().cloned(),
             ..Self::new(Ending::Rejected, benchmark, leaderboard)
-        }
+        };
+        verdict.with_reasons(rejection)
     }
 
     /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data or takes the time of a

@@ -3,7 +3,7 @@
 use super::Frozen;
 use crate::data_acquisition::market::{Market, cost, overshoot, sample};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, offer, pointer, quote};
 
 const COUNTS: &str = "counts";
 
@@ -84,13 +84,14 @@ impl Checked {
         for (seller, count) in &counts {
             let at = pointer("/counts", seller);
             let Some(seller_idx) = frozen.seller_of(seller) else {
-                let names: Vec<String> = frozen.seller_names().map(quote).collect();
-                let message = format!(
-                    "{} is no seller: the sellers are {}",
-                    quote(seller),
-                    names.join(", ")
-                );
-                reasons.add(Reason::new("unknown_seller", at, message));
+                reasons.add_with(|| {
+                    let message = format!(
+                        "{} is no seller: {}",
+                        quote(seller),
+                        offer(seller, frozen.seller_names())
+                    );
+                    Reason::new("unknown_seller", at, message)
+                });
                 unknown.push(seller);
                 continue;
             };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::MAX_EXAMPLES;
 use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
-use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, quote};
+use dataperf::{LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, quote};
 
 /// The limits of an archive of images: unpacked it may be as large as the artifact, since PNGs are compressed already.
 const BOUNDS: Bounds = Bounds {
@@ -16,8 +16,9 @@ const BOUNDS: Bounds = Bounds {
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Artifact {
-    pub(super) n_bytes: u64,
     pub(super) content: Content,
+    /// The number of examples, also of those that are not in `content` because there are far too many.
+    pub(super) n_examples: usize,
     pub(super) reasons: Reasons,
 }
 
@@ -47,19 +48,19 @@ pub(super) struct Row {
 }
 
 impl Artifact {
-    /// Reads the artifact's form: a zip of images, or else a CSV.
+    /// Reads the artifact's form: a zip of images, or else a CSV. The rows of a CSV are read up to a list of reasons more than `max_examples`, and
+    /// counted beyond that.
     ///
     /// # Errors
     /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
-    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
-        let n_bytes = artifact.len() as u64;
+    pub fn parse(artifact: &[u8], max_examples: usize) -> Result<Self, Rejection> {
         if is_zip(artifact) {
-            let images = unpack_folders(artifact, BOUNDS)?
+            let images: Vec<Image> = unpack_folders(artifact, BOUNDS)?
                 .into_iter()
                 .map(Image::of)
                 .collect();
             return Ok(Self {
-                n_bytes,
+                n_examples: images.len(),
                 content: Content::Images(images),
                 reasons: Reasons::default(),
             });
@@ -69,12 +70,7 @@ impl Artifact {
                 it as a CSV, `frame.to_csv(\"set.csv\", index=False)`";
             return Err(Reason::new("not_csv", "", message).into());
         }
-        let (rows, reasons) = rows(without_mark(artifact))?;
-        Ok(Self {
-            n_bytes,
-            content: Content::Rows(rows),
-            reasons,
-        })
+        rows(without_mark(artifact), max_examples)
     }
 }
 
@@ -89,7 +85,7 @@ impl Image {
     }
 }
 
-fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
+fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
     if artifact.is_empty() {
         let message = "the file is empty: send a zip of images or a CSV, as the contest asks";
         return Err(Reason::new("empty", "", message).into());
@@ -113,7 +109,7 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
     }
     let (mut reasons, mut rows) = (Reasons::default(), Vec::new());
     let (mut n_lines, mut lengths, mut not_numbers) = (0, BTreeMap::new(), BTreeMap::new());
-    let mut lines = LineNumbers::new(artifact);
+    let (mut lines, mut n_unread) = (LineNumbers::new(artifact), 0);
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
@@ -122,6 +118,10 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
                 break;
             }
         };
+        if rows.len() >= max_examples.saturating_add(MAX_LISTED_REASONS) {
+            n_unread += 1;
+            continue;
+        }
         n_lines += 1;
         let at = format!(
             "line {}",
@@ -130,9 +130,11 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
         if record.len() != n_columns {
             *lengths.entry(record.len()).or_insert(0) += 1;
             let (limit, actual) = (n_columns as u64, record.len() as u64);
-            let message =
-                format!("the line has {actual} fields, the first line {limit}: give each column one");
-            reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
+            reasons.add_with(|| {
+                let message =
+                    format!("the line has {actual} fields, the first line {limit}: give each column one");
+                Reason::over("wrong_number_of_fields", at, limit, actual, message)
+            });
             continue;
         }
         let numbers = record.iter().skip(1).map(|field| {
@@ -145,12 +147,14 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
         let numbers: Vec<Option<f64>> = numbers.collect();
         if let Some(column) = numbers.iter().position(Option::is_none) {
             *not_numbers.entry(column).or_insert(0) += 1;
-            let message = format!(
-                "column {}: {} is no finite number",
-                column + 2,
-                quote(&record[column + 1])
-            );
-            reasons.add(Reason::new("not_a_number", at, message));
+            reasons.add_with(|| {
+                let message = format!(
+                    "column {}: {} is no finite number",
+                    column + 2,
+                    quote(&record[column + 1])
+                );
+                Reason::new("not_a_number", at, message)
+            });
             continue;
         }
         rows.push(Row {
@@ -172,5 +176,9 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
             )
         }));
     }
-    Ok((rows, reasons))
+    Ok(Artifact {
+        n_examples: rows.len() + n_unread,
+        content: Content::Rows(rows),
+        reasons,
+    })
 }

@@ -19,7 +19,7 @@ use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
-use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, list_names, offer, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]
@@ -104,28 +104,33 @@ enum Training {
     Table(Array2<f64>),
 }
 
+impl Frozen {
+    /// The most examples that a submission to the board may have.
+    pub(super) fn max_examples(&self) -> usize {
+        self.board.max_examples
+    }
+
+    /// Refuses a file that has more bytes than the board allows, before it is read.
+    pub(super) fn check_size(&self, artifact: &[u8]) -> Result<(), Reason> {
+        let (max_bytes, n_bytes) = (self.board.max_bytes, artifact.len() as u64);
+        if n_bytes <= max_bytes {
+            return Ok(());
+        }
+        let message = format!(
+            "the file has {n_bytes} bytes, this leaderboard allows {max_bytes}: send fewer or smaller examples"
+        );
+        Err(Reason::over("too_large", "", max_bytes, n_bytes, message))
+    }
+}
+
 impl Checked {
     pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
         let Artifact {
-            n_bytes,
             content,
+            n_examples: n,
             mut reasons,
         } = artifact;
-        let Board {
-            max_examples,
-            max_bytes,
-            ..
-        } = frozen.board;
-        if n_bytes > max_bytes {
-            let message = format!(
-                "the file has {n_bytes} bytes, this leaderboard allows {max_bytes}: send fewer or smaller examples"
-            );
-            reasons.add(Reason::over("too_large", "", max_bytes, n_bytes, message));
-        }
-        let n = match &content {
-            Content::Images(images) => images.len(),
-            Content::Rows(rows) => rows.len(),
-        };
+        let max_examples = frozen.max_examples();
         if n > max_examples {
             let message = format!(
                 "there are {n} examples, this leaderboard allows {max_examples}: remove {} of them",
@@ -198,20 +203,20 @@ fn classes<'a>(
         n += 1;
         let number = frozen.scoring.class_of(class);
         if number.is_none() {
-            let known: Vec<String> = frozen.scoring.classes.iter().map(|class| quote(class)).collect();
-            let message = format!(
-                "{} is no class: the classes are {}",
-                quote(class),
-                known.join(", ")
-            );
-            reasons.add(Reason::new("unknown_class", at, message));
+            reasons.add_with(|| {
+                let message = format!(
+                    "{} is no class: {}",
+                    quote(class),
+                    offer(class, &frozen.scoring.classes)
+                );
+                Reason::new("unknown_class", at, message)
+            });
             n_unknown += 1;
         }
         numbers.extend(number);
     }
     reasons.explain(explain_every("unknown_class", n_unknown, n, || {
-        let known: Vec<String> = frozen.scoring.classes.iter().map(|class| quote(class)).collect();
-        let known = known.join(", ");
+        let known = list_names(&frozen.scoring.classes);
         format!("none of the {n} labels is a class: write them as the classes are written, {known}")
     }));
     numbers
@@ -255,7 +260,7 @@ pub fn read_images(
     }
     let Artifact {
         content, mut reasons, ..
-    } = Artifact::parse(zip)?;
+    } = Artifact::parse(zip, usize::MAX)?;
     let Content::Images(images) = content else {
         return Err(no_zip().into());
     };
@@ -292,7 +297,7 @@ pub struct ReadImages {
 /// # Errors
 /// A [`Rejection`] with everything that is wrong with the form of the CSV.
 pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
-    let Artifact { content, reasons, .. } = Artifact::parse(csv)?;
+    let Artifact { content, reasons, .. } = Artifact::parse(csv, usize::MAX)?;
     let Content::Rows(rows) = content else {
         return Err(Reason::new(
             "wrong_form",

@@ -155,7 +155,11 @@ impl Benchmark for Curation {
     type ClosedBoards = NoClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
+        frozen.check_size(artifact)?;
+        Ok(Checked::new(
+            Artifact::parse(artifact, frozen.max_examples())?,
+            frozen,
+        )?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, NotScored> {

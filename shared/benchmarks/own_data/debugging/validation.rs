@@ -4,11 +4,9 @@ use std::collections::HashMap;
 
 use super::Frozen;
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, list_names, pointer, quote};
 
 const ORDER: &str = "order";
-/// The most ids that a message names; for more it gives their number.
-const MAX_NAMED: usize = 5;
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
@@ -67,11 +65,13 @@ impl Checked {
         for (idx, id) in &order {
             let at = format!("/order/{idx}");
             if let Some(first) = first_seen.get(id.as_str()) {
-                let message = format!(
-                    "{} is listed already at `/order/{first}`: remove one of the two",
-                    quote(id)
-                );
-                reasons.add(Reason::new("duplicate_id", at, message));
+                reasons.add_with(|| {
+                    let message = format!(
+                        "{} is listed already at `/order/{first}`: remove one of the two",
+                        quote(id)
+                    );
+                    Reason::new("duplicate_id", at, message)
+                });
                 continue;
             }
             first_seen.insert(id, *idx);
@@ -79,11 +79,13 @@ impl Checked {
                 is_listed[row] = true;
                 rows.push(row);
             } else {
-                let message = format!(
-                    "{} is no id of the training set: use those of the training set",
-                    quote(id)
-                );
-                reasons.add(Reason::new("unknown_id", at, message));
+                reasons.add_with(|| {
+                    let message = format!(
+                        "{} is no id of the training set: use those of the training set",
+                        quote(id)
+                    );
+                    Reason::new("unknown_id", at, message)
+                });
                 unknown.push(id);
             }
         }
@@ -91,20 +93,9 @@ impl Checked {
         reasons.explain(explain_unknown_ids("unknown_id", &unknown, order.len(), known));
         let missing: Vec<usize> = (0..is_listed.len()).filter(|&row| !is_listed[row]).collect();
         if !missing.is_empty() {
-            let named: Vec<String> = missing
-                .iter()
-                .take(MAX_NAMED)
-                .map(|&row| quote(frozen.id_of(row)))
-                .collect();
-            let more = missing.len().saturating_sub(MAX_NAMED);
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
             let message = format!(
-                "{}{more} are missing: list every id of the training set once",
-                named.join(", ")
+                "{} are missing: list every id of the training set once",
+                list_names(missing.iter().map(|&row| frozen.id_of(row)))
             );
             let (limit, actual) = (is_listed.len() as u64, (is_listed.len() - missing.len()) as u64);
             reasons.add(Reason::over("missing_ids", "/order", limit, actual, message));

@@ -2,7 +2,7 @@
 
 use dataperf::archive::without_mark;
 use dataperf::json::Json;
-use dataperf::{LineNumbers, Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
 
 const IDS: &str = "ids";
 const LABELS: &str = "labels";
@@ -22,29 +22,33 @@ pub(super) struct Selected {
 pub struct Artifact {
     /// The selected examples in the artifact's order, which is that of the training rows.
     pub(super) selected: Vec<Selected>,
+    /// The number of selected examples, also of those that are not in `selected` because there are far too many.
+    pub(super) n_selected: usize,
     /// Whether the artifact gives labels; `None` if its form does not tell.
     pub(super) has_labels: Option<bool>,
     pub(super) reasons: Reasons,
 }
 
 impl Artifact {
-    /// Reads the artifact's form: JSON when it begins with a brace, else a CSV.
+    /// Reads the artifact's form: JSON when it begins with a brace, else a CSV. Examples are kept up to a list of reasons more than `max_examples`, and
+    /// counted beyond that.
     ///
     /// # Errors
     /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
-    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+    pub fn parse(artifact: &[u8], max_examples: usize) -> Result<Self, Rejection> {
+        let n_kept = max_examples.saturating_add(MAX_LISTED_REASONS);
         // a byte order mark before JSON is reported as such
         let text = artifact.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(artifact);
         let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
         let looks_like_json = matches!(first, None | Some(b'{' | b'['));
         if looks_like_json {
-            Self::of_json(artifact)
+            Self::of_json(artifact, n_kept)
         } else {
-            Self::of_csv(artifact)
+            Self::of_csv(artifact, n_kept)
         }
     }
 
-    fn of_json(artifact: &[u8]) -> Result<Self, Rejection> {
+    fn of_json(artifact: &[u8], n_kept: usize) -> Result<Self, Rejection> {
         let mut reasons = Reasons::default();
         let mut selected = Vec::new();
         let artifact = Json::parse(artifact)?;
@@ -76,14 +80,17 @@ impl Artifact {
                 }
             }
         }
+        let n_selected = selected.len();
+        selected.truncate(n_kept);
         Ok(Self {
             selected,
+            n_selected,
             has_labels: (has_ids != has_labels).then_some(has_labels),
             reasons,
         })
     }
 
-    fn of_csv(artifact: &[u8]) -> Result<Self, Rejection> {
+    fn of_csv(artifact: &[u8], n_kept: usize) -> Result<Self, Rejection> {
         let bytes = without_mark(artifact);
         if let Err(error) = std::str::from_utf8(bytes) {
             let at = format!("byte {}", error.valid_up_to());
@@ -108,7 +115,7 @@ impl Artifact {
             }
         };
         let (mut reasons, mut selected) = (Reasons::default(), Vec::new());
-        let mut lines = LineNumbers::new(bytes);
+        let (mut lines, mut n_unread) = (LineNumbers::new(bytes), 0);
         for record in reader.records() {
             let record = match record {
                 Ok(record) => record,
@@ -117,6 +124,10 @@ impl Artifact {
                     break;
                 }
             };
+            if selected.len() >= n_kept {
+                n_unread += 1;
+                continue;
+            }
             let at = format!(
                 "line {}",
                 lines.of(record.position().map_or(0, csv::Position::byte) as usize)
@@ -135,6 +146,7 @@ impl Artifact {
             });
         }
         Ok(Self {
+            n_selected: selected.len() + n_unread,
             selected,
             has_labels: Some(has_labels),
             reasons,

@@ -114,7 +114,8 @@ impl Benchmark for Selection {
     type ClosedBoards = closed::ClosedBoards;
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
-        Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
+        let artifact = Artifact::parse(artifact, frozen.max_examples())?;
+        Ok(Checked::new(artifact, frozen)?)
     }
 
     async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, NotScored> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::artifact::Selected;
 use super::{Artifact, Frozen, LabelSource};
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, list_names, offer, quote};
 
 /// A submission that obeys the rules: the rows to train on and the class of each, in the artifact's order.
 #[derive(Debug)]
@@ -27,13 +27,14 @@ impl Checked {
     pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
         let Artifact {
             selected,
+            n_selected: n,
             has_labels,
             mut reasons,
         } = artifact;
         if let Some(reason) = has_labels.and_then(|has_labels| wrong_form(has_labels, frozen)) {
             reasons.add(reason);
         }
-        let (limit, n) = (frozen.max_examples(), selected.len());
+        let limit = frozen.max_examples();
         if n > limit {
             let message = format!(
                 "{n} examples are selected, this leaderboard allows {limit}: remove {} of them",
@@ -49,7 +50,7 @@ impl Checked {
         }
         let mut first_seen: HashMap<&str, &str> = HashMap::new();
         let mut unknown: Vec<String> = Vec::new();
-        let (mut rows, mut classes) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let (mut rows, mut classes) = (Vec::new(), Vec::new());
         for example in &selected {
             if let Some(first) = first_seen.insert(&example.id, &example.at) {
                 let message = format!(
@@ -122,30 +123,26 @@ fn class_of(example: &Selected, row: Option<usize>, frozen: &Frozen, reasons: &m
     };
     let class = frozen.scoring().class_of(label);
     if class.is_none() {
-        let classes: Vec<String> = frozen
-            .scoring()
-            .classes
-            .iter()
-            .map(|class| quote(class))
-            .collect();
-        let message = format!(
-            "{} is no class: the classes are {}",
-            quote(label),
-            classes.join(", ")
-        );
-        reasons.add(Reason::new("unknown_class", &example.at, message));
+        reasons.add_with(|| {
+            let message = format!(
+                "{} is no class: {}",
+                quote(label),
+                offer(label, &frozen.scoring().classes)
+            );
+            Reason::new("unknown_class", &example.at, message)
+        });
     }
     class
 }
 
 fn add_missing_classes(classes: &[usize], frozen: &Frozen, reasons: &mut Reasons) {
-    let missing: Vec<String> = frozen
+    let missing: Vec<&String> = frozen
         .scoring()
         .classes
         .iter()
         .enumerate()
         .filter(|(class, _)| !classes.contains(class))
-        .map(|(_, name)| quote(name))
+        .map(|(_, name)| name)
         .collect();
     if !missing.is_empty() {
         let (limit, actual) = (
@@ -154,7 +151,7 @@ fn add_missing_classes(classes: &[usize], frozen: &Frozen, reasons: &mut Reasons
         );
         let message = format!(
             "no example of {} is selected: select at least one of each class",
-            missing.join(", ")
+            list_names(&missing)
         );
         reasons.add(Reason::over(
             "missing_class",

@@ -1,7 +1,8 @@
 //! What a speech submission may be, and what its submitter is told.
 
 use dataperf::evaluate::evaluate;
-use dataperf::{Benchmark, Ending, Verdict};
+use dataperf::programs::PublicRun;
+use dataperf::{Benchmark, Digest, Ending, LineOutcome, Reason, Reasons, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -119,6 +120,40 @@ fn a_flood_of_reasons_is_counted_not_listed() {
         serde_json::to_vec(&verdict).expect("json").len() < 300_000,
         "a receipt has to fit into one table item"
     );
+}
+
+/// The table keeps a receipt in one item of 400 KB, with names and numbers beside it.
+#[test]
+fn the_largest_receipts_fit_into_an_item() {
+    let reason = |code: &str| Reason::new(code, "\u{1F600}".repeat(1_000), "\u{1}\u{1F600}".repeat(10_000));
+    let rejection = || {
+        let mut reasons = Reasons::default();
+        for _ in 0..dataperf::MAX_LISTED_REASONS {
+            reasons.add(reason("unknown_class"));
+        }
+        reasons.explain(Some(reason("unknown_class")));
+        reasons.into_verdict(()).expect_err("reasons")
+    };
+    let digest = Digest::of(b"");
+    let run = PublicRun {
+        fuel: Some(u64::MAX),
+        output: Some(digest),
+        log: String::new(),
+        is_log_cut: false,
+    };
+    let of_one = Verdict {
+        public_run: Some(run.with_log(&[0xff; 1 << 20], true)),
+        ..Verdict::rejected("selection", "few", Some(digest), Some(digest), &rejection())
+    };
+    let lines = (1..=200).map(|line| LineOutcome::rejected(line, &rejection()));
+    let (lines, metrics) = (lines.collect(), std::collections::BTreeMap::new());
+    let of_lines = Verdict::of_lines("adversarial-text", "submit", digest, digest, lines, metrics);
+    for verdict in [of_one, of_lines] {
+        assert!(verdict.reasons.len() > 4, "{:?}", verdict.n_reasons);
+        assert!(verdict.n_reasons >= Some(dataperf::MAX_LISTED_REASONS));
+        let n_bytes = serde_json::to_vec(&verdict).expect("json").len();
+        assert!(n_bytes < 350_000, "{n_bytes} bytes");
+    }
 }
 
 #[test]
