@@ -101,15 +101,20 @@ fn rights(function: &str) -> Result<Policy> {
     policy.with_context(|| format!("`infra/policies.json` has no rights for the function `{function}`"))
 }
 
-/// A function as it is run here; no upload starts it.
-pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
-    let directory = match &args.functions_dir {
+/// The directory of the function binaries.
+pub(crate) fn directory(args: &FunctionArgs) -> Result<PathBuf> {
+    Ok(match &args.functions_dir {
         Some(directory) => directory.clone(),
         None => std::env::current_exe()?
             .parent()
             .map(Path::to_owned)
             .unwrap_or_default(),
-    };
+    })
+}
+
+/// A function as it is run here; no upload starts it.
+pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+    let directory = directory(args)?;
     let binary = directory.join(benchmark);
     if !binary.is_file() {
         bail!(

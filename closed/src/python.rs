@@ -47,9 +47,23 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("OPENBLAS_NUM_THREADS", "1"),
     ("MKL_NUM_THREADS", "1"),
 ];
-/// Asks an interpreter which it is, and where its libraries are.
-const ABOUT: &str = "import json, platform, sys; \
-    print(json.dumps([sys.executable, platform.python_version(), sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))";
+/// Asks an interpreter which it is, and which files it needs: its modules, and the shared libraries that it has loaded.
+const ABOUT: &str = "\
+import json, platform, sys, sysconfig
+paths = sysconfig.get_paths()
+prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+modules = {paths[name] for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')}
+modules |= {path for path in sys.path if any(path.startswith(prefix + '/') for prefix in prefixes)}
+maps = (line.split(maxsplit=5) for line in open('/proc/self/maps'))
+loaded = {fields[5].strip() for fields in maps if len(fields) == 6 and '.so' in fields[5]}
+print(json.dumps({'program': sys.executable, 'version': platform.python_version(), 'prefixes': sorted(prefixes),
+    'modules': sorted(modules), 'loaded': sorted(loaded)}))";
+/// Where Linux distributions have what is theirs, an interpreter among much else.
+const SYSTEM: &str = "/usr";
+/// Where the kernel finds the program that loads shared libraries: the GNU C library's, and musl's.
+const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
+/// The folders at the top that are links into [`SYSTEM`] on most systems.
+const TOPS: [&str; 3] = ["/bin", "/lib", "/lib64"];
 /// How often to check whether the program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -58,9 +72,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Python {
     executable: PathBuf,
     interpreter: PathBuf,
-    /// Directories that the interpreter needs beside the system's.
-    libraries: Vec<PathBuf>,
+    /// The files and folders of this machine that a program can read: what the interpreter needs, and nothing else.
+    readable: Vec<PathBuf>,
     engine: String,
+}
+
+/// What an interpreter says of itself.
+#[derive(Debug, Deserialize)]
+struct About {
+    program: PathBuf,
+    version: String,
+    prefixes: Vec<PathBuf>,
+    modules: Vec<PathBuf>,
+    loaded: Vec<PathBuf>,
 }
 
 fn refused(why: impl Into<String>) -> RunError {
@@ -75,13 +99,10 @@ impl Python {
     /// [`RunError::Refused`] when there is no such interpreter, or no bubblewrap.
     pub fn of(executable: PathBuf, interpreter: &OsStr) -> Result<Self, RunError> {
         let name = Path::new(interpreter).display();
-        let asked = Command::new(interpreter).args(["-I", "-c", ABOUT]).output();
-        let asked = asked.map_err(|error| refused(format!("there is no Python at `{name}` ({error})")))?;
-        let about: Vec<String> = serde_json::from_slice(&asked.stdout)
+        let answer = Command::new(interpreter).args(["-I", "-c", ABOUT]).output();
+        let answer = answer.map_err(|error| refused(format!("there is no Python at `{name}` ({error})")))?;
+        let about: About = serde_json::from_slice(&answer.stdout)
             .map_err(|_| refused(format!("`{name}` does not answer as Python 3 does")))?;
-        let [program, version, prefixes @ ..] = &about[..] else {
-            return Err(refused(format!("`{name}` does not answer as Python 3 does")));
-        };
         let made = Command::new(BWRAP).arg("--version").output();
         let made = made.map_err(|error| {
             refused(format!(
@@ -89,33 +110,35 @@ impl Python {
             ))
         })?;
         let bubblewrap = String::from_utf8_lossy(&made.stdout).trim().to_owned();
-        let is_of_system = |path: &&PathBuf| path.starts_with("/usr");
-        let mut libraries: Vec<PathBuf> = prefixes.iter().map(PathBuf::from).collect();
-        // a virtual environment's interpreter is a link to another's, which may be a link as well
-        libraries.extend(
-            fs::canonicalize(program)
-                .ok()
-                .and_then(|path| Some(path.parent()?.parent()?.to_path_buf())),
-        );
-        libraries.retain(|path| !is_of_system(&path));
-        libraries.sort();
-        libraries.dedup();
-        if let Some(whole) = libraries
-            .iter()
-            .find(|path| path.parent().is_none_or(|above| above == Path::new("/")))
-        {
-            let whole = whole.display();
-            return Err(refused(format!(
-                "the libraries of `{name}` are in `{whole}`, which would show a program all of it: use an interpreter below `/usr` or in a \
-                 virtual environment"
-            )));
-        }
         Ok(Self {
             executable,
-            interpreter: program.into(),
-            libraries,
-            engine: format!("Python {version}, {bubblewrap}"),
+            engine: format!("Python {}, {bubblewrap}", about.version),
+            readable: about.readable(),
+            interpreter: about.program,
         })
+    }
+
+    /// Checks that programs can read none of these places, each of which has a name for people.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] that names each place that they can read.
+    pub fn check_unreadable(&self, places: &[(&str, &Path)]) -> Result<(), RunError> {
+        let mut problems = Vec::new();
+        for (name, place) in places {
+            let place = resolved(place);
+            let below = |path: &&PathBuf| place.starts_with(resolved(path));
+            if let Some(above) = self.readable.iter().find(below) {
+                let (place, above) = (place.display(), above.display());
+                problems.push(format!("{name} `{place}` is below `{above}`"));
+            }
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(refused(format!(
+            "programs in Python can read what their interpreter needs, and {}: move it, or use another interpreter with `--python`",
+            problems.join(", and ")
+        )))
     }
 
     /// The versions of the interpreter and of bubblewrap.
@@ -221,22 +244,16 @@ impl Python {
         for (name, value) in ENVIRONMENT {
             say(&[s("--setenv"), s(name), s(value)]);
         }
-        say(&[s("--ro-bind"), s("/usr"), s("/usr")]);
-        for top in ["/bin", "/lib", "/lib64"] {
-            match fs::read_link(top) {
-                Ok(to) => say(&[s("--symlink"), to.as_os_str(), s(top)]),
-                Err(_) => say(&[s("--ro-bind-try"), s(top), s(top)]),
+        for top in TOPS {
+            if let Ok(to) = fs::read_link(top) {
+                say(&[s("--symlink"), to.as_os_str(), s(top)]);
             }
         }
         for file in ["/etc/ld.so.cache", "/etc/alternatives"] {
             say(&[s("--ro-bind-try"), s(file), s(file)]);
         }
-        for library in &self.libraries {
-            // a virtual environment may be in a folder with other files, which stay hidden
-            for part in ["bin", "lib", "lib64", "include", "pyvenv.cfg"] {
-                let part = library.join(part);
-                say(&[s("--ro-bind-try"), part.as_os_str(), part.as_os_str()]);
-            }
+        for path in &self.readable {
+            say(&[s("--ro-bind"), path.as_os_str(), path.as_os_str()]);
         }
         for device in ["/dev/null", "/dev/zero", "/dev/urandom"] {
             say(&[s("--dev-bind"), s(device), s(device)]);
@@ -254,6 +271,84 @@ impl Python {
         ]);
         words
     }
+}
+
+impl About {
+    /// What the interpreter needs of this machine's files, none of it below another.
+    fn readable(&self) -> Vec<PathBuf> {
+        // a virtual environment's interpreter is a link to another's, which may be a link as well
+        let program = fs::canonicalize(&self.program).ok();
+        let of_program = program.as_deref().and_then(|program| program.parent()?.parent());
+        let prefixes = of_program
+            .into_iter()
+            .chain(self.prefixes.iter().map(PathBuf::as_path));
+        let mut paths = vec![self.program.clone()];
+        paths.extend(program.clone());
+        paths.extend(LOADERS.map(PathBuf::from));
+        paths.extend(self.modules.iter().cloned());
+        for prefix in prefixes.filter(|prefix| !prefix.starts_with(SYSTEM)) {
+            // a virtual environment may be in a folder with other files, which stay hidden
+            paths.extend(["lib", "lib64", "pyvenv.cfg"].map(|part| prefix.join(part)));
+        }
+        // the system's libraries, which modules load by their names, are where the C library is
+        let is_system = |path: &&PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-musl")
+        };
+        if let Some(system) = self.loaded.iter().find(is_system).and_then(|path| path.parent()) {
+            paths.push(system.into());
+            paths.extend(system.strip_prefix("/").map(|path| Path::new(SYSTEM).join(path)));
+        }
+        let folders = self.loaded.iter().filter_map(|path| path.parent());
+        paths.extend(folders.flat_map(shared_libraries));
+        let mut paths: Vec<PathBuf> = paths
+            .into_iter()
+            .filter(|path| path.exists())
+            .map(inside)
+            .collect();
+        paths.sort();
+        paths.dedup_by(|path, above| path.starts_with(above));
+        paths
+    }
+}
+
+/// The shared libraries of a folder, under all their names.
+fn shared_libraries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_library = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (name.ends_with(".so") || name.contains(".so.")) && path.is_file()
+    };
+    paths.filter(is_library).collect()
+}
+
+/// Where a file is in the namespace: there too the folders at the top are links, through which nothing can be bound.
+fn inside(path: PathBuf) -> PathBuf {
+    let is_linked = TOPS
+        .iter()
+        .any(|top| path.starts_with(top) && fs::read_link(top).is_ok());
+    let parent = path
+        .parent()
+        .filter(|_| is_linked)
+        .and_then(|parent| fs::canonicalize(parent).ok());
+    match parent.zip(path.file_name()) {
+        Some((parent, name)) => parent.join(name),
+        None => path,
+    }
+}
+
+/// A path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let real = |above: &Path| {
+        Some((
+            fs::canonicalize(above).ok()?,
+            path.strip_prefix(above).ok()?.to_path_buf(),
+        ))
+    };
+    let found = path.ancestors().find_map(real);
+    found.map_or_else(|| path.clone(), |(real, rest)| real.join(rest))
 }
 
 /// Puts the program and its files where they are bound from; a program of several files is an archive.

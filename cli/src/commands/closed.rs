@@ -288,7 +288,7 @@ impl Action for Judge<'_> {
             seed,
         };
         let (run, engine) = if is_python(&args.program) {
-            in_python(&args.python, job, limits)?
+            in_python(args, job, limits)?
         } else {
             (Runner::of_this_program()?.run(job, limits)?, ENGINE.to_owned())
         };
@@ -341,13 +341,14 @@ pub(super) fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn in_python(interpreter: &OsString, job: Job<'_>, limits: Limits) -> Result<(Run, String)> {
-    let python = dataperf_closed::Python::of(std::env::current_exe()?, interpreter)?;
+fn in_python(args: &RunArgs, job: Job<'_>, limits: Limits) -> Result<(Run, String)> {
+    let python = dataperf_closed::Python::of(std::env::current_exe()?, &args.python)?;
+    python.check_unreadable(&[("the data set", &args.board.dataset)])?;
     Ok((python.run(job, limits)?, python.engine().to_owned()))
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn in_python(_: &OsString, _: Job<'_>, _: Limits) -> Result<(Run, String)> {
+fn in_python(_: &RunArgs, _: Job<'_>, _: Limits) -> Result<(Run, String)> {
     bail!("programs in Python are run on Linux on x86_64 only")
 }
 

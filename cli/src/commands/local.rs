@@ -20,7 +20,7 @@ use super::token::random_token;
 use crate::Done;
 use crate::cloud::{AccessKey, CloudArgs, DYNAMODB_PORT, LAMBDA_PORT, S3_PORT, access_key, now};
 use crate::extension::IMAGES;
-use crate::functions::{FunctionArgs, evaluator, function};
+use crate::functions::{FunctionArgs, directory, evaluator, function};
 use crate::output::{Format, print_json};
 use crate::page;
 use crate::registry::EXTENSIONS;
@@ -247,6 +247,7 @@ pub(crate) fn with_token(cloud: &LocalCloud, token: &Token) -> String {
 
 /// Every benchmark's function, the buckets and the table, with its state in `data_dir`.
 pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config> {
+    check_unreadable(&interpreter(functions), data_dir, &directory(functions)?)?;
     let mut config = Config::new(data_dir);
     config.buckets = vec![
         Bucket::versioned(SUBMISSIONS),
@@ -318,14 +319,20 @@ fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(spec)
 }
 
+/// The interpreter of programs in Python, as a shell finds it.
+fn interpreter(args: &FunctionArgs) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join(&args.python));
+    found
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| args.python.clone())
+}
+
 /// The function that runs submitted programs; on this machine also programs in Python, in rounds that take them.
 fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(PROGRAMS, args)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // as a shell finds it
-    let found = std::env::split_paths(&path).map(|folder| folder.join(&args.python));
-    let interpreter = found.into_iter().find(|file| file.is_file());
-    let interpreter = interpreter.unwrap_or_else(|| args.python.clone());
+    let interpreter = interpreter(args);
     if args.concurrency.is_none() {
         spec.concurrency = spec.concurrency.min(programs_that_fit());
     }
@@ -336,6 +343,25 @@ fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     spec.environment
         .extend(own.map(|(name, value)| (name.to_owned(), value)));
     Ok(spec)
+}
+
+/// Checks that submitted programs in Python can read neither what the cloud keeps nor its functions. Where no such program can be run, there is nothing
+/// to check.
+#[cfg(all(feature = "closed", target_os = "linux", target_arch = "x86_64"))]
+fn check_unreadable(interpreter: &Path, data_dir: &Path, functions: &Path) -> Result<()> {
+    let python = dataperf_closed::Python::of(std::env::current_exe()?, interpreter.as_os_str());
+    let Ok(python) = python else { return Ok(()) };
+    python.check_unreadable(&[
+        ("the data directory", data_dir),
+        ("the directory of the functions", functions),
+    ])?;
+    Ok(())
+}
+
+#[cfg(not(all(feature = "closed", target_os = "linux", target_arch = "x86_64")))]
+#[expect(clippy::unnecessary_wraps, reason = "as where programs in Python are run")]
+fn check_unreadable(_: &Path, _: &Path, _: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// How many programs, each with the most memory that a round may give, fit into half of this machine's memory; no limit if the system does not say

@@ -2,6 +2,7 @@
 //! namespaces, nothing is tried, and the tests say so; where `CI` is `true` and bubblewrap is there, they fail instead.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -96,6 +97,8 @@ attempts = {
     'home': lambda: os.listdir('/home'),
     'passwords': lambda: open('/etc/passwd').read(),
     'processes': lambda: os.listdir('/proc'),
+    'another program': lambda: open('/usr/bin/env', 'rb').read(),
+    'what else is below /usr': lambda: os.listdir('/usr/share'),
     'change data': lambda: open('/data/pool.csv', 'w'),
     'add data': lambda: open('/data/new', 'w'),
     'temporary file': lambda: open('/tmp/new', 'w'),
@@ -111,11 +114,11 @@ attempts = {
     'mount': lambda: call('mount', b'none', b'/data', b'tmpfs', 0, None),
     'trace': lambda: call('ptrace', 16, 1, None, None),
     'host name': lambda: call('sethostname', b'x', 1),
-    'lock a file of all': lambda: call('flock', os.open('/usr/bin/env', os.O_RDONLY), 2),
+    'lock a file of all': lambda: call('flock', os.open(os.__file__, os.O_RDONLY), 2),
     'wake others': lambda: call('syscall', 202, word(), 1, 1, None, None, 0),
     'wake itself': lambda: call('syscall', 202, word(), 1 | 128, 1, None, None, 0),
-    'read what is in memory': lambda: call('syscall', 327, os.open('/usr/bin/env', os.O_RDONLY), None, 0, 0, 0, 0),
-    'forget what is in memory': lambda: call('syscall', 221, os.open('/usr/bin/env', os.O_RDONLY), 0, 0, 4),
+    'read what is in memory': lambda: call('syscall', 327, os.open(os.__file__, os.O_RDONLY), None, 0, 0, 0, 0),
+    'forget what is in memory': lambda: call('syscall', 221, os.open(os.__file__, os.O_RDONLY), 0, 0, 4),
     'room on the disk': lambda: os.statvfs('/data').f_bfree,
     'pages for all': lambda: call('syscall', 9, None, 1 << 21, 3, 0x40022, -1, 0),
     'memory as usual': lambda: mmap.mmap(-1, 1 << 21)[:2],
@@ -153,7 +156,7 @@ json.dump(found, sys.stdout)
 "#;
 
 #[test]
-fn it_reaches_nothing_but_its_files_and_the_system_to_read() {
+fn it_reaches_its_files_and_its_interpreter_alone() {
     let Some(python) = python() else { return };
     // what is open here is not handed on
     let _left_open = fs::File::open("/proc/self/status").unwrap();
@@ -170,6 +173,8 @@ fn it_reaches_nothing_but_its_files_and_the_system_to_read() {
         ("home", missing),
         ("passwords", missing),
         ("processes", missing),
+        ("another program", missing),
+        ("what else is below /usr", missing),
         ("change data", read_only),
         ("add data", read_only),
         ("temporary file", missing),
@@ -223,6 +228,106 @@ fn it_reaches_nothing_but_its_files_and_the_system_to_read() {
             "{name}: {top}"
         );
     }
+}
+
+/// A virtual environment, in a folder that also has other files.
+fn environment(folder: &Path) -> PathBuf {
+    let made = Command::new(INTERPRETER)
+        .args(["-m", "venv", "--without-pip"])
+        .arg(folder.join("venv"))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    folder.join("venv")
+}
+
+/// Secret files where a program might look for them: beside a virtual environment, in it, and below `/usr` where this process may write.
+#[test]
+fn it_reads_no_file_beside_its_interpreter() {
+    if python().is_none() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let environment = environment(scratch.path());
+    let below_usr = tempfile::tempdir_in("/usr/local/share").ok();
+    let mut folders = vec![
+        scratch.path().to_path_buf(),
+        environment.clone(),
+        environment.join("bin"),
+    ];
+    folders.extend(below_usr.as_ref().map(|folder| folder.path().to_path_buf()));
+    let secrets: Vec<PathBuf> = folders.iter().map(|folder| folder.join("secret")).collect();
+    let interpreters = [
+        environment.join("bin/python"),
+        INTERPRETER.into(),
+        "/usr/bin/python3".into(),
+    ];
+    for interpreter in interpreters {
+        let Ok(python) = Python::of(env!("CARGO_BIN_EXE_dataperf").into(), interpreter.as_os_str()) else {
+            continue; // none below `/usr`
+        };
+        for secret in &secrets {
+            fs::write(secret, "the hidden labels").unwrap();
+            let source = format!(
+                "import json, ctypes, decimal, random, sqlite3\n\
+                 try:\n    print(open({:?}).read())\nexcept FileNotFoundError:\n    print('none')\n",
+                secret.to_str().unwrap()
+            );
+            let is = said(&run(&python, &source, limits()));
+            assert_eq!(is, "none\n", "{}: {}", interpreter.display(), secret.display());
+        }
+    }
+}
+
+/// Copies a folder with files and folders.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, name) = (entry.as_ref().unwrap().path(), entry.unwrap().file_name());
+        if from.is_dir() {
+            copy(&from, &to.join(name));
+        } else {
+            fs::copy(&from, to.join(name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn nothing_starts_where_programs_could_read_hidden_data() {
+    if python().is_none() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let environment = environment(scratch.path());
+    let (interpreter, library) = (environment.join("bin/python"), environment.join("lib"));
+    let refused = |what: &str, below: &Path, ran: std::process::Output| {
+        assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+        let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let expected = format!("{what} `{}` is below `{}`", below.display(), library.display());
+        assert!(message.contains(&expected), "{message}");
+    };
+    let dataset = library.join("frozen");
+    copy(Path::new(&crate::command::frozen("selection")), &dataset);
+    let program = scratch.path().join("selector.py");
+    fs::write(&program, "print()").unwrap();
+    let dataperf = || Command::new(env!("CARGO_BIN_EXE_dataperf"));
+    let ran = dataperf()
+        .args(["closed", "run", "-l", "digits-20", "--python"])
+        .args([&interpreter, &program])
+        .arg("-d")
+        .arg(&dataset)
+        .output();
+    refused("the data set", &dataset, ran.unwrap());
+    // the directory need not be there yet
+    let data_dir = library.join("cloud/data");
+    let ran = dataperf()
+        .args(["local", "--python"])
+        .arg(&interpreter)
+        .arg("--data-dir")
+        .arg(&data_dir)
+        .output();
+    refused("the data directory", &data_dir, ran.unwrap());
+    assert!(!data_dir.exists());
 }
 
 /// Where a virtual environment or pyenv may be, of which the directories above are there as well, empty.
