@@ -86,12 +86,23 @@ pub trait Import: Benchmark {
     /// Changes the parameters of a data set so that scoring takes as long as it can, where that depends on the artifact.
     fn prolong(_parameters: &mut serde_json::Value) {}
 
-    /// An artifact that obeys a board's rules and takes as long to score as any, where the benchmark can make one: so that a
-    /// data set is tried before it is published.
+    /// The largest artifact that a board's rules allow, where the benchmark can make one: so that a data set is tried before it is published.
     ///
     /// # Errors
     /// [`DatasetError`] when the data set can't be read.
     fn largest_artifact(
+        _dataset: &Dataset<Self>,
+        _leaderboard: &str,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, DatasetError>> {
+        std::future::ready(Ok(None))
+    }
+
+    /// An artifact in a valid form on which the board's model takes as long as on any, where participants choose the numbers or the labels that it is
+    /// fitted to: it need not be possible to fit the model.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when the data set can't be read.
+    fn hardest_artifact(
         _dataset: &Dataset<Self>,
         _leaderboard: &str,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, DatasetError>> {

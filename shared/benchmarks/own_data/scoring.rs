@@ -20,7 +20,7 @@ pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
     match error {
         FitError::NotConverged => {
             let message = "the contest's model can't be fitted to this submission's training set: two classes are not parted after ten million steps, \
-                           or the steps for all classes look at more than 40 billion rows. Change the submission. This counts against the limits as \
+                           or the steps for all classes look at more than 10 billion rows. Change the submission. This counts against the limits as \
                            a score does";
             Reason::new(NOT_FITTED, "", message).into()
         }

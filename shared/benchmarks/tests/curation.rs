@@ -67,6 +67,45 @@ fn images_of_the_kit_are_a_table_of_their_levels() {
     assert_eq!(csv.lines().skip(1).collect::<Vec<_>>(), rows);
 }
 
+/// What a trial finds to be too hard for a linear support vector classifier, which the start set is not.
+#[test]
+fn the_hardest_set_obeys_the_rules_and_is_hard() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = "schema: 1\ntask: curation\ntitle: Two classes\nunit: rows\nleaderboards: [{name: rows, max_examples: 40}]\n\
+        classes: [a, b]\nstart: start.csv\neval: eval.csv\nmodel: {kind: svc, kernel: linear}\nmetric: accuracy\n";
+    fs::write(folder.path().join("task.yaml"), task).unwrap();
+    fs::write(
+        folder.path().join("start.csv"),
+        "label,x,y\na,1,2\nb,2,1\na,1,3\nb,3,1\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("eval.csv"), "label,x,y\na,1,4\nb,4,1\n").unwrap();
+    let out = folder.path().join("frozen");
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let dataset = Dataset::<Curation>::open(
+        DirectoryBucket::new(&out),
+        String::new(),
+        None,
+        Integrity::Digests,
+    );
+    let dataset = pollster::block_on(dataset).unwrap();
+    let largest = pollster::block_on(Curation::largest_artifact(&dataset, "rows"))
+        .unwrap()
+        .unwrap();
+    let hardest = pollster::block_on(Curation::hardest_artifact(&dataset, "rows"))
+        .unwrap()
+        .unwrap();
+    assert_eq!(read_rows(&hardest).unwrap().len(), 40);
+    let verdict = |artifact: &[u8]| pollster::block_on(evaluate(&dataset, "rows", artifact)).unwrap();
+    assert!(verdict(&largest).score.is_some());
+    let codes: Vec<String> = verdict(&hardest)
+        .reasons
+        .into_iter()
+        .map(|reason| reason.code)
+        .collect();
+    assert_eq!(codes, ["not_fitted"]);
+}
+
 /// The numbers that pandas has stored, to the bit: as 64-bit floats, in the order of the file, and without the index.
 #[test]
 fn parquet_stands_for_a_csv_of_the_same_numbers() {

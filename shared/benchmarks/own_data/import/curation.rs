@@ -23,8 +23,8 @@ use super::parquet_set::is_parquet;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
 use super::{
-    Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read, refused,
-    to_json, too_much_evidence,
+    Draws, Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read,
+    refused, to_json, too_much_evidence,
 };
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::labelled::LabelledAt;
@@ -241,6 +241,24 @@ impl Import for Curation {
         })
     }
 
+    /// As many rows as the board allows, of large random numbers with random labels. A network takes as long for any images.
+    async fn hardest_artifact(
+        dataset: &Dataset<Self>,
+        leaderboard: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let board = parameters
+            .leaderboards
+            .iter()
+            .find(|board| board.name == leaderboard);
+        Ok(match (board, parameters.examples) {
+            (Some(board), ExampleKind::Table { n_features }) => {
+                Some(hardest_csv(n_features, &parameters.scoring.classes, board))
+            }
+            _ => None,
+        })
+    }
+
     /// Converts a Parquet file to a CSV, and returns any other file as it is.
     fn artifact_of(name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
         if is_parquet(&file) {
@@ -311,6 +329,35 @@ fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
             break;
         }
         artifact.extend_from_slice(row);
+    }
+    artifact
+}
+
+/// The largest number of [`hardest_csv`], which has few digits so that many rows fit into a file.
+const LARGE: i64 = 999;
+
+fn hardest_csv(n_features: usize, classes: &[String], board: &Board) -> Vec<u8> {
+    let line = |fields: Vec<String>| line_of(&csv::ByteRecord::from(fields));
+    let names = (0..n_features).map(|column| format!("x{column}"));
+    let mut artifact = line(std::iter::once("label".to_owned()).chain(names).collect());
+    let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
+    let mut draws = Draws(0);
+    for row in 0..board.max_examples {
+        // a model needs every class
+        let class = if row < classes.len() {
+            row
+        } else {
+            draws.below(classes.len())
+        };
+        let mut fields = vec![classes[class].clone()];
+        fields.extend(
+            (0..n_features).map(|_| (draws.below(2 * LARGE as usize + 1) as i64 - LARGE).to_string()),
+        );
+        let line = line(fields);
+        if artifact.len() + line.len() > limit {
+            break;
+        }
+        artifact.extend(line);
     }
     artifact
 }

@@ -393,6 +393,17 @@ fn members<'n>(reader: &mut Reader<'_>, node: &'n Node, own: &[&'static str]) ->
     reader.object(node, FILE, &keys(own))
 }
 
+/// Numbers that look random and are always the same (Knuth's 64-bit linear congruential generator), for artifacts that are hard for a model.
+struct Draws(u64);
+
+impl Draws {
+    /// One of the whole numbers below `n`.
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = (self.0.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n.max(1)
+    }
+}
+
 /// The first of each group, then the second of each that has one, and so on.
 fn in_turn<T>(groups: Vec<Vec<T>>) -> Vec<T> {
     let mut left: Vec<_> = groups.into_iter().map(Vec::into_iter).collect();

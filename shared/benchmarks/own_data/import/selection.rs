@@ -12,7 +12,7 @@ use super::document::Reader;
 use super::examples::ExpectedColumns;
 use super::problems::Problems;
 use super::{
-    Evals, casts, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
+    Draws, Evals, casts, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
     to_json, too_much_evidence,
 };
 use dataperf::frozen::{FrozenError, Manifest};
@@ -184,5 +184,34 @@ impl Import for Selection {
         let rows = in_turn(by_class).into_iter().take(n);
         let chosen: Vec<&str> = rows.map(|row| ids[row].as_str()).collect();
         Ok(Some(json!({ "ids": chosen }).to_string().into_bytes()))
+    }
+
+    /// Random labels, where the submission gives them.
+    async fn hardest_artifact(
+        dataset: &Dataset<Self>,
+        leaderboard: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let boards = &parameters.leaderboards;
+        let board = boards.iter().find(|board| board.name == leaderboard);
+        let Some(board) = board.filter(|_| parameters.labels == LabelSource::Submission) else {
+            return Ok(None);
+        };
+        let pool = read_table(&dataset.files(), POOL).await?;
+        let ids = pool.examples.required(ID)?.iter().take(board.max_examples);
+        let (classes, mut draws) = (&parameters.scoring.classes, Draws(0));
+        let labels: BTreeMap<&str, &str> = ids
+            .enumerate()
+            .map(|(row, id)| {
+                // a model needs every class
+                let class = if row < classes.len() {
+                    row
+                } else {
+                    draws.below(classes.len())
+                };
+                (id.as_str(), classes[class].as_str())
+            })
+            .collect();
+        Ok(Some(json!({ "labels": labels }).to_string().into_bytes()))
     }
 }

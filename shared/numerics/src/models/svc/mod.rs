@@ -30,9 +30,9 @@ use crate::simd::{BLOCK_ROWS, exp};
 
 /// The most steps for one pair of classes.
 const MAX_STEPS: usize = 10_000_000;
-/// The most rows that the steps for all pairs of classes look at together, each row once a step: some minutes of one processor. A step of a problem with
-/// more rows takes longer.
-const MAX_ROW_STEPS: u64 = 40_000_000_000;
+/// The most rows that the steps of a model look at together, each row once a step, those for probabilities included: some 100 s of one processor, where a
+/// pair of classes has 10,000 rows, and less where it has fewer. A function has 300 s.
+const MAX_ROW_STEPS: u64 = 10_000_000_000;
 /// About how often solving goes through the rows for each row: an estimate to decide whether a pair of classes is worth a thread.
 const STEPS_OF_A_ROW: usize = 16;
 /// Pairwise probabilities are kept this far from 0 and 1.
@@ -102,6 +102,7 @@ struct Training {
     groups: Vec<Range<usize>>,
     gram: Arc<Gram>,
     limits: Limits,
+    row_steps: RowSteps,
 }
 
 /// The decision function between two classes.
@@ -161,6 +162,7 @@ impl Svc {
             groups,
             gram: Arc::clone(gram),
             limits,
+            row_steps: RowSteps::default(),
         };
         let pairs: Vec<(Pair, [usize; 2])> = training.pairs().collect();
 
@@ -173,10 +175,10 @@ impl Svc {
         } else {
             1
         };
-        let row_steps = RowSteps::default();
+        let row_steps = &training.row_steps;
         let solutions = pairs.par_iter().with_min_len(of_a_thread).map(|(pair, _)| {
             let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
-            solve(limits, &row_steps, gram.rounded(), &pair.rows, &first)
+            solve(limits, row_steps, gram.rounded(), &pair.rows, &first)
         });
         let solutions: Vec<Solution> = solutions.collect::<Result<_, _>>()?;
         let mut is_support = vec![false; x.nrows()];
@@ -263,15 +265,15 @@ impl Svc {
     /// [for probabilities](Gram::for_probabilities).
     ///
     /// # Errors
-    /// [`FitError::NotConverged`].
+    /// [`FitError::NotConverged`], which the steps of earlier calibrations count towards.
     pub fn calibrate(&self, seed: u32) -> Result<Calibration, FitError> {
         let mut shuffler = Shuffler::new(libsvm_seed(seed));
-        let (t, row_steps) = (&self.training, RowSteps::default());
+        let t = &self.training;
         let sigmoids = t
             .pairs()
             .map(|(pair, _)| {
                 let kernels = (t.gram.rounded(), t.gram.exact());
-                calibrate(t.limits, &row_steps, &pair, kernels, &mut shuffler)
+                calibrate(t.limits, &t.row_steps, &pair, kernels, &mut shuffler)
             })
             .collect::<Result<_, _>>()?;
         Ok(Calibration { sigmoids })
