@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
-use dataperf::Ending;
+use dataperf::programs::{stored_after, told_after};
+use dataperf::{Ending, Timestamp};
 use dataperf_closed::Code;
 use serde_json::{Value, json};
 
@@ -116,6 +118,28 @@ fn say(fd: u32, (begin, n): (usize, usize)) -> String {
     format!("(call $say (i32.const {fd}) (i32.const {begin}) (i32.const {n}))")
 }
 
+/// A verdict on hidden data is recorded at a step since the upload, and every time that its author sees is one of such a step.
+fn is_at_a_step(seen: &Value) {
+    let time = |of: &Value, name: &str| {
+        of[name]
+            .as_str()
+            .map(|time| time.parse::<Timestamp>().unwrap().unix_millis())
+    };
+    match seen {
+        Value::Object(members) => {
+            for name in ["finished_at", "evaluated_at"] {
+                if let (Some(received), Some(finished)) = (time(seen, "received_at"), time(seen, name)) {
+                    assert_eq!((finished - received) % 500, 0, "{seen:#}");
+                    assert!(finished - received >= 1_500, "{seen:#}");
+                }
+            }
+            members.values().for_each(is_at_a_step);
+        }
+        Value::Array(values) => values.iter().for_each(is_at_a_step),
+        _ => {}
+    }
+}
+
 /// Everything that a submitter may see of an upload, without what it knows before and without times.
 pub(super) async fn seen(reading: &Reading, sent: &Sent) -> String {
     fn without(value: &mut Value, names: &[&str]) {
@@ -148,12 +172,13 @@ pub(super) async fn seen(reading: &Reading, sent: &Sent) -> String {
         }
     }
     let mut seen = json!([object, api.json(), line.expect("it is in the history")]);
+    is_at_a_step(&seen);
     let text = seen.to_string();
     assert!(text.contains("\"public_run\""), "{text}");
     without(&mut seen, &["public_run"]); // of which everything is told, and which knows nothing of hidden data
     let text = seen.to_string();
     assert!(!text.contains("\"fuel\"") && !text.contains("secret-"), "{text}");
-    // ids, the file's own name, digest and signature; how many uploads there were; and the times, which docs/closed-division.md counts apart
+    // ids, the file's own name, digest and signature; how many uploads there were; and the times, which are held to steps and counted apart
     without(
         &mut seen,
         &[
@@ -320,10 +345,11 @@ fn the_documents_say_how_many_answers_there_are() {
     let of_models = models.len() + Code::ALL.len() + MAX_RULES;
     // the times at which it is told: a program chooses how long it takes, up to all its seconds of processor time
     let seconds = dataperf_closed::Limits::for_artifacts_of(1).run_seconds;
-    let millis = (0..seconds * 1_000)
-        .step_by(10)
-        .map(std::time::Duration::from_millis);
-    let times: BTreeSet<_> = millis.map(dataperf::programs::told_after).collect();
+    let runs = (0..seconds * 1_000).step_by(100).map(Duration::from_millis);
+    // and how long its artifact takes to be judged, up to half of the time of a function
+    let judging = [0, 5, 90, 900, 2_900, 5_756, 60_000, 150_000].map(Duration::from_millis);
+    let times = runs.flat_map(|run| judging.map(|judging| told_after(stored_after(run) + judging)));
+    let times: BTreeSet<_> = times.collect();
     assert_eq!(times.len(), 8, "{times:?}");
     let bits = bits + (times.len() as f64).log2();
     assert!(bits < 13.2, "{bits}");

@@ -10,10 +10,10 @@ use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::programs::{Output, Program, ProgramRequest, Programs, PublicRun, code_only, told_after};
+use dataperf::programs::{Output, Program, ProgramRequest, Programs, PublicRun, code_only, stored_after};
 use dataperf::workflow::WorkflowError;
 use dataperf::{Benchmark, Digest, Reason, Rejection, Upload};
-use dataperf_aws::{Fault, S3Bucket};
+use dataperf_aws::{Fault, S3Bucket, now};
 use dataperf_closed::{ENGINE, Failure, Job, Limits, RunError, Runner};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -92,6 +92,8 @@ impl Run<'_> {
             },
             public_run: None,
             is_hidden_run: false,
+            held_millis: 0,
+            stored_at: now(),
             fuel: None,
             output: None,
             artifact: None,
@@ -138,10 +140,11 @@ impl Run<'_> {
         }
         let began = Instant::now();
         let hidden = self.run(hidden, &engine, &module, limits).await;
-        // the time that it took is told no more exactly than this, and neither is the moment at which the machine has ended it
-        let elapsed = began.elapsed();
-        tokio::time::sleep(told_after(elapsed).saturating_sub(elapsed)).await;
+        // what it took is not to be seen, and neither is the moment at which the machine has ended it; the evaluator holds the verdict on
+        let held = stored_after(began.elapsed());
+        tokio::time::sleep(held.saturating_sub(began.elapsed())).await;
         let hidden = hidden?;
+        output.held_millis = u64::try_from(held.as_millis()).unwrap_or(u64::MAX);
         (output.is_hidden_run, output.fuel, output.output) = (true, hidden.run.fuel, hidden.output());
         match hidden.artifact {
             Ok(artifact) => output.artifact = String::from_utf8(artifact).ok(),
@@ -150,6 +153,7 @@ impl Run<'_> {
                 output.reasons = codes.collect();
             }
         }
+        output.stored_at = now();
         Ok(output)
     }
 

@@ -5,7 +5,7 @@ mod requests;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
@@ -32,6 +32,7 @@ use crate::rescore::{go_on, rescore};
 use crate::resources::Resources;
 use crate::runtime::now;
 use crate::serve::{Function, serve};
+use crate::time_limit::{Watch, last_moment};
 
 /// How often an upload is evaluated at most while others keep changing its board's data set.
 const EVALUATIONS: usize = 3;
@@ -63,6 +64,8 @@ struct BenchmarkFunction<B: Benchmark> {
     /// another one, the submission is evaluated again. So only data sets are kept with which an evaluation takes no longer than [`QUICK`].
     scored_with: Mutex<BTreeMap<String, Digest>>,
     comparer: Comparer,
+    /// Until when the verdict that is under way can be held.
+    last_moment: Mutex<Option<SystemTime>>,
 }
 
 /// Runs a benchmark's function until the host ends it: for each upload an event announces, one verdict.
@@ -78,6 +81,7 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
         warm,
         scored_with: Mutex::default(),
         comparer: Comparer::default(),
+        last_moment: Mutex::default(),
     })
     .await
 }
@@ -94,12 +98,14 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
     fn settle<'a>(
         &'a self,
         object: &'a Upload,
-        _context: &'a Context,
+        context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
             let Some(upload) = self.upload_of(object).await? else {
                 return Ok(None);
             };
+            self.set_last_moment(context);
+            let _watch = Watch::begin(self.hosted(), &upload, context);
             let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
             match self.resources.settle(&upload, self).instrument(span).await {
                 Err(WorkflowError::GoesOn) => Ok(None), // its program is run
@@ -139,6 +145,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<usize>, Fault>> {
         async move {
+            self.set_last_moment(context);
             let rescored = rescore(self, &self.resources, upload, &context.request_id).await?;
             if let Some((Some(board), 1..)) = &rescored {
                 self.compare_after(board, None).await?;
@@ -220,6 +227,21 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         Err(WorkflowError::transient(message))
     }
 
+    async fn held(
+        &self,
+        submission: &Submission,
+        output: &Output,
+        judged: impl Future<Output = Result<Verdict, WorkflowError>>,
+    ) -> Result<Verdict, WorkflowError> {
+        let begun = now();
+        let judged = judged.await;
+        let wait = output.wait(submission.received_at, begun, now());
+        let last_moment = *self.last_moment.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = last_moment.and_then(|last| last.duration_since(SystemTime::now()).ok());
+        tokio::time::sleep(left.map_or(wait, |left| wait.min(left))).await;
+        judged
+    }
+
     async fn ask_for_run(
         &self,
         submission: &Submission,
@@ -242,6 +264,11 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
+    fn set_last_moment(&self, context: &Context) {
+        let mut last = self.last_moment.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(last_moment(last_moment(context.deadline()))); // before the evaluation is given up
+    }
+
     fn last_dataset(&self, leaderboard: &str) -> Option<Digest> {
         let known = self.scored_with.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(leaderboard).copied()

@@ -57,6 +57,7 @@ mod sweep_marks;
 mod sweep_misplaced;
 mod sweep_state;
 mod table;
+mod time_limit;
 mod tokens;
 mod unfinished;
 mod xray;

@@ -43,6 +43,16 @@ pub trait Evaluator {
         admission: &Admission<'_>,
     ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
 
+    /// Judges what a program has written, and returns when the verdict may be recorded: where that is shown, after [`Output::wait`].
+    fn held(
+        &self,
+        _submission: &Submission,
+        _output: &Output,
+        judged: impl Future<Output = Result<Verdict, WorkflowError>>,
+    ) -> impl Future<Output = Result<Verdict, WorkflowError>> {
+        judged
+    }
+
     /// Has a submission that is a program run on the data set of its terms. Returns once the run has been asked for.
     ///
     /// # Errors
@@ -173,16 +183,19 @@ async fn written<E: Evaluator>(
     let output = Output::read(submissions, benchmark, &submission.id, terms.dataset).await?;
     let Some(output) = output else {
         // counted before it is run, as others are before they are evaluated
-        if let Some(refused) = admission.refusal_of_run(programs).await? {
+        if let Some(refused) = admission.refusal().await? {
             return Ok(rejected(submission, &refused.into()));
         }
         evaluator.ask_for_run(submission, terms, programs).await?;
         return Err(WorkflowError::GoesOn);
     };
-    let verdict = match output.artifact() {
-        Ok(artifact) => evaluator.evaluate(submission, terms, artifact, admission).await?,
-        Err(rejection) => rejected(submission, &rejection),
+    let judged = async {
+        match output.artifact() {
+            Ok(artifact) => evaluator.evaluate(submission, terms, artifact, admission).await,
+            Err(rejection) => Ok(rejected(submission, &rejection)),
+        }
     };
+    let verdict = evaluator.held(submission, &output, judged).await?;
     Ok(output.told(verdict))
 }
 

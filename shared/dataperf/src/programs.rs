@@ -15,6 +15,7 @@ use crate::Digest;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::rejection::{Reason, Reasons, Rejection};
+use crate::timestamp::Timestamp;
 use crate::upload::{SubmissionId, UNNAMED, Upload};
 use crate::verdict::{Ending, Verdict, is_false};
 
@@ -40,7 +41,7 @@ pub struct Programs {
     /// The most that a program may write to standard output in KiB, where the round sets a lower limit than the benchmark's largest artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_kib: Option<u64>,
-    /// How many programs of a submitter may fail on the public data set in a day (UTC), where the round says it.
+    /// How many programs of a submitter may fail in a day (UTC), where this is not the round's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_failures: Option<u64>,
     /// Whether programs in Python are taken as well: they are run on one machine, and by no function on AWS.
@@ -55,8 +56,6 @@ impl Programs {
     pub const MAX_MEMORY_MIB: u64 = 1024;
     /// The largest module in bytes: as large as an artifact that stays in the bucket may be.
     pub const MAX_MODULE_BYTES: u64 = 4 << 20;
-    /// Programs of a submitter that may fail on the public data set in a day, unless the round says otherwise.
-    pub const DAILY_FAILURES: u64 = 20;
     /// The most fuel that a round may allow: more would not end within the time of a function.
     pub const MOST_FUEL: u64 = 100_000_000_000;
     /// The most memory in MiB that a round may allow: the function has no more.
@@ -74,11 +73,6 @@ impl Programs {
         own.unwrap_or(max_artifact_bytes).min(max_artifact_bytes)
     }
 
-    /// How many programs of a submitter may fail on the public data set in a day.
-    pub fn daily_failures(&self) -> u64 {
-        self.daily_failures.unwrap_or(Self::DAILY_FAILURES)
-    }
-
     /// Whether an upload is a program in Python, by the ending of its name: `.py`, or `.zip` for an archive with a `main.py`.
     pub fn is_python(name: &str) -> bool {
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -88,14 +82,14 @@ impl Programs {
     }
 }
 
-/// After what time the outcome of a run on hidden data is told, if the run has ended after `elapsed`: the next of [`TOLD_AFTER_MILLIS`]. A program
-/// that knows something of the data could tell it by ending early or late, whatever fuel it has; so there are a few times for all, and one for those
-/// that end within a second. A run that takes longer than all of them, because its machine has too much else to do, is told at once.
+/// After what time the verdict on a run on hidden data is recorded, if running and judging took `elapsed`: the next of [`TOLD_AFTER_MILLIS`]. A program
+/// that knows something of the data could tell it by ending early or late, whatever fuel it has, or by an artifact that is scored quickly or slowly; so
+/// there are a few times for all. What takes longer than all of them is recorded at once.
 ///
 /// ```
 /// use std::time::Duration;
 /// let told = |millis| dataperf::programs::told_after(Duration::from_millis(millis)).as_millis();
-/// assert_eq!([0, 90, 1000, 1001, 1501, 3999].map(told), [1000, 1000, 1000, 1500, 2000, 6000]);
+/// assert_eq!([0, 90, 1500, 1501, 3001, 6001].map(told), [1500, 1500, 1500, 3000, 6000, 24000]);
 /// ```
 pub fn told_after(elapsed: Duration) -> Duration {
     let times = TOLD_AFTER_MILLIS.map(Duration::from_millis);
@@ -103,8 +97,27 @@ pub fn told_after(elapsed: Duration) -> Duration {
     next.unwrap_or(elapsed)
 }
 
-/// The times at which runs on hidden data are told, in milliseconds: up to more than a run's seconds of processor time.
-pub const TOLD_AFTER_MILLIS: [u64; 8] = [1_000, 1_500, 2_000, 3_000, 6_000, 24_000, 96_000, 384_000];
+/// The times at which verdicts on runs on hidden data are recorded, in milliseconds since the run began: up to more than what a run's 300 seconds of
+/// processor time and 150 seconds of judging take together. Judging and waiting for the next time fit into an evaluator's 300 seconds.
+pub const TOLD_AFTER_MILLIS: [u64; 8] = [1_500, 3_000, 6_000, 24_000, 96_000, 280_000, 340_000, 560_000];
+/// So long before one of these times the output is stored: for what the evaluator usually takes.
+const JUDGING: Duration = Duration::from_millis(1_000);
+/// So much of the time from the output to its evaluator counts as part of the run, such as that of storing a large one. The rest is the queue's, of which
+/// a program knows nothing.
+const MAX_WAY: Duration = Duration::from_millis(500);
+/// Verdicts are recorded at whole multiples of this since the upload.
+const STEP_MILLIS: i64 = 500;
+
+/// For how long the output of a run on hidden data that took `elapsed` is held, from the beginning of the run on.
+pub fn stored_after(elapsed: Duration) -> Duration {
+    told_after(elapsed + JUDGING).saturating_sub(JUDGING).max(elapsed)
+}
+
+/// The time that a receipt says of a verdict on a program's output, which [`Output::wait`] has held: the last step since the upload.
+pub(crate) fn finished_at(received_at: Timestamp, now: Timestamp) -> Timestamp {
+    let since = (now.unix_millis() - received_at.unix_millis()).max(0);
+    Timestamp::from_unix_millis(received_at.unix_millis() + since / STEP_MILLIS * STEP_MILLIS)
+}
 
 /// A program of a data set that is to be run while its caller waits: a model that answers what it reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,6 +181,11 @@ pub struct Output {
     pub public_run: Option<PublicRun>,
     /// Whether it was run on the hidden data.
     pub is_hidden_run: bool,
+    /// How long the run on the hidden data was [held](stored_after), in milliseconds since its beginning.
+    #[serde(default)]
+    pub held_millis: u64,
+    /// When this was about to be stored.
+    pub stored_at: Timestamp,
     /// Fuel that it used there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<u64>,
@@ -235,6 +253,28 @@ impl Output {
         Ok(Some(output).filter(|output| Some(output.dataset) == dataset))
     }
 
+    /// How long the verdict is still held `now`, if judging the output began at `begun` and the program was received at `received_at`.
+    ///
+    /// What can depend on hidden data (the run, storing its output, judging it) ends at one of [`TOLD_AFTER_MILLIS`]. Then the verdict waits for
+    /// the next step since the upload, so that nothing finer than a step can be read off a receipt, an object or a row.
+    pub fn wait(&self, received_at: Timestamp, begun: Timestamp, now: Timestamp) -> Duration {
+        if !self.is_hidden_run {
+            return Duration::ZERO;
+        }
+        let between = |from: Timestamp, to: Timestamp| {
+            let millis = to.unix_millis() - from.unix_millis();
+            Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+        };
+        let way = between(self.stored_at, begun).min(MAX_WAY);
+        let took = Duration::from_millis(self.held_millis) + way + between(begun, now);
+        let held = told_after(took).saturating_sub(took);
+        let since_upload = between(received_at, now) + held;
+        let step = Duration::from_millis(STEP_MILLIS.unsigned_abs());
+        let n_steps = since_upload.as_nanos().div_ceil(step.as_nanos());
+        let rounded = step.saturating_mul(u32::try_from(n_steps).unwrap_or(u32::MAX));
+        held + rounded.saturating_sub(since_upload)
+    }
+
     /// The artifact, or why there is none.
     pub(crate) fn artifact(&self) -> Result<&[u8], Rejection> {
         let mut reasons = Reasons::default();
@@ -297,4 +337,90 @@ pub fn rounded(score: f64, n_items: usize) -> f64 {
         .unwrap_or(9);
     let unit = 10_f64.powi(digits.cast_signed());
     (score * unit).round() / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_unix_millis(1_772_366_400_000 + i64::try_from(millis).expect("a time"))
+    }
+
+    fn output(held_millis: u64, stored_at: Timestamp) -> Output {
+        Output {
+            schema: Output::SCHEMA,
+            dataset: Digest::of(b"hidden"),
+            program: Program {
+                module: Digest::of(b"module"),
+                engine: "engine".into(),
+            },
+            public_run: None,
+            is_hidden_run: true,
+            held_millis,
+            stored_at,
+            fuel: None,
+            output: None,
+            artifact: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// When a verdict is recorded, in milliseconds since the upload, if its run began `queued` milliseconds after it.
+    fn recorded([queued, run, way, judging]: [u64; 4]) -> u64 {
+        let held = stored_after(Duration::from_millis(run)).as_millis();
+        let held = u64::try_from(held).expect("milliseconds");
+        let stored = queued + held;
+        let (begun, now) = (stored + way, stored + way + judging);
+        let wait = output(held, at(stored)).wait(at(0), at(begun), at(now));
+        let recorded = at(now + u64::try_from(wait.as_millis()).expect("milliseconds"));
+        let told = finished_at(at(0), recorded);
+        assert_eq!(told, recorded, "a step is a step");
+        u64::try_from(told.unix_millis() - at(0).unix_millis()).expect("not before the upload")
+    }
+
+    #[test]
+    fn running_and_judging_end_at_one_of_eight_times() {
+        let judging = [
+            0, 5, 90, 400, 499, 600, 1_400, 2_900, 5_756, 20_000, 60_000, 150_000,
+        ];
+        let runs = (0..300_000).step_by(70);
+        for queued in [0, 130, 777, 100_000_001] {
+            for way in [0, 120, 500] {
+                let times: BTreeSet<u64> = runs
+                    .clone()
+                    .flat_map(|run| judging.map(|judging| recorded([queued, run, way, judging])))
+                    .collect();
+                assert!(times.len() <= 8, "{times:?}");
+                assert!(times.iter().all(|time| time % 500 == 0), "{times:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_evaluator_waits_no_longer_than_it_runs() {
+        let longest = |judging: u64| {
+            let waits = (0..300_000).step_by(70).map(|run| {
+                let held = u64::try_from(stored_after(Duration::from_millis(run)).as_millis()).expect("fits");
+                output(held, at(held)).wait(at(0), at(held), at(held + judging))
+            });
+            waits.max().expect("a run") + Duration::from_millis(judging)
+        };
+        // what benchmarks with a short time limit take, and half of the longest one
+        assert!(longest(400) <= Duration::from_millis(1_500), "{:?}", longest(400));
+        for judging in [600, 10_000, 75_000, 95_000, 96_000, 120_000, 150_000] {
+            assert!(longest(judging) < Duration::from_secs(294), "{judging}");
+        }
+    }
+
+    #[test]
+    fn a_run_on_public_data_is_not_held() {
+        let output = Output {
+            is_hidden_run: false,
+            ..output(0, at(0))
+        };
+        assert_eq!(output.wait(at(0), at(10), at(20)), Duration::ZERO);
+    }
 }

@@ -10,7 +10,6 @@ use std::future::Future;
 
 use tracing::{Instrument, info_span};
 
-use crate::Timestamp;
 use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
@@ -24,6 +23,7 @@ use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, Upload};
 use crate::verdict::{Ending, Receipt, Verdict};
+use crate::{Timestamp, programs};
 
 /// How often a verdict is held against what the Ladder has released of its submitter, which other submissions of theirs may change meanwhile. No pause is
 /// needed: whenever it has changed, another of these submissions has been recorded.
@@ -199,7 +199,7 @@ pub(crate) async fn settle_again<J: Judge>(
         .ok_or_else(|| moved("it has not ended"))?;
     let mut receipt = Receipt {
         revision: before.revision + 1,
-        finished_at: (ports.now)(),
+        finished_at: finished_at(submission, &verdict, ports),
         verdict,
         ..before.clone()
     };
@@ -274,6 +274,15 @@ fn ladder_moved(submission: &Submission) -> PortError {
     }
 }
 
+/// When a verdict was reached: of a program's run on hidden data no more exactly than the steps in which it is held.
+fn finished_at(submission: &Submission, verdict: &Verdict, ports: Ports<'_>) -> Timestamp {
+    let now = (ports.now)();
+    match verdict.program {
+        Some(_) => programs::finished_at(submission.received_at, now),
+        None => now,
+    }
+}
+
 /// Records the verdict, or that its score came over a limit, and writes the receipt.
 #[tracing::instrument(name = "record", skip_all)]
 async fn record(
@@ -284,7 +293,7 @@ async fn record(
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
-    let mut receipt = submission.to_receipt((ports.now)(), verdict);
+    let mut receipt = submission.to_receipt(finished_at(submission, &verdict, ports), verdict);
     // In which round a failed submission counts is decided when it is evaluated again.
     if receipt.verdict.status != Ending::Failed {
         receipt.round.clone_from(&terms.round);
