@@ -5,7 +5,8 @@ import { boardOf, crumbs, h, href, pill, plain, prose, score, some, titled, when
 
 const own = (one) => one.private?.key.split("/").at(-1);
 
-const isLimited = ({ day, round_limit: whole, failures }) => day || whole || failures;
+const hasFailed = ({ failures }) => failures?.n_used > 0;
+const isLimited = (one) => one.day || one.round_limit || hasFailed(one);
 
 /** What is left today of what the benchmark itself counts. */
 function allowed(allowances) {
@@ -21,13 +22,13 @@ function quotas({ leaderboards: listed, allowances }) {
   const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", { class: "n" }, "no limit"));
   const ofDay = limited.flatMap(({ day, failures }) => [day, failures]).find((of) => of);
   const resets = ofDay?.resets_at;
-  const programs = limited.some(({ failures }) => failures);
-  const names = ["Board", "Round", "Left today", "Left in the round", ...(programs ? ["Failures left today"] : [])];
-  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), programs ? left(one.failures) : null);
+  const failed = limited.some(hasFailed);
+  const names = ["Board", "Round", "Left today", "Left in the round", ...(failed ? ["Failures left today"] : [])];
+  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), failed ? left(one.failures) : null);
   return [
     allowed(allowances),
     wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, names.map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
-    h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", programs ? " Programs that fail on public data are counted by themselves." : null, resets ? [" A day ends ", when(resets), "."] : null),
+    h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", failed ? " Failures are counted by themselves: programs on public data, and evaluations that took too long or broke off." : null, resets ? [" A day ends ", when(resets), "."] : null),
   ];
 }
 

@@ -163,6 +163,12 @@ impl World {
             if ["sweep", "compare"].contains(&kind) {
                 continue; // how far the sweep has come, and boards that are compared within a minute
             }
+            if item
+                .get("n_scored")
+                .is_some_and(|n| n.as_n().is_ok_and(|n| n == "0"))
+            {
+                continue; // a place that was given back
+            }
             *n_items.entry(kind).or_default() += 1;
         }
         let scored = || {
@@ -335,16 +341,15 @@ impl World {
     }
 }
 
-/// Counts of submitters in rounds: one for each round, and one for each day of it; the same of programs that have failed on public data, which
-/// had a place in the round's while they were run.
+/// Counts of submitters in rounds: one for each round, and one for each day of it; the same of failures, in rounds or not.
 fn n_counts(receipts: &BTreeMap<SubmissionId, Receipt>) -> usize {
-    let in_rounds = || receipts.values().filter(|receipt| receipt.round != OPEN_ROUND);
-    let has_failed = |receipt: &&Receipt| receipt.verdict.has_failed_on_public_data();
-    let counted = in_rounds()
-        .filter(|receipt| receipt.verdict.status == Ending::Scored || has_failed(receipt))
+    let in_rounds = receipts.values().filter(|receipt| receipt.round != OPEN_ROUND);
+    let counted = in_rounds
+        .filter(|receipt| receipt.verdict.status == Ending::Scored)
         .map(|receipt| (receipt, receipt.round.clone()));
-    let failures = in_rounds()
-        .filter(has_failed)
+    let failures = receipts
+        .values()
+        .filter(|receipt| receipt.verdict.is_counted_failure())
         .map(|receipt| (receipt, format!("{}.failed", receipt.round)));
     let mut counts = std::collections::BTreeSet::new();
     for (receipt, round) in counted.chain(failures) {

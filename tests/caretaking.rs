@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use dataperf::challenge::Terms;
+use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Timestamp};
 use dataperf_local::{Shortage, Storm};
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use serde_json::{Value, json};
 use crate::layout::Layout;
 use crate::nothing_lost::{key, large_dataset};
 use crate::project::{BENCHMARK, frozen, good};
-use crate::world::{CARETAKER, SAMPLE_BUCKET, Sent, World, with_caretaker};
+use crate::world::{CARETAKER, SAMPLE_BUCKET, Sent, World, board, with_caretaker};
 
 /// Which codes the failed receipts have, and how many each.
 fn failures(receipts: &BTreeMap<dataperf::SubmissionId, dataperf::Receipt>) -> BTreeMap<String, usize> {
@@ -35,6 +37,7 @@ async fn uploads_fail_without_files_of_the_data_set_and_are_evaluated_with_them(
     }
     let failed = world.receipts(&sent).await;
     assert_eq!(failures(&failed), [("organizer_fault".to_owned(), 3)].into());
+    assert_eq!(n_failures(&world).await, 0, "a fault of the platform");
     let message = &failed.values().next().unwrap().verdict.reasons[0].message;
     assert!(message.contains("does not count against you"), "{message}");
     assert!(
@@ -294,6 +297,9 @@ async fn a_time_limit_and_a_lack_of_memory_have_their_own_reasons() {
     let receipts = world.receipts(&sent).await;
     let expected = [("evaluator_crashed".to_owned(), 1), ("time_limit".to_owned(), 1)];
     assert_eq!(failures(&receipts), expected.into());
+    assert_eq!(n_failures(&world).await, 2);
+    let message = &receipts[&sent[1].id()].verdict.reasons[0].message;
+    assert!(message.contains("`daily_failures`"), "{message}");
 
     world
         .change(|config| config.functions[0].timeout = Duration::from_mins(1))
@@ -301,6 +307,15 @@ async fn a_time_limit_and_a_lack_of_memory_have_their_own_reasons() {
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
     let receipts = world.receipts(&sent).await;
     assert_eq!(failures(&receipts), BTreeMap::new());
+    assert_eq!(n_failures(&world).await, 0);
+}
+
+/// How many failures of Ada count today.
+async fn n_failures(world: &World) -> u64 {
+    let terms = Terms::outside_any_challenge("ada");
+    let table = world.leaderboards();
+    let usage = table.usage(&terms.failures(&board("en-25")), "ada", dataperf_aws::now());
+    usage.await.unwrap().day
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! Limits, in a rush and after failures.
 
+use std::fs;
 use std::time::Duration;
 
 use dataperf::challenge::{Challenge, Reserved, Terms};
@@ -8,8 +9,10 @@ use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 
 use super::{codes, key, publish, receipt, rush};
-use crate::project::{BENCHMARK, dataperf, frozen, good};
+use crate::project::{BENCHMARK, binary, dataperf, frozen, good};
 use crate::world::{World, as_deployed, board, with_caretaker};
+
+const CURATION: &str = "curation";
 
 /// The limit is the round's: a day may end while the test runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,6 +120,96 @@ async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
     let mut unlimited = round;
     unlimited.as_object_mut().unwrap().remove("daily_limit");
     assert_eq!(publish(&world, &json!([unlimited])).json()["warnings"], json!([]));
+}
+
+/// An evaluation that takes too long counts on an allowance of its own, until the organizer has it evaluated again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_limits_have_a_limit_of_their_own() {
+    let mut world = World::with(|config| {
+        with_caretaker(config);
+        config.functions[0].timeout = Duration::from_millis(1);
+    })
+    .await;
+    let round =
+        json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "daily_limit": 2, "daily_failures": 1 });
+    assert_eq!(publish(&world, &json!([round])).code, 0);
+    let slow = world.put(&key("ada", 0), good(0)).await;
+    world.settle().await;
+    assert_eq!(codes(&receipt(&world, &slow).await), ["time_limit"]);
+    world
+        .change(|config| config.functions[0].timeout = Duration::from_mins(5))
+        .await;
+    let refused = world.put(&key("ada", 1), good(1)).await;
+    let of_another = world.put(&key("bo", 1), good(1)).await;
+    world.settle().await;
+    let refused = receipt(&world, &refused).await;
+    assert_eq!(codes(&refused), ["daily_failures"], "{refused:?}");
+    let reason = &refused.verdict.reasons[0];
+    assert_eq!((reason.limit, reason.actual), (Some(1), Some(1)));
+    assert_eq!(receipt(&world, &of_another).await.verdict.status, Ending::Scored);
+
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    world.settle().await;
+    assert_eq!(receipt(&world, &slow).await.verdict.status, Ending::Scored);
+    let again = world.put(&key("ada", 2), good(2)).await;
+    world.settle().await;
+    assert_eq!(receipt(&world, &again).await.verdict.status, Ending::Scored);
+}
+
+/// A contest in which a linear support vector classifier is trained on the rows of the submission.
+const CONTEST: &str = "schema: 1
+task: curation
+title: Two classes
+unit: rows
+leaderboards: [{name: rows, max_examples: 300}]
+classes: [a, b]
+start: start.csv
+eval: eval.csv
+model: {kind: svc, kernel: linear}
+metric: accuracy
+";
+
+/// What is ended because of its time is not evaluated again: not by the next delivery of its event either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_evaluation_without_end_is_begun_once() {
+    let world = World::without_dataset(|config| {
+        with_caretaker(config);
+        let function = &mut config.functions[0];
+        function.name = CURATION.into();
+        function.binary = binary(CURATION);
+        function.trigger.prefix = format!("{CURATION}/");
+        function.timeout = Duration::from_secs(8);
+    })
+    .await;
+    let from = world.scratch().join("contest");
+    fs::create_dir(&from).unwrap();
+    fs::write(from.join("task.yaml"), CONTEST).unwrap();
+    fs::write(from.join("start.csv"), "label,x,y\na,1,2\nb,2,1\na,1,3\nb,3,1\n").unwrap();
+    fs::write(from.join("eval.csv"), "label,x,y\na,1,4\nb,4,1\n").unwrap();
+    let frozen = world.scratch().join("frozen");
+    let [from, out] = [&from, &frozen].map(|path| path.to_str().unwrap());
+    let ran = dataperf(["dataset", "import", CURATION, "--from", from, "--out", out]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = world.command(&["dataset", "publish", out]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // large numbers and labels that have nothing to do with them: it takes longer than the function may on any processor
+    let mut draws = 0_u64;
+    let mut draw = |n: u64| {
+        draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (draws >> 33) % n
+    };
+    let rows = (0..300).map(|_| format!("{},{},{}\n", ["a", "b"][draw(2) as usize], draw(9999), draw(9999)));
+    let csv = format!("label,x,y\n{}", rows.collect::<String>());
+    let sent = world.put(&format!("{CURATION}/rows/ada/slow.csv"), csv).await;
+    let [(receipt, _)] = &world.ended(CURATION, &[sent]).await[..] else {
+        panic!("one upload");
+    };
+    assert_eq!(codes(receipt), ["time_limit"], "{receipt:?}");
+    let function = &world.cloud.snapshot().await.unwrap().functions[CURATION];
+    assert_eq!(
+        (function.n_retried, function.n_succeeded, function.n_failed),
+        (1, 1, 0)
+    );
 }
 
 /// Without its challenge a benchmark would have no limits: that one was there is noted, and only a command ends it.

@@ -313,11 +313,11 @@ async fn terms(
         };
         return Err(used_up(code, reason));
     }
-    if let Some(programs) = terms.programs.filter(|_| terms.limits.is_some()) {
+    if terms.daily_failures.is_some() {
         let failed = table
             .usage(&terms.failures(&board), submitter.as_str(), at)
             .await?;
-        if let Some(reason) = terms.failures_reason(&programs, failed.day, &asked.leaderboard, at) {
+        if let Some(reason) = terms.failures_reason(failed.day, &asked.leaderboard, at) {
             return Err(used_up("daily_failures", reason));
         }
     }

@@ -184,6 +184,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         let terms = Terms::of(challenge, F::Collection::BOARD, &submission.submitter, at);
         Terms {
             limits: None,
+            daily_failures: None,
             ranking: F::Collection::RANKING,
             refusal: wrong_kind::<F>(&submission.board.leaderboard)
                 .or_else(|| self.function.refused_at(&terms, at))

@@ -228,7 +228,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
                 &program
             }
         };
-        let reason = given_up_event.cause.reason(&given_up_event.request_id);
+        let reason = (given_up_event.cause).reason(&given_up_event.request_id, hosted.kinds.is_empty());
         let ended = give_up(hosted, upload, reason, &table, &results, &signer).await?;
         let receipt = &ended.receipt;
         // Only extensions whose uploads are of kinds count what they give. What another delivery has got meanwhile stays counted, and if this

@@ -1,11 +1,14 @@
 //! What counts against a submitter's limits. A submission that obeys the rules is counted before it is evaluated, so that no rush of uploads is
 //! computed only to be refused. It is no longer counted when no score comes of it; a program that has failed stays counted until it is tried again.
+//! An artifact whose evaluation took too long or crashed is counted among the day's failures, until it is tried again.
 
 use dataperf::challenge::{Limits, OverLimit, Reserved, Terms};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::items::{self, Item, count, text};
 use crate::keys::Key;
@@ -35,15 +38,17 @@ impl Counted {
         }
     }
 
-    /// Where a program that has failed on public data is counted: apart from the days and rounds of scores.
-    fn by_failures(terms: &Terms, board: &Board) -> Self {
+    /// Where a failure is counted: apart from the days and rounds of scores, with the same leaderboards as before it ended.
+    fn of_failures(counted: Option<&Self>, entry: &Entry) -> Self {
+        let benchmark = &entry.board.benchmark;
+        let place = counted.map_or_else(|| entry.board.clone(), |counted| counted.board(benchmark));
         let Board {
             leaderboard, round, ..
-        } = terms.failures(board);
+        } = place.of_failures();
         Self {
             leaderboard,
             round,
-            is_of_program: true,
+            is_of_program: false,
         }
     }
 
@@ -86,6 +91,25 @@ pub(crate) fn unended(counted: Option<&Counted>) -> Result<Condition, PortError>
         condition.values.push(("counted", text(counted.text()?)));
     }
     Ok(condition)
+}
+
+/// Where a submission's item says that it is counted.
+fn counted(item: &Item, id: &SubmissionId) -> Result<Option<Counted>, PortError> {
+    let counted = string(item, COUNTED).map(serde_json::from_str).transpose();
+    counted.map_err(|error| PortError::Malformed {
+        what: format!("submission `{id}`"),
+        why: format!("`{COUNTED}`: {error}"),
+    })
+}
+
+/// What becomes of a submission's count when the submission ends.
+pub(crate) struct Recount {
+    /// The operations on counts.
+    pub(crate) operations: Vec<Operation>,
+    /// The attribute to set, where the submission is counted elsewhere from now on.
+    pub(crate) set: Option<(String, AttributeValue)>,
+    /// The attribute to remove, where it is counted no longer.
+    pub(crate) remove: Option<&'static str>,
 }
 
 /// Whose submission is counted.
@@ -207,14 +231,10 @@ impl Table {
         let Some(item) = item.filter(|item| string(item, "status") == Some(items::RECEIVED)) else {
             return Ok(None);
         };
-        let counted = string(&item, COUNTED).map(serde_json::from_str).transpose();
-        counted.map(Some).map_err(|error| PortError::Malformed {
-            what: format!("submission `{id}`"),
-            why: format!("`{COUNTED}`: {error}"),
-        })
+        counted(&item, id).map(Some)
     }
 
-    /// The operations on counts when a submission ends that is `counted` so far, and the attribute to remove from it if it is counted no longer.
+    /// What becomes of the count of a submission that is `counted` so far, when it ends.
     pub(crate) fn ending_count(
         &self,
         receipt: &Receipt,
@@ -222,9 +242,14 @@ impl Table {
         entry: &Entry,
         terms: &Terms,
         counted: Option<&Counted>,
-    ) -> (Vec<Operation>, Option<&'static str>) {
-        if receipt.verdict.status == Ending::Failed && counted.is_some_and(|counted| counted.is_of_program) {
-            return (Vec::new(), None); // until it is tried again
+    ) -> Result<Recount, PortError> {
+        let has_failed = receipt.verdict.status == Ending::Failed;
+        if has_failed && counted.is_some_and(|counted| counted.is_of_program) {
+            return Ok(Recount {
+                operations: Vec::new(), // until it is tried again
+                set: None,
+                remove: None,
+            });
         }
         let whose = Whose {
             benchmark: &entry.board.benchmark,
@@ -234,15 +259,39 @@ impl Table {
         let limits = terms.limits.filter(|_| receipt.verdict.is_counted(hosted));
         let (here, failures) = (
             Counted::by(terms, &entry.board),
-            Counted::by_failures(terms, &entry.board),
+            Counted::of_failures(counted, entry),
         );
-        let has_failed = receipt.verdict.has_failed_on_public_data();
+        // what collections count is given back by themselves
+        let is_failure = hosted.kinds.is_empty() && receipt.verdict.is_counted_failure();
         let to = limits
             .map(|limits| (&here, limits))
-            .or(has_failed.then_some((&failures, Limits::default())));
-        let is_given_back = counted.is_some() && limits.is_none();
-        let operations = self.recounting(&whose, counted, to);
-        (operations, is_given_back.then_some(COUNTED))
+            .or(is_failure.then_some((&failures, Limits::default())));
+        // only of what can be tried again it has to be known where it is counted
+        let set = (has_failed && is_failure)
+            .then(|| Ok::<_, PortError>((COUNTED.to_owned(), text(failures.text()?))));
+        let set = set.transpose()?;
+        Ok(Recount {
+            operations: self.recounting(&whose, counted, to),
+            remove: (counted.is_some() && limits.is_none() && set.is_none()).then_some(COUNTED),
+            set,
+        })
+    }
+
+    /// The operations by which a submission that has failed is no longer counted among the failures, and the attribute to remove from it. A program
+    /// stays counted.
+    pub(crate) fn reopening_count(
+        &self,
+        entry: &Entry,
+        item: &Item,
+    ) -> Result<(Vec<Operation>, Option<&'static str>), PortError> {
+        let from = counted(item, &entry.id)?.filter(|counted| !counted.is_of_program);
+        let whose = Whose {
+            benchmark: &entry.board.benchmark,
+            submitter: &entry.submitter,
+            received_at: entry.received_at,
+        };
+        let operations = self.recounting(&whose, from.as_ref(), None);
+        Ok((operations, from.map(|_| COUNTED)))
     }
 
     /// The limit of a submission's terms that is used up, if one is.

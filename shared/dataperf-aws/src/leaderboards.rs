@@ -10,7 +10,7 @@ use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, SubmitterName, Timestamp};
 
 use crate::counts::{self, Counted};
-use crate::items::{self, BASELINE, count, entry_item, text};
+use crate::items::{self, BASELINE, Item, count, entry_item, text};
 use crate::keys::{self, Key};
 use crate::names;
 use crate::query::Partition;
@@ -62,10 +62,11 @@ impl Table {
             ("receipt".to_owned(), text(json)),
             ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
         ]);
-        let (counts, given_back) = self.ending_count(receipt, hosted, entry, terms, counted);
+        let recount = self.ending_count(receipt, hosted, entry, terms, counted)?;
+        whole.extend(recount.set);
         let end = Change {
             set: whole,
-            remove: given_back.into_iter().collect(),
+            remove: recount.remove.into_iter().collect(),
             condition: Some(counts::unended(counted)?),
             ..Change::default()
         };
@@ -80,7 +81,7 @@ impl Table {
             (Step::Other, table.update(Key::history(entry), line)),
             (Step::Other, table.delete(Key::unfinished(entry), None)),
         ];
-        operations.extend(counts);
+        operations.extend(recount.operations);
         operations.extend(self.climbing(receipt));
         if entry.ending == Some(Ending::Failed) {
             let mark = entry_item(Key::failed(entry), entry);
@@ -99,8 +100,9 @@ impl Table {
         Ok(operations)
     }
 
-    /// The operations that take a failed ending back; `entry` is the submission without it.
-    fn reopening(&self, entry: &Entry) -> Vec<Operation> {
+    /// The operations that take a failed ending back; `entry` is the submission without it, and `item` what the table has of it.
+    fn reopening(&self, entry: &Entry, item: &Item) -> Result<Vec<Operation>, PortError> {
+        let (counts, given_back) = self.reopening_count(entry, item)?;
         let received = || vec![("status".to_owned(), text(items::RECEIVED))];
         let failed = Condition {
             text: "#status = :failed",
@@ -109,7 +111,7 @@ impl Table {
         };
         let submission = Change {
             set: received(),
-            remove: vec!["receipt", "finished_at"],
+            remove: ["receipt", "finished_at"].into_iter().chain(given_back).collect(),
             condition: Some(failed),
             ..Change::default()
         };
@@ -118,12 +120,14 @@ impl Table {
             ..Change::default()
         };
         let (table, key) = (self, Key::submission(&entry.board.benchmark, &entry.id));
-        vec![
+        let mut operations = vec![
             (Step::Submission, table.update(key, submission)),
             (Step::Other, table.update(Key::history(entry), line)),
             (Step::Other, table.delete(Key::failed(entry), None)),
             (Step::Other, table.put(mark(entry), None)),
-        ]
+        ];
+        operations.extend(counts);
+        Ok(operations)
     }
 
     async fn ended_before(&self, receipt: &Receipt) -> Result<Recorded, PortError> {
@@ -305,9 +309,10 @@ impl Leaderboards for Table {
     async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
-            let Some(mut submission) = self.submission(benchmark, id).await? else {
+            let Some(item) = self.item(Key::submission(benchmark, id)).await? else {
                 return Ok(Reopened::Unknown);
             };
+            let mut submission = reader::submission(&item)?;
             let failed = match submission.receipt.take() {
                 None => return Ok(Reopened::Unfinished(submission)),
                 Some(receipt) if receipt.verdict.status != Ending::Failed => {
@@ -315,7 +320,7 @@ impl Leaderboards for Table {
                 }
                 Some(_) => submission.entry(),
             };
-            match self.transact(self.reopening(&failed)).await {
+            match self.transact(self.reopening(&failed, &item)?).await {
                 Ok(()) => return Ok(Reopened::Reopened(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }

@@ -174,7 +174,7 @@ impl Sweep<'_> {
         upload: &Upload,
     ) -> Result<(), PortError> {
         let benchmark = hosted.id;
-        let reason = Cause::Unfinished.reason(self.request_id);
+        let reason = Cause::Unfinished.reason(self.request_id, hosted.kinds.is_empty());
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
         if !hosted.kinds.is_empty() {
             // before: no later sweep would come to it

@@ -4,7 +4,6 @@
 use crate::challenge::{Reserved, Terms};
 use crate::ports::PortError;
 use crate::ports::leaderboard::{Board, Leaderboards, Submission};
-use crate::programs::Programs;
 use crate::rejection::Reason;
 use crate::submitter::BASELINE_PREFIX;
 
@@ -27,27 +26,24 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Why the submission is not scored; `None` if it is. From then on it is counted, if it has limits.
+    /// Why the submission is not scored, or its program is not run; `None` if it is. From then on it is counted, if it has limits. One that was counted
+    /// before is let in, however many others of its submitter have failed since: it is being evaluated, or may have been.
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
     pub async fn refusal(&self) -> Result<Option<Reason>, PortError> {
-        Ok(self.place().await?.err())
-    }
-
-    /// Why the submission's program is not run: for the same reasons, or because too many programs of its submitter have failed on public data that
-    /// day. A program that was counted before is run all the same: it is being run, or may have been.
-    ///
-    /// # Errors
-    /// [`PortError`] when the table does not answer.
-    pub async fn refusal_of_run(&self, programs: &Programs) -> Result<Option<Reason>, PortError> {
         let place = self.place().await?;
-        let (Ok(Reserved::Now), Some((leaderboards, submission, terms))) = (&place, self.limited) else {
+        let (Ok(Reserved::Now | Reserved::Unlimited), Some((leaderboards, submission, terms))) =
+            (&place, self.limited)
+        else {
             return Ok(place.err());
         };
+        if terms.daily_failures.is_none() {
+            return Ok(None);
+        }
         let failed = failures(leaderboards, submission, terms).await?;
         let (leaderboard, at) = (&submission.board.leaderboard, submission.received_at);
-        Ok(terms.failures_reason(programs, failed, leaderboard, at))
+        Ok(terms.failures_reason(failed, leaderboard, at))
     }
 
     /// How the submission is counted, or the reason why it is not admitted.
@@ -67,7 +63,7 @@ impl<'a> Admission<'a> {
     }
 }
 
-/// How many programs of its submitter have failed on public data that day.
+/// How many uploads of its submitter have failed that day.
 async fn failures(
     leaderboards: &dyn Leaderboards,
     submission: &Submission,

@@ -33,6 +33,15 @@ impl Board {
     pub fn is_of_round(&self, id: &str) -> bool {
         self.round.strip_suffix(POST_ROUND).unwrap_or(&self.round) == id
     }
+
+    /// Where failures are counted of submissions that are counted on this board.
+    #[must_use]
+    pub fn of_failures(&self) -> Self {
+        Self {
+            round: format!("{}.failed", self.round),
+            ..self.clone()
+        }
+    }
 }
 
 impl Board {

@@ -26,6 +26,28 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// All of them.
+    const ALL: [Self; 8] = [
+        Self::Organizer,
+        Self::Unavailable,
+        Self::Provider,
+        Self::TimeLimit,
+        Self::Crashed,
+        Self::Defect,
+        Self::Overloaded,
+        Self::Unfinished,
+    ];
+
+    /// The cause with this code.
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.code() == code)
+    }
+
+    /// Whether the artifact brings it about, as far as anybody can know: it counts on its submitter's allowance of failures.
+    pub fn is_of_artifact(self) -> bool {
+        matches!(self, Self::TimeLimit | Self::Crashed)
+    }
+
     /// The stable code in the receipt.
     pub fn code(self) -> &'static str {
         match self {
@@ -47,7 +69,7 @@ impl Cause {
             Self::Provider => {
                 "a service that is asked for images or for a model's answers did not answer as it should, in all tries"
             }
-            Self::TimeLimit => "the evaluation took longer than the platform allows, in all tries",
+            Self::TimeLimit => "the evaluation took longer than the platform allows",
             Self::Crashed => "the evaluator was ended before it was done, in all tries",
             Self::Defect => "the evaluator met a defect of its own",
             Self::Overloaded => "so many uploads came before it that its turn did not come in time",
@@ -56,13 +78,18 @@ impl Cause {
     }
 
     /// What the submitter reads. `reference` is what the organizer finds the cause in the logs by; nothing else of the
-    /// error is shown, because its words may tell what is hidden.
-    pub fn reason(self, reference: &str) -> Reason {
+    /// error is shown, because its words may tell what is hidden. `counts_failures` says whether the benchmark counts those
+    /// [of artifacts](Self::is_of_artifact).
+    pub fn reason(self, reference: &str, counts_failures: bool) -> Reason {
+        let (happened, reference) = (self.what_happened(), quote(reference));
+        let counts = if counts_failures && self.is_of_artifact() {
+            "this counts as one of the failures that you may have in a day (`daily_failures`), and a program's as a run, until it is evaluated again"
+        } else {
+            "this is the platform's fault and does not count against you (a program counts until it is evaluated again)"
+        };
         let message = format!(
-            "{}: this is the platform's fault and does not count against you (a program counts until it is evaluated again); the file is \
-             kept, and the organizer can have it evaluated again, so there is no need to upload it once more. Quote {} when you ask",
-            self.what_happened(),
-            quote(reference)
+            "{happened}: {counts}; the file is kept, and the organizer can have it evaluated again, so there is no need to upload it once \
+             more. Quote {reference} when you ask"
         );
         Reason::new(self.code(), "", message)
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::board::Board;
 use crate::descriptor::Descriptor;
+use crate::fault::Cause;
 use crate::feedback::Feedback;
 use crate::rejection::{Reason, Reasons, Rejection};
 use crate::released::{Climb, Released};
@@ -318,6 +319,18 @@ impl Verdict {
     /// Whether it rejects a program that has failed on public data and was therefore not run on hidden data.
     pub fn has_failed_on_public_data(&self) -> bool {
         self.status == Ending::Rejected && self.program.is_none() && self.public_run.is_some()
+    }
+
+    /// Whether it counts on its submitter's allowance of failures: the time or the end of the evaluator that it cost brought nothing. Faults of the
+    /// platform never do.
+    pub fn is_counted_failure(&self) -> bool {
+        let is_of_artifact =
+            |reason: &Reason| Cause::of_code(&reason.code).is_some_and(Cause::is_of_artifact);
+        match self.status {
+            Ending::Failed => self.reasons.iter().any(is_of_artifact),
+            Ending::Rejected => self.has_failed_on_public_data(),
+            Ending::Scored | Ending::Accepted => false,
+        }
     }
 
     /// A failure of the platform, in the submitter's receipt.

@@ -138,6 +138,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         without: &[
             ("daily_limit", SETS_A_DAY),
             ("total_limit", SETS_A_DAY),
+            ("daily_failures", SETS_A_DAY),
             (
                 "baselines",
                 "who is called `baseline-…` is a baseline: leave `baselines` out",

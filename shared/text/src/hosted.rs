@@ -127,6 +127,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         without: &[
             ("daily_limit", EXAMPLES_A_DAY),
             ("total_limit", EXAMPLES_A_DAY),
+            ("daily_failures", EXAMPLES_A_DAY),
             (
                 "baselines",
                 "who is called `baseline-…` is a baseline: leave `baselines` out",

@@ -49,12 +49,12 @@ pub(crate) struct IdenticalArgs {
     cloud: CloudArgs,
 }
 
-/// What is left of a submitter's limits on one leaderboard. `failed` is the number of the submitter's programs that failed on public data today.
+/// What is left of a submitter's limits on one leaderboard. `failed` is the number of the submitter's uploads that failed today.
 fn quota(board: &Board, terms: &Terms, usage: Usage, failed: u64) -> Option<Value> {
     let limits = terms.reserved()?;
     let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
     let together = terms.together.as_ref().map(|together| &together.leaderboards);
-    let failures = terms.programs.map(|programs| programs.daily_failures());
+    let failures = terms.daily_failures;
     Some(
         json!({ "leaderboard": board.leaderboard, "round": terms.round, "together_with": together,
                  "daily_limit": limits.daily, "daily_left": left(limits.daily, usage.day),
@@ -75,7 +75,7 @@ fn in_words(quota: &Value) -> String {
         of(
             "daily_failures_left",
             "daily_failures",
-            "programs may still fail on public data today",
+            "uploads may still fail today",
         ),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -157,10 +157,7 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
             round: terms.round.clone(),
         };
         let usage = table.usage(&terms.counter(&board), submitter, now()).await?;
-        let failed = match terms.programs {
-            Some(_) => table.usage(&terms.failures(&board), submitter, now()).await?.day,
-            None => 0,
-        };
+        let failed = table.usage(&terms.failures(&board), submitter, now()).await?.day;
         quotas.extend(quota(&board, &terms, usage, failed));
     }
     let mut document = serde_json::to_value(Endings::of(history))?;

@@ -66,7 +66,8 @@ struct Quota {
     day: Option<Allowance>,
     /// The limit of the whole round; `null` where there is none.
     round_limit: Option<Allowance>,
-    /// Programs that may fail on the public data set in a day; `null` where no programs are taken or the submitter is not limited.
+    /// Uploads that may fail in a day: programs on the public data set, and files whose evaluation takes too long or breaks off; `null` where
+    /// the submitter is not limited.
     failures: Option<Allowance>,
 }
 
@@ -174,15 +175,14 @@ impl Limits {
             } else {
                 Usage::default()
             };
-            let programs = terms.programs.filter(|_| terms.limits.is_some());
-            let failures = match programs {
+            let failures = match terms.daily_failures.filter(|_| self.facts.kinds.is_empty()) {
                 None => None,
-                Some(programs) => {
+                Some(limit) => {
                     let failed = table
                         .usage(&terms.failures(&board), submitter.as_str(), at)
                         .await?;
                     let reset = Some(at.next_day().to_string());
-                    Some(Allowance::of(programs.daily_failures(), failed.day, reset))
+                    Some(Allowance::of(limit, failed.day, reset))
                 }
             };
             let has_limit = is_limited || failures.is_some();

@@ -116,21 +116,21 @@ struct ProgramsDocument {
     max_module_bytes: u64,
     /// What it may write to standard output, in KiB; `null` for as much as the benchmark's largest artifact.
     max_output_kib: Option<u64>,
-    /// How many of a submitter may fail on the public data set in a day (UTC).
+    /// How many of a submitter may fail in a day (UTC).
     daily_failures: u64,
     /// Whether programs in Python are taken as well.
     python: bool,
 }
 
-impl From<Programs> for ProgramsDocument {
-    fn from(programs: Programs) -> Self {
+impl ProgramsDocument {
+    fn of(programs: Programs, daily_failures: u64) -> Self {
         Self {
             public: programs.public.to_string(),
             max_fuel: programs.max_fuel,
             max_memory_mib: programs.max_memory_mib,
             max_module_bytes: programs.max_module_bytes(),
             max_output_kib: programs.max_output_kib,
-            daily_failures: programs.daily_failures(),
+            daily_failures,
             python: programs.python,
         }
     }
@@ -172,6 +172,9 @@ impl From<Round> for RoundDocument {
     fn from(round: Round) -> Self {
         let now = dataperf_aws::now();
         let dataset = round.dataset_at(now);
+        let daily_failures = round.daily_failures();
+        let programs = round.programs;
+        let programs = programs.map(|programs| ProgramsDocument::of(programs, daily_failures));
         let (is_before, is_after) = (
             now < round.opens,
             round.closes.is_some_and(|closes| closes <= now),
@@ -188,7 +191,7 @@ impl From<Round> for RoundDocument {
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,
-            programs: round.programs.map(ProgramsDocument::from),
+            programs,
             artifacts_are_public: round.artifacts == Visibility::Public,
             board_is_hidden: round.board == BoardVisibility::Hidden,
             feedback: round.feedback.map(Level::from),

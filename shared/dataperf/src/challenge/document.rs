@@ -214,6 +214,7 @@ impl Reader {
             "retire",
             "daily_limit",
             "total_limit",
+            "daily_failures",
             "division",
             "programs",
             "artifacts",
@@ -273,6 +274,7 @@ impl Reader {
             retire: self.retire(object, at),
             daily_limit,
             total_limit,
+            daily_failures: self.limit(object, at, "daily_failures"),
             division,
             programs: self.programs(object, at),
             artifacts: self

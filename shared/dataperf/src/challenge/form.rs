@@ -97,6 +97,7 @@ impl Round {
         put(&mut object, "retire", retire);
         put(&mut object, "daily_limit", self.daily_limit);
         put(&mut object, "total_limit", self.total_limit);
+        put(&mut object, "daily_failures", self.daily_failures);
         put(&mut object, "division", self.division.as_ref());
         put(&mut object, "programs", self.programs);
         let is_public = self.artifacts == Visibility::Public;

@@ -37,7 +37,7 @@ pub use document::check;
 pub use evaluations::named_by_dataset;
 pub use release::warnings_of_rounding;
 pub use retire::Retire;
-pub use terms::{Limits, OverLimit, Reserved, Terms, Together};
+pub use terms::{DAILY_FAILURES, Limits, OverLimit, Reserved, Terms, Together};
 
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -112,6 +112,10 @@ pub struct Round {
     /// How many submissions of a submitter count in the whole round, on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_limit: Option<u64>,
+    /// How many uploads of a submitter may fail in a day (UTC), where the round says it ([`DAILY_FAILURES`]); of programs
+    /// [`Programs::daily_failures`] may say another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily_failures: Option<u64>,
     /// The division, shown with the round: which freedom submissions have beyond the rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<String>,
@@ -156,6 +160,12 @@ impl Round {
         boards
             .filter(move |(_, evaluation)| Some(*evaluation) == own)
             .map(|(board, _)| board.as_str())
+    }
+
+    /// How many uploads of a submitter may fail in a day.
+    pub fn daily_failures(&self) -> u64 {
+        let of_programs = self.programs.and_then(|programs| programs.daily_failures);
+        of_programs.or(self.daily_failures).unwrap_or(DAILY_FAILURES)
     }
 
     /// Whether the round limits how many submissions are scored.

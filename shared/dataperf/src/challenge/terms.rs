@@ -17,6 +17,9 @@ pub struct Limits {
     pub total: Option<u64>,
 }
 
+/// How many uploads of a submitter may fail in a day, unless the round says otherwise.
+pub const DAILY_FAILURES: u64 = 20;
+
 /// A limit that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverLimit {
@@ -65,6 +68,8 @@ pub struct Terms {
     pub is_baseline: bool,
     /// The limits; `None` where scored submissions are not even counted.
     pub limits: Option<Limits>,
+    /// How many uploads of the submitter may fail in a day ([`Verdict::is_counted_failure`]); `None` for listed baselines.
+    pub daily_failures: Option<u64>,
     /// The leaderboards that are counted together; `None` where the leaderboard counts alone.
     pub together: Option<Together>,
     /// How the score is released until everything is shown; `None` where it is shown as it is.
@@ -87,6 +92,7 @@ impl Terms {
             ranking: Ranking::default(),
             is_baseline: submitter.starts_with(BASELINE_PREFIX),
             limits: None,
+            daily_failures: Some(DAILY_FAILURES),
             together: None,
             ladder: None,
             refusal: None,
@@ -136,6 +142,7 @@ impl Terms {
             is_baseline: self.is_baseline || is_listed,
             // Whoever is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),
+            daily_failures: (!is_listed).then_some(round.daily_failures()),
             together: together(round, leaderboard),
             ladder: round.ladder,
             closes: round.closes,
@@ -165,36 +172,33 @@ impl Terms {
             .filter(|limits| has_number(limits) || self.programs.is_some())
     }
 
-    /// The board that programs are counted on which have failed on the public data set, for the same leaderboards as [`Self::counter`].
+    /// The board that failures are counted on ([`Verdict::is_counted_failure`]): where submissions are [counted](Self::reserved) before they are
+    /// evaluated, for the same leaderboards as [`Self::counter`].
     pub fn failures(&self, board: &Board) -> Board {
-        let counter = self.counter(board);
-        Board {
-            round: format!("{}.failed", counter.round),
-            ..counter
+        match self.reserved() {
+            Some(_) => self.counter(board).of_failures(),
+            None => board.of_failures(),
         }
     }
 
-    /// Why the program of an upload, stored `at` a time, is not run; `None` while the `count` of its submitter's programs that have failed that day
-    /// is below the limit.
-    pub fn failures_reason(
-        &self,
-        programs: &Programs,
-        count: u64,
-        leaderboard: &str,
-        at: Timestamp,
-    ) -> Option<Reason> {
-        let limit = programs.daily_failures();
-        let message = format!(
-            "{count} of your programs of {} have failed on public data on {}, and after {limit} a day none is run in round {}: try it with \
-             `dataperf closed run --max-fuel {} --max-memory {}` and the participants' kit, and upload it again from {} on",
-            at.day(),
-            self.boards(leaderboard),
-            quote(&self.round),
-            programs.max_fuel,
-            programs.max_memory_mib,
-            at.next_day()
-        );
-        (count >= limit).then(|| Reason::over("daily_failures", "", limit, count, message))
+    /// Why an upload that was stored `at` a time is not evaluated; `None` while the `count` of its submitter's uploads that have failed that day is
+    /// below the limit.
+    pub fn failures_reason(&self, count: u64, leaderboard: &str, at: Timestamp) -> Option<Reason> {
+        let limit = self.daily_failures.filter(|&limit| count >= limit)?;
+        let (day, next, boards) = (at.day(), at.next_day(), self.boards(leaderboard));
+        let round = quote(&self.round);
+        let message = match &self.programs {
+            Some(programs) => format!(
+                "{count} of your programs of {day} have failed on {boards}, and after {limit} a day none is run in round {round}: try it with \
+                 `dataperf closed run --max-fuel {} --max-memory {}` and the participants' kit, and upload it again from {next} on",
+                programs.max_fuel, programs.max_memory_mib,
+            ),
+            None => format!(
+                "the evaluation of {count} of your uploads of {day} to {boards} took longer than it may or broke off, and after {limit} a day \
+                 none is evaluated in round {round}: make it smaller or simpler, and upload it again from {next} on"
+            ),
+        };
+        Some(Reason::over("daily_failures", "", limit, count, message))
     }
 
     /// The limit that is used up, if one is. The round's comes first: waiting for tomorrow does not help there.

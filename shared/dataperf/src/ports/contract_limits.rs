@@ -1,11 +1,12 @@
 //! What every table must do with submissions that are counted before they are evaluated.
 
 use super::contract_story::{Outcome, Story};
-use super::leaderboard::{Board, Recorded, Submission, Usage};
+use super::leaderboard::{Board, Recorded, Reopened, Submission, Usage};
 use super::maintenance::Maintenance;
 use crate::Digest;
 use crate::Timestamp;
 use crate::challenge::{Limits, OverLimit, Ranking, Reserved, Together};
+use crate::fault::Cause;
 use crate::programs::{Program, Programs, PublicRun};
 use crate::rejection::Reason;
 use crate::verdict::Verdict;
@@ -98,8 +99,50 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
     Ok(())
 }
 
+/// An evaluation that took too long gives its place back and is counted among the day's failures, until it is reopened. Nothing else that fails is.
+async fn failures_of_artifacts(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, benchmark, "slow", Ranking::Best);
+    let usage = async |board: &Board| {
+        let used = table.usage(board, "ada", Timestamp::from_unix_millis(1)).await?;
+        Ok::<_, crate::ports::PortError>(used.day)
+    };
+    let failures = story.terms.failures(&story.board);
+    let (daily, total) = (Some(5), Some(5));
+    for (n, limits, cause, is_counted) in [
+        (1, Some(Limits { daily, total }), Cause::TimeLimit, true),
+        (2, None, Cause::TimeLimit, true),
+        (3, Some(Limits { daily, total }), Cause::Crashed, true),
+        (4, Some(Limits { daily, total }), Cause::Unavailable, false),
+    ] {
+        story.terms.limits = limits;
+        let mut receipt = story.receipt("ada", n, None).await?;
+        let known = table.submission(benchmark, &receipt.submission).await?;
+        let known = known.ok_or("it was received")?;
+        table.reserve(&known, &story.terms).await?;
+        assert_eq!(usage(&story.board).await?, u64::from(limits.is_some()));
+        receipt.verdict = Verdict::failed(benchmark, "slow", cause.reason("request-1", true));
+        assert_eq!(story.end(&receipt).await?, Recorded::Now);
+        assert!(matches!(story.end(&receipt).await?, Recorded::Before(_)));
+        assert_eq!(usage(&story.board).await?, 0, "{cause:?}");
+        assert_eq!(usage(&failures).await?, u64::from(is_counted), "{cause:?}");
+        let reopened = table.reopen(benchmark, &receipt.submission).await?;
+        assert!(matches!(reopened, Reopened::Reopened(_)), "{reopened:?}");
+        assert_eq!(usage(&failures).await?, 0, "{cause:?}");
+        // again as before, and counted once
+        table.reserve(&known, &story.terms).await?;
+        assert_eq!(story.end(&receipt).await?, Recorded::Now);
+        assert_eq!(
+            (usage(&story.board).await?, usage(&failures).await?),
+            (0, u64::from(is_counted))
+        );
+        table.reopen(benchmark, &receipt.submission).await?;
+    }
+    Ok(())
+}
+
 /// A program that has failed on public data gives its place back and is counted among the day's failures, once.
 pub(super) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    failures_of_artifacts(table, benchmark).await?;
     let mut story = Story::new(table, benchmark, "failures", Ranking::Best);
     story.terms.programs = Some(Programs {
         public: Digest::of(b"public"),

@@ -35,6 +35,8 @@ struct Table {
     counted: BTreeMap<(Board, String), Vec<String>>,
     /// Where submissions were counted before they were evaluated.
     reserved: BTreeMap<(String, SubmissionId), Board>,
+    /// Where submissions are counted that have failed.
+    failed: BTreeMap<(String, SubmissionId), Board>,
     /// By board and submitter: what the Ladder has released.
     rungs: BTreeMap<(Board, String), Rung>,
     runs: BTreeMap<Board, Run>,
@@ -313,6 +315,7 @@ impl Leaderboards for MemoryLeaderboards {
         let counts = receipt.verdict.is_counted(hosted) && terms.limits.is_some();
         let counter = counts.then(|| terms.counter(&entry.board));
         let reserved = table.reserved.get(&key).cloned();
+        let place = reserved.clone();
         let (submitter, at) = (&entry.submitter, entry.received_at);
         if counter != reserved {
             let usage = |counter: &Board| table.usage(counter, submitter, at);
@@ -326,8 +329,10 @@ impl Leaderboards for MemoryLeaderboards {
                 }
             }
         }
-        if receipt.verdict.has_failed_on_public_data() {
-            table.count(&terms.failures(&entry.board), submitter, at, true);
+        if receipt.verdict.is_counted_failure() {
+            let failures = place.unwrap_or_else(|| entry.board.clone()).of_failures();
+            table.count(&failures, submitter, at, true);
+            table.failed.insert(key.clone(), failures);
         }
         table.reserved.remove(&key);
         table.submissions.insert(key, submission);
@@ -398,17 +403,22 @@ impl Leaderboards for MemoryLeaderboards {
 
     async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
         let mut table = lock(&self.table);
-        let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
+        let key = (benchmark.to_owned(), id.clone());
+        let Some(submission) = table.submissions.get_mut(&key) else {
             return Ok(Reopened::Unknown);
         };
-        Ok(match &submission.receipt {
-            None => Reopened::Unfinished(submission.clone()),
-            Some(receipt) if receipt.verdict.status != Ending::Failed => Reopened::Final(receipt.clone()),
-            Some(_) => {
-                submission.receipt = None;
-                Reopened::Reopened(submission.clone())
+        match &submission.receipt {
+            None => return Ok(Reopened::Unfinished(submission.clone())),
+            Some(receipt) if receipt.verdict.status != Ending::Failed => {
+                return Ok(Reopened::Final(receipt.clone()));
             }
-        })
+            Some(_) => submission.receipt = None,
+        }
+        let submission = submission.clone();
+        if let Some(failures) = table.failed.remove(&key) {
+            table.count(&failures, &submission.submitter, submission.received_at, false);
+        }
+        Ok(Reopened::Reopened(submission))
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {

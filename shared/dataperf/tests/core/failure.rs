@@ -37,7 +37,7 @@ impl World {
         };
         let judge = FailureJudge {
             hosted: &tiny::HOSTED,
-            reason: Cause::TimeLimit.reason("request-1"),
+            reason: Cause::TimeLimit.reason("request-1", true),
         };
         pollster::block_on(settle(&self.upload, judge, ports))
     }
@@ -66,7 +66,7 @@ fn an_upload_that_was_given_up_has_a_receipt_with_a_reason() {
         let reason = &receipt.verdict.reasons[0];
         assert_eq!(reason.code, "time_limit");
         assert!(
-            reason.message.contains("`request-1`") && reason.message.contains("does not count"),
+            reason.message.contains("`request-1`") && reason.message.contains("`daily_failures`"),
             "{reason:?}"
         );
         assert_eq!(world.n_unfinished(), 0);
