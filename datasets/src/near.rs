@@ -206,8 +206,8 @@ mod tests {
     fn odd_columns_contribute_nothing() {
         let with = |row: usize, n: usize, odd: [f32; 3]| {
             let mut rows = rows(row, n);
-            for column in 0..3 {
-                rows.column_mut(column).fill(odd[column]);
+            for (column, value) in odd.into_iter().enumerate() {
+                rows.column_mut(column).fill(value);
             }
             rows
         };

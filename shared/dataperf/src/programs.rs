@@ -101,7 +101,7 @@ pub fn told_after(elapsed: Duration) -> Duration {
 /// processor time and 150 seconds of judging take together. Judging and waiting for the next time fit into an evaluator's 300 seconds.
 pub const TOLD_AFTER_MILLIS: [u64; 8] = [1_500, 3_000, 6_000, 24_000, 96_000, 280_000, 340_000, 560_000];
 /// So long before one of these times the output is stored: for what the evaluator usually takes.
-const JUDGING: Duration = Duration::from_millis(1_000);
+const JUDGING: Duration = Duration::from_secs(1);
 /// So much of the time from the output to its evaluator counts as part of the run, such as that of storing a large one. The rest is the queue's, of which
 /// a program knows nothing.
 const MAX_WAY: Duration = Duration::from_millis(500);

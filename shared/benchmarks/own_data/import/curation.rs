@@ -334,7 +334,7 @@ fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
 }
 
 /// The largest number of [`hardest_csv`], which has few digits so that many rows fit into a file.
-const LARGE: i64 = 999;
+const LARGE: usize = 999;
 
 fn hardest_csv(n_features: usize, classes: &[String], board: &Board) -> Vec<u8> {
     let line = |fields: Vec<String>| line_of(&csv::ByteRecord::from(fields));
@@ -350,9 +350,7 @@ fn hardest_csv(n_features: usize, classes: &[String], board: &Board) -> Vec<u8> 
             draws.below(classes.len())
         };
         let mut fields = vec![classes[class].clone()];
-        fields.extend(
-            (0..n_features).map(|_| (draws.below(2 * LARGE as usize + 1) as i64 - LARGE).to_string()),
-        );
+        fields.extend((0..n_features).map(|_| (draws.below(2 * LARGE + 1) as f64 - LARGE as f64).to_string()));
         let line = line(fields);
         if artifact.len() + line.len() > limit {
             break;
