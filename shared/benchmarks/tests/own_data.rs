@@ -792,8 +792,8 @@ fn unknown_sellers_among_many_fit_into_a_receipt() {
 #[test]
 fn rows_far_beyond_a_limit_are_counted_alone() {
     let folder = contest();
-    let ids: String = (0..1_000).map(|n| format!("x{n}\n")).collect();
-    let rejected = verdict::<Selection>(folder.path(), "few", &format!("id\n{ids}"));
+    let ids: Vec<String> = (0..1_000).map(|n| format!("x{n}")).collect();
+    let rejected = verdict::<Selection>(folder.path(), "few", &format!("id\n{}\n", ids.join("\n")));
     let first = &rejected.reasons[0];
     assert_eq!(
         (first.code.as_str(), first.actual),

@@ -142,7 +142,7 @@ fn the_largest_receipts_fit_into_an_item() {
         is_log_cut: false,
     };
     let of_one = Verdict {
-        public_run: Some(run.with_log(&[0xff; 1 << 20], true)),
+        public_run: Some(run.with_log(&vec![0xff; 1 << 20], true)),
         ..Verdict::rejected("selection", "few", Some(digest), Some(digest), &rejection())
     };
     let lines = (1..=200).map(|line| LineOutcome::rejected(line, &rejection()));
