@@ -314,7 +314,8 @@ async fn a_time_limit_and_a_lack_of_memory_have_their_own_reasons() {
 async fn n_failures(world: &World) -> u64 {
     let terms = Terms::outside_any_challenge("ada");
     let table = world.leaderboards();
-    let usage = table.usage(&terms.failures(&board("en-25")), "ada", dataperf_aws::now());
+    let failures = terms.failures(&board("en-25"));
+    let usage = table.usage(&failures, "ada", dataperf_aws::now());
     usage.await.unwrap().day
 }
 

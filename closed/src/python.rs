@@ -348,7 +348,11 @@ fn resolved(path: &Path) -> PathBuf {
         ))
     };
     let found = path.ancestors().find_map(real);
-    found.map_or_else(|| path.clone(), |(real, rest)| real.join(rest))
+    match found {
+        Some((real, rest)) if rest.as_os_str().is_empty() => real, // joining would add a slash
+        Some((real, rest)) => real.join(rest),
+        None => path,
+    }
 }
 
 /// Puts the program and its files where they are bound from; a program of several files is an archive.

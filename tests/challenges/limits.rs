@@ -122,23 +122,18 @@ async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
     assert_eq!(publish(&world, &json!([unlimited])).json()["warnings"], json!([]));
 }
 
-/// An evaluation that takes too long counts on an allowance of its own, until the organizer has it evaluated again.
+/// An evaluation that breaks off counts on an allowance of its own, until the organizer has it evaluated again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn time_limits_have_a_limit_of_their_own() {
-    let mut world = World::with(|config| {
-        with_caretaker(config);
-        config.functions[0].timeout = Duration::from_millis(1);
-    })
-    .await;
+async fn crashes_have_a_limit_of_their_own() {
+    let world = World::with(with_caretaker).await;
     let round =
         json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "daily_limit": 2, "daily_failures": 1 });
     assert_eq!(publish(&world, &json!([round])).code, 0);
-    let slow = world.put(&key("ada", 0), good(0)).await;
+    world.cloud.faults().kill_at_every(BENCHMARK, 10); // a new process asks for more before it has a score
+    let crashed = world.put(&key("ada", 0), good(0)).await;
     world.settle().await;
-    assert_eq!(codes(&receipt(&world, &slow).await), ["time_limit"]);
-    world
-        .change(|config| config.functions[0].timeout = Duration::from_mins(5))
-        .await;
+    world.cloud.faults().kill_no_more(BENCHMARK);
+    assert_eq!(codes(&receipt(&world, &crashed).await), ["evaluator_crashed"]);
     let refused = world.put(&key("ada", 1), good(1)).await;
     let of_another = world.put(&key("bo", 1), good(1)).await;
     world.settle().await;
@@ -150,7 +145,7 @@ async fn time_limits_have_a_limit_of_their_own() {
 
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
     world.settle().await;
-    assert_eq!(receipt(&world, &slow).await.verdict.status, Ending::Scored);
+    assert_eq!(receipt(&world, &crashed).await.verdict.status, Ending::Scored);
     let again = world.put(&key("ada", 2), good(2)).await;
     world.settle().await;
     assert_eq!(receipt(&world, &again).await.verdict.status, Ending::Scored);

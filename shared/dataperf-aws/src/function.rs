@@ -104,8 +104,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
             let Some(upload) = self.upload_of(object).await? else {
                 return Ok(None);
             };
-            self.set_last_moment(context);
-            let _watch = Watch::begin(self.hosted(), &upload, context);
+            let _watch = self.watch(&upload, context);
             let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
             match self.resources.settle(&upload, self).instrument(span).await {
                 Err(WorkflowError::GoesOn) => Ok(None), // its program is run
@@ -264,6 +263,12 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
+    /// Watches the time of an evaluation.
+    fn watch(&self, upload: &Upload, context: &Context) -> Watch {
+        self.set_last_moment(context);
+        Watch::begin(self.hosted(), upload, context)
+    }
+
     fn set_last_moment(&self, context: &Context) {
         let mut last = self.last_moment.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(last_moment(last_moment(context.deadline()))); // before the evaluation is given up
