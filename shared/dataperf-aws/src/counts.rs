@@ -38,17 +38,15 @@ impl Counted {
         }
     }
 
-    /// Where a failure is counted: apart from the days and rounds of scores, with the same leaderboards as before it ended.
-    fn of_failures(counted: Option<&Self>, entry: &Entry) -> Self {
-        let benchmark = &entry.board.benchmark;
-        let place = counted.map_or_else(|| entry.board.clone(), |counted| counted.board(benchmark));
+    /// Where a failure is counted: apart from the days and rounds of scores.
+    fn by_failures(terms: &Terms, board: &Board) -> Self {
         let Board {
             leaderboard, round, ..
-        } = place.of_failures();
+        } = terms.failures(board);
         Self {
             leaderboard,
             round,
-            is_of_program: false,
+            is_of_program: terms.programs.is_some(),
         }
     }
 
@@ -259,7 +257,7 @@ impl Table {
         let limits = terms.limits.filter(|_| receipt.verdict.is_counted(hosted));
         let (here, failures) = (
             Counted::by(terms, &entry.board),
-            Counted::of_failures(counted, entry),
+            Counted::by_failures(terms, &entry.board),
         );
         // what collections count is given back by themselves
         let is_failure = hosted.kinds.is_empty() && receipt.verdict.is_counted_failure();

@@ -172,10 +172,10 @@ impl Terms {
             .filter(|limits| has_number(limits) || self.programs.is_some())
     }
 
-    /// The board that failures are counted on ([`Verdict::is_counted_failure`]): where submissions are [counted](Self::reserved) before they are
-    /// evaluated, for the same leaderboards as [`Self::counter`].
+    /// The board that failures are counted on ([`Verdict::is_counted_failure`]): for programs that of the same leaderboards as [`Self::counter`]. An
+    /// artifact's is its own leaderboard, since it can fail before anybody knows with which others it is counted.
     pub fn failures(&self, board: &Board) -> Board {
-        match self.reserved() {
+        match self.programs {
             Some(_) => self.counter(board).of_failures(),
             None => board.of_failures(),
         }
@@ -185,17 +185,19 @@ impl Terms {
     /// below the limit.
     pub fn failures_reason(&self, count: u64, leaderboard: &str, at: Timestamp) -> Option<Reason> {
         let limit = self.daily_failures.filter(|&limit| count >= limit)?;
-        let (day, next, boards) = (at.day(), at.next_day(), self.boards(leaderboard));
-        let round = quote(&self.round);
+        let (day, next, round) = (at.day(), at.next_day(), quote(&self.round));
         let message = match &self.programs {
             Some(programs) => format!(
-                "{count} of your programs of {day} have failed on {boards}, and after {limit} a day none is run in round {round}: try it with \
+                "{count} of your programs of {day} have failed on {}, and after {limit} a day none is run in round {round}: try it with \
                  `dataperf closed run --max-fuel {} --max-memory {}` and the participants' kit, and upload it again from {next} on",
-                programs.max_fuel, programs.max_memory_mib,
+                self.boards(leaderboard),
+                programs.max_fuel,
+                programs.max_memory_mib,
             ),
             None => format!(
-                "the evaluation of {count} of your uploads of {day} to {boards} took longer than it may or broke off, and after {limit} a day \
-                 none is evaluated in round {round}: make it smaller or simpler, and upload it again from {next} on"
+                "the evaluation of {count} of your uploads of {day} to {} took longer than it may or broke off, and after {limit} a day \
+                 none is evaluated in round {round}: make it smaller or simpler, and upload it again from {next} on",
+                quote(leaderboard),
             ),
         };
         Some(Reason::over("daily_failures", "", limit, count, message))

@@ -315,7 +315,6 @@ impl Leaderboards for MemoryLeaderboards {
         let counts = receipt.verdict.is_counted(hosted) && terms.limits.is_some();
         let counter = counts.then(|| terms.counter(&entry.board));
         let reserved = table.reserved.get(&key).cloned();
-        let place = reserved.clone();
         let (submitter, at) = (&entry.submitter, entry.received_at);
         if counter != reserved {
             let usage = |counter: &Board| table.usage(counter, submitter, at);
@@ -330,7 +329,7 @@ impl Leaderboards for MemoryLeaderboards {
             }
         }
         if receipt.verdict.is_counted_failure() {
-            let failures = place.unwrap_or_else(|| entry.board.clone()).of_failures();
+            let failures = terms.failures(&entry.board);
             table.count(&failures, submitter, at, true);
             table.failed.insert(key.clone(), failures);
         }
