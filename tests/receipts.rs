@@ -139,6 +139,7 @@ impl World {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn receipts_of_every_kind_are_signed_and_a_change_of_any_field_is_noticed() {
     let world = World::without_dataset(configured).await;
+    crate::organizer::put_in_force_without_files(&world).await;
     assert_eq!(world.command(&["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");
 

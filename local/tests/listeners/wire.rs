@@ -1,5 +1,6 @@
 //! Requests byte by byte, and their signatures, as a client makes them that keeps to nothing.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
@@ -80,11 +81,21 @@ impl Request {
         let now = Now::new();
         let payload = hex(&Sha256::digest(&self.body));
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
-        let names = "host;x-amz-content-sha256;x-amz-date";
-        let canonical = format!(
-            "{}\n{path}\n{query}\nhost:{host}\nx-amz-content-sha256:{payload}\nx-amz-date:{}\n\n{names}\n{payload}",
-            self.method, now.moment
-        );
+        let own = self.headers.iter().filter(|(name, _)| name.starts_with("x-amz-"));
+        let own = own.map(|(name, value)| (name.as_str(), value.as_str()));
+        let needed = [
+            ("host", host),
+            ("x-amz-content-sha256", &payload),
+            ("x-amz-date", &now.moment),
+        ];
+        let headers: BTreeMap<&str, &str> = own.chain(needed).collect();
+        let names: Vec<&str> = headers.keys().copied().collect();
+        let names = names.join(";");
+        let lines: String = headers
+            .iter()
+            .map(|(name, value)| format!("{name}:{value}\n"))
+            .collect();
+        let canonical = format!("{}\n{path}\n{query}\n{lines}\n{names}\n{payload}", self.method);
         let (scope, signature) = now.sign(service, &canonical);
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={PUBLIC}/{scope}, SignedHeaders={names}, Signature={signature}"

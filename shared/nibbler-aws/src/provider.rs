@@ -258,7 +258,8 @@ fn image_address(url: &str, provider: &Provider) -> Result<Uri, Failure> {
     let no_address = || Failure::transient("gave an address that is none of an image");
     let (image, own): (Uri, Option<Uri>) =
         (url.parse().map_err(|_| no_address())?, provider.url.parse().ok());
-    let host = image.host().ok_or_else(no_address)?;
+    let host = image.host().filter(|_| image.scheme().is_some());
+    let host = host.ok_or_else(no_address)?;
     let is_own =
         own.is_some_and(|own| (image.scheme(), image.authority()) == (own.scheme(), own.authority()));
     let is_https = image.scheme() == Some(&Scheme::HTTPS) && image.port_u16().is_none_or(|port| port == 443);
