@@ -78,6 +78,21 @@ async fn uploads_without_a_data_set_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rescoring_without_a_data_set_keeps_scores() {
+    let world = World::new().await;
+    let sent = upload(&world, 0).await;
+    let before = world.only_receipt(&sent).await;
+    assert_eq!(before.verdict.status, Ending::Scored);
+    let nothing = InForce::default().to_json(BENCHMARK).unwrap();
+    let datasets = world.bucket("datasets");
+    datasets.put(&InForce::key(BENCHMARK), nothing).await.unwrap();
+    let ran = world.command(&["rescore", BENCHMARK, "en-25", "--timeout", "1"]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    world.settle().await;
+    assert_eq!(world.only_receipt(&sent).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_command_line_refuses_missing_boards() {
     let world = World::without_dataset(|_| ()).await;
     let file = world.scratch().join("good.json");

@@ -91,11 +91,12 @@ impl Request {
         let headers: BTreeMap<&str, &str> = own.chain(needed).collect();
         let names: Vec<&str> = headers.keys().copied().collect();
         let names = names.join(";");
-        let lines: String = headers
+        let lines: Vec<String> = headers
             .iter()
-            .map(|(name, value)| format!("{name}:{value}\n"))
+            .map(|(name, value)| format!("{name}:{value}"))
             .collect();
-        let canonical = format!("{}\n{path}\n{query}\n{lines}\n{names}\n{payload}", self.method);
+        let lines = lines.join("\n");
+        let canonical = format!("{}\n{path}\n{query}\n{lines}\n\n{names}\n{payload}", self.method);
         let (scope, signature) = now.sign(service, &canonical);
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={PUBLIC}/{scope}, SignedHeaders={names}, Signature={signature}"
