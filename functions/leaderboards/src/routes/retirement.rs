@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::comparison::{rounded_outward, without_numbers};
+use dataperf::comparison::rounded_outward;
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
@@ -181,7 +181,7 @@ pub(super) async fn retirement(
         })
     };
     let why_none = if has_intervals {
-        report.why_none.map(without_numbers)
+        report.why_none.map(|why| why.to_string())
     } else {
         Some(WITHHELD.to_owned())
     };
