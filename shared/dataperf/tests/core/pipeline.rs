@@ -111,8 +111,8 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     ) -> Result<Recorded, PortError> {
         self.call(self.port.record(receipt, hosted, terms)).await
     }
-    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
-        self.call(self.port.rung(board, submitter)).await
+    async fn rung(&self, benchmark: &str, evaluation: &str, submitter: &str) -> Result<Rung, PortError> {
+        self.call(self.port.rung(benchmark, evaluation, submitter)).await
     }
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
         self.call(self.port.usage(board, submitter, at)).await
