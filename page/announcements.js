@@ -3,9 +3,9 @@
 import { h, when } from "./dom.js";
 import { markdown } from "./markdown.js";
 
-/** The announcements of a benchmark's challenge, newest first; null where there are none. */
-export function announcements({ challenge }) {
-  const told = challenge?.announcements ?? [];
+/** The announcements for the participants of a round, newest first; null where there are none. */
+export function announcements({ challenge }, round) {
+  const told = (challenge?.announcements ?? []).filter(({ rounds }) => rounds.length === 0 || rounds.includes(round?.id));
   if (told.length === 0) return null;
   return h(
     "section",

@@ -75,7 +75,7 @@ function standings(benchmark, parts, query, page, who) {
     const joined = column === COLUMNS[0] && direction === 1 ? brackets(current) : new Map();
     const drawn = (row) => line(row, spreads, intervals, joined.get(row.submission));
     body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
-    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : page.hidden_until ? "Hidden until the round closes." : "No submission has a score yet.")));
+    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : page.hidden_until ? "Hidden until the round closes." : page.final_by ? "The final board is not made yet." : "No submission has a score yet.")));
     const partly = next && column !== COLUMNS[0] ? `; sorted are the first ${plain(rows.length)} by rank` : "";
     count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next, page.ranking)) + partly;
     more.hidden = !next;
@@ -214,17 +214,17 @@ function elsewhere(benchmark, name, round) {
 }
 
 /** One line about the round, with what is left of it. */
-function state(benchmark, name, round, of) {
+function state(benchmark, name, round, of, due) {
   const other = elsewhere(benchmark, name, round);
   const line = (...nodes) => h("p", { class: "state" }, nodes);
   if (!of && !other) return null;
   if (!of) return line(round === "open" ? "This board is outside of any round. " : "No published challenge has this round now. ", other);
-  return line(...stateOf(of, other));
+  return line(...stateOf(of, other, due));
 }
 
-function stateOf(of, other) {
+function stateOf(of, other, due) {
   const { round, message, isPost, isFinal, next } = of;
-  if (isFinal) return ["The final board of the round, beside its public one."];
+  if (isFinal) return ["The final board of the round, beside its public one.", due ? [" It is made by ", whenExactly(due), "."] : null];
   if (isPost && of.state !== "closed") return [`The round is ${of.state}. This board has uploads from after a close. `, other];
   if (isPost) return other ? ["The round has closed. This board has the uploads from after the close. ", other] : ["The round has closed. Uploads from after the close count on this board", round.daily_limit === null ? "." : `, up to ${plain(round.daily_limit)} a day of each submitter.`];
   const left = next ? [" It ", of.state === "open" ? "closes " : "opens ", whenExactly(next), ", ", countdown(next, (span) => `in ${span}`), "."] : round.closes ? [" It closed ", whenExactly(round.closes), "."] : null;
@@ -249,7 +249,7 @@ function rules(benchmark, board, round, of, daily) {
   const { forms, max_bytes: most } = submittingTo(benchmark, of);
   const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip", wasm: "WebAssembly", py: "Python" })[form]).join(" or ")}, up to ${size(most)}`);
   const allowed = fact("Allowed a day", daily);
-  const challenge = benchmark.challenge?.about ? markdown(benchmark.challenge.about) : null;
+  const challenge = of?.round.about ? markdown(of.round.about) : null;
   if (!of) {
     const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, nodes);
     const other = elsewhere(benchmark, board, round);
@@ -268,7 +268,7 @@ function rulesOf(benchmark, board, { round, isPost, isFinal }, challenge, facts)
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "round" },
-    h("h2", { id: "round" }, `${benchmark.challenge.title}, ${round.id}`),
+    h("h2", { id: "round" }, `${round.title}, ${round.id}`),
     challenge,
     h(
       "dl",
@@ -276,7 +276,7 @@ function rulesOf(benchmark, board, { round, isPost, isFinal }, challenge, facts)
       fact("Opens", whenExactly(round.opens)),
       fact("Closes", round.closes ? whenExactly(round.closes) : "never"),
       facts,
-      fact("Final board", round.has_final && !isFinal ? "by another data set, after the close" : null),
+      fact("Final board", round.has_final && !isFinal ? ["by another data set, after the close", round.final_by ? [", by ", whenExactly(round.final_by)] : ""] : null),
       fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null || isPost ? null : `${plain(round.total_limit)} of each submitter`),
@@ -442,8 +442,8 @@ export async function board(benchmarkId, name, round, tab = "standings") {
       crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [boardName(known ?? page, benchmark.leaderboards)]),
       h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, boardName(known ?? { name }, benchmark.leaderboards)), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
-      state(benchmark, name, round, of),
-      announcements(benchmark),
+      state(benchmark, name, round, of, page.final_by),
+      announcements(benchmark, of?.round),
       siblings.length > 1 ? h("nav", { class: "tabs siblings", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, siblings) : null,
       h("nav", { class: "tabs", "aria-label": "Parts of the board" }, tabs),
       shown,

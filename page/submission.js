@@ -52,6 +52,7 @@ function publicRun({ public_run: run }) {
 
 /** Where it stands on its board. */
 function placed(one, board, { digits, ranking } = {}) {
+  if (one.status === "scored" && one.score === null) return h("p", { class: "place" }, "The score is held: it is not better, by the Ladder's margin, than the best released score of its submitter on the boards with the same evaluation data. Nothing of theirs is released on this board yet.");
   const row = board?.rows.get(one.submission);
   if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : ranking === "all" ? "Not on the board." : "Not on the board: another submission of the same submitter stands there.") : null;
   if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");

@@ -37,7 +37,7 @@ async function outcome(benchmark, line, file, digits) {
   const reasons = [...ofFile, ...lines.flatMap((one) => one.reasons ?? [])];
   const taken = lines.filter(({ status }) => status === "accepted").length;
   const link = h("a", { href: href(benchmark, "submission", line.submission) }, line.status === "scored" ? "Its page, with its receipt and rank" : "Its page, with its receipt");
-  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? score(line.score, digits) : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
+  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? score(line.score, digits) : line.status === "scored" ? "Score held until results are shown" : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
 }
 
 /** The panel with which the holder of a submitter's token uploads to a board, whose scores are shown with `digits`. */

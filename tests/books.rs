@@ -139,6 +139,7 @@ impl World {
                 }
             }
         }
+        let mut rungs = std::collections::BTreeSet::new();
         for (id, receipt) in receipts {
             let submission = leaderboards
                 .submission(BENCHMARK, id)
@@ -147,6 +148,8 @@ impl World {
                 .expect("each receipt has a record");
             let whole = submission.receipt.as_ref().expect("it has ended");
             assert_eq!(whole.feedback, None, "the table keeps everything");
+            let ladder = whole.ladder.as_ref().filter(|ladder| ladder.has_climbed);
+            rungs.extend(ladder.map(|ladder| (ladder.evaluation.clone(), &receipt.submitter)));
             let shown = receipt.feedback.expect("it says how much it shows");
             assert_eq!(
                 whole.shown(shown, hosted(&whole.verdict.benchmark)),
@@ -193,19 +196,12 @@ impl World {
                 "best",
                 distinct(
                     scored()
+                        .filter(|r| r.verdict.score.is_some()) // the Ladder shows nothing of the others
                         .map(|r| (r.verdict.leaderboard.as_str(), r.submitter.as_str()))
                         .collect(),
                 ),
             ),
-            (
-                "ladder",
-                distinct(
-                    scored()
-                        .filter(|r| r.climb().is_some())
-                        .map(|r| (r.verdict.leaderboard.as_str(), r.submitter.as_str()))
-                        .collect(),
-                ),
-            ),
+            ("ladder", rungs.len()),
             ("count", n_counts(receipts)),
             (
                 "boards",
@@ -249,6 +245,7 @@ impl World {
                 .iter()
                 .map(|place| (place.entry.submitter.clone(), place.entry.dataset))
                 .collect();
+            of_board.retain(|receipt| receipt.verdict.score.is_some());
             assert!(
                 of_board
                     .iter()
@@ -292,18 +289,19 @@ impl World {
     /// tells by the rung that it was recorded after.
     async fn assert_ladders_follow(&self, receipts: &BTreeMap<SubmissionId, Receipt>) {
         let leaderboards = self.leaderboards();
-        let mut climbs: BTreeMap<(Board, &str), Vec<&Receipt>> = BTreeMap::new();
-        let released = receipts.values().filter(|receipt| receipt.climb().is_some());
-        for receipt in released
-            .clone()
-            .filter(|receipt| receipt.climb() == Some(Climb::Climbed))
-        {
-            climbs
-                .entry((receipt.board(), &receipt.submitter))
-                .or_default()
-                .push(receipt);
+        let mut climbs: BTreeMap<(String, &str), Vec<&Receipt>> = BTreeMap::new();
+        let mut released = Vec::new();
+        for receipt in receipts.values().filter(|receipt| receipt.climb().is_some()) {
+            let known = leaderboards.submission(BENCHMARK, &receipt.submission).await;
+            let whole = known.unwrap().unwrap().receipt.unwrap();
+            let evaluation = whole.ladder.clone().unwrap().evaluation.unwrap();
+            let rung = (evaluation, receipt.submitter.as_str());
+            if receipt.climb() == Some(Climb::Climbed) {
+                climbs.entry(rung.clone()).or_default().push(receipt);
+            }
+            released.push((receipt, rung, whole.verdict.score.unwrap()));
         }
-        for ((board, submitter), climbs) in &mut climbs {
+        for ((evaluation, submitter), climbs) in &mut climbs {
             climbs.sort_by_key(|receipt| receipt.ladder.as_ref().unwrap().rung);
             for (n, receipt) in climbs.iter().enumerate() {
                 let ladder = receipt.ladder.as_ref().unwrap();
@@ -318,24 +316,27 @@ impl World {
                     "{receipt:?} after {before:?}"
                 );
             }
-            let rung = leaderboards.rung(board, submitter).await.unwrap();
+            let rung = leaderboards.rung(BENCHMARK, evaluation, submitter).await.unwrap();
             assert_eq!(rung.n_changes, climbs.len() as u64);
-            let last = rung.last.unwrap();
-            assert_eq!(Some(&last.submission), climbs.last().map(|last| &last.submission));
-            assert_eq!(Some(last.score), climbs.last().unwrap().verdict.score);
+            let climbed = climbs.last().unwrap();
+            let last = rung.on(&climbed.board()).unwrap();
+            assert_eq!(last.submission, climbed.submission);
+            assert_eq!(Some(last.score), climbed.verdict.score);
         }
-        for receipt in released {
-            let known = leaderboards.submission(BENCHMARK, &receipt.submission).await;
-            let own = known.unwrap().unwrap().receipt.unwrap().verdict.score.unwrap();
-            let (ladder, score) = (receipt.ladder.as_ref().unwrap(), receipt.verdict.score.unwrap());
-            assert!(score.to_bits() == ladder.score.to_bits(), "{receipt:?}");
+        for (receipt, rung, own) in released {
+            let ladder = receipt.ladder.as_ref().unwrap();
+            assert_eq!(receipt.verdict.score, ladder.score, "{receipt:?}");
             if ladder.has_climbed {
+                let score = ladder.score.unwrap();
                 assert!((own - score).abs() < 0.02, "its own, rounded: {own} {receipt:?}");
             } else {
-                let rung = usize::try_from(ladder.rung).unwrap();
-                let held = climbs[&(receipt.board(), receipt.submitter.as_str())][rung - 1];
-                assert_eq!(held.verdict.score, Some(score), "{receipt:?}");
-                assert_eq!(held.verdict.dataset, receipt.verdict.dataset);
+                // what was released last on its own board
+                let before = &climbs[&rung][..usize::try_from(ladder.rung).unwrap()];
+                let held = before.iter().rev().find(|before| {
+                    before.board() == receipt.board() && before.verdict.dataset == receipt.verdict.dataset
+                });
+                let shown = held.and_then(|held| held.verdict.score);
+                assert_eq!(shown, ladder.score, "{receipt:?}");
             }
         }
     }

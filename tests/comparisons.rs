@@ -269,6 +269,7 @@ async fn ranks_of_rounded_scores_have_intervals() {
     // nor is it where the board leaves the round, or the challenge is removed
     let mut elsewhere = round("auto");
     elsewhere[0]["leaderboards"] = json!(["en-60"]);
+    elsewhere[0]["id"] = json!("elsewhere");
     let moved = publish(world, &elsewhere);
     assert_eq!(moved.code, 0, "{moved:?}");
     assert!(format!("{moved:?}").contains("ladder_changed"), "{moved:?}");

@@ -472,7 +472,7 @@ async fn digits_are_shown_after_the_close_also_where_the_ladder_was_taken_away()
     assert_eq!(shown("spring.final").await, [offline(&other, 0).await]);
 
     let second = upload_at(&world, "ada", 0, "2020-03-10T00:00:00Z").await;
-    let rounded = second.ladder.map(|released| released.score);
+    let rounded = second.ladder.and_then(|released| released.score);
     assert!(rounded.is_some() && rounded != first.verdict.score);
     assert_eq!(shown("summer").await, Vec::from_iter(rounded));
     let ran = publish(&world, &rounds(Some("none"), "2999-01-01"));
@@ -584,6 +584,112 @@ async fn a_round_that_cannot_be_finished_keeps_no_other_from_it() {
 }
 
 /// Asks the function for one round, as the caretaker asks for all.
+/// The challenge of another contest leaves a closed round whose final board is due, and each page shows its own contest.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_contest_keeps_a_due_final_board() {
+    let world = World::with(with_caretaker).await;
+    let (_, last) = staged(&world);
+    let challenge = |title: &str, about: &str, round: Value| {
+        json!({ "schema": 1, "title": title, "about": about, "benchmarks": { BENCHMARK: { "rounds": [round] } },
+                "announcements": [{ "date": "2026-01-01", "text": format!("News of {title}.") }] })
+    };
+    let publish = |challenge: &Value, more: &[&str]| {
+        let path = world.scratch().join("contest.yaml");
+        std::fs::write(&path, challenge.to_string()).unwrap(); // JSON is YAML
+        let mut command = vec!["challenge", "publish", path.to_str().unwrap()];
+        command.extend(more);
+        world.command(&command)
+    };
+    let mut spring = spring(last, "2999-01-01T00:00:00Z")[0].clone();
+    spring["leaderboards"] = json!(["en-25"]);
+    assert_eq!(
+        publish(&challenge("Spring", "Prize: a mug.", spring.clone()), &[]).code,
+        0
+    );
+    upload_at(&world, "ada", 0, "2026-03-02T00:00:00Z").await;
+    let closed = dataperf_aws::now();
+    spring["closes"] = json!(closed);
+    assert_eq!(
+        publish(&challenge("Spring", "Prize: a mug.", spring.clone()), &[]).code,
+        0
+    );
+
+    let other = json!({ "id": "summer", "leaderboards": ["pt-25"], "opens": "2026-05-01", "ladder": "none" });
+    let ran = publish(&challenge("Summer", "No prize.", other.clone()), &[]);
+    let is_warned = ["closed_round_missing", "round_removed"].map(|code| ran.stdout.contains(code));
+    assert_eq!((ran.code, is_warned), (0, [false, false]), "{ran:?}");
+    let same_id = json!({ "id": "spring", "leaderboards": ["pt-25"], "opens": "2026-05-01" });
+    let ran = publish(&challenge("Summer", "No prize.", same_id), &[]);
+    assert_eq!(
+        (ran.code, &ran.json()["reasons"][0]["code"]),
+        (2, &json!("round_of_others"))
+    );
+    let ran = publish(
+        &challenge("Summer", "No prize.", other.clone()),
+        &["--remove", "sprin"],
+    );
+    assert!(ran.code == 1 && ran.stderr.contains("`spring`"), "{ran:?}");
+
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let shown = reading.ask(ANONYMOUS, &of).json()["challenge"].clone();
+    let texts = |id: &str| -> Vec<Value> {
+        let rounds = shown["rounds"].as_array().unwrap();
+        let round = rounds.iter().find(|round| round["id"] == id).unwrap();
+        let told = shown["announcements"].as_array().unwrap().iter();
+        let told = told.filter(|one| one["rounds"].as_array().unwrap().contains(&json!(id)));
+        let told = told.map(|one| one["text"].clone());
+        [round["title"].clone(), round["about"].clone()]
+            .into_iter()
+            .chain(told)
+            .collect()
+    };
+    assert_eq!(
+        texts("spring"),
+        ["Spring", "Prize: a mug.", "News of Spring."].map(Value::from)
+    );
+    assert_eq!(
+        texts("summer"),
+        ["Summer", "No prize.", "News of Summer."].map(Value::from)
+    );
+
+    // everybody is told when the final board is made, and the organizer can have it made now
+    let missing = world.command(&["leaderboard", BENCHMARK, "--round", "spring.final"]);
+    assert!(
+        missing.code == 1 && missing.stderr.contains("is made by"),
+        "{missing:?}"
+    );
+    let page = format!("{of}/leaderboards/en-25?round=spring.final");
+    let by: dataperf::Timestamp =
+        serde_json::from_value(reading.ask(ANONYMOUS, &page).json()["final_by"].clone()).unwrap();
+    assert_eq!(by.unix_millis(), closed.unix_millis() + 30 * 60 * 1000);
+    let waits = world.command(&["challenge", "finish", BENCHMARK, "spring"]);
+    assert!(waits.code == 1 && waits.stderr.contains("--early"), "{waits:?}");
+    let removed = |more: &[&str]| {
+        let path = world.scratch().join("contest.yaml");
+        std::fs::write(&path, challenge("Summer", "No prize.", other.clone()).to_string()).unwrap();
+        let mut command = vec!["challenge", "publish", path.to_str().unwrap()];
+        command.extend(more);
+        world.command(&command)
+    };
+    let made = world.command(&["challenge", "finish", BENCHMARK, "spring", "--early"]);
+    assert_eq!(
+        (made.code, made.json()["boards"].as_array().unwrap().len()),
+        (0, 1),
+        "{made:?}"
+    );
+    let top = world.leaderboards().top(&board("spring.final"), 9).await.unwrap();
+    assert_eq!(top.len(), 1);
+    assert_eq!(reading.ask(ANONYMOUS, &page).json()["final_by"], Value::Null);
+
+    // who removes a round is told what is lost
+    let ran = removed(&["--remove", "spring"]);
+    let warnings = ran.json()["warnings"].to_string();
+    assert!(ran.code == 0 && warnings.contains("round_removed"), "{ran:?}");
+    assert!(warnings.contains("1 scored submissions"), "{warnings}");
+}
+
 pub(crate) async fn finish_round(world: &World, round: &str) {
     let event = json!({ "finish": { "round": round } });
     world.cloud.invoke(BENCHMARK, &event).await.unwrap();

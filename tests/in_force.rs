@@ -154,8 +154,13 @@ async fn a_board_of_another_data_set_is_taken_only_when_that_is_said() {
         "nothing was uploaded"
     );
 
+    let round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "ladder": "none" });
+    assert_eq!(crate::challenges::publish(&world, &json!([round])).code, 0);
+    scored(&world, "en-25", "ada", 0).await;
     let replaced = world.replace(&other);
     assert_eq!(replaced["replaced"]["en-25"], json!(digest(frozen())));
+    let to_rescore = json!([{ "leaderboard": "en-25", "round": "spring" }]);
+    assert_eq!(replaced["to_rescore"], to_rescore, "the round that has scores");
     let boards = current(&world).await["boards"].clone();
     assert_eq!(boards["en-25"], json!(digest(&other)));
     assert_eq!(boards["own-25"], before["boards"]["own-25"], "other boards stay");

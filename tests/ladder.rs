@@ -3,7 +3,7 @@
 use dataperf::ladder::Climb;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
-use dataperf::{Feedback, Receipt};
+use dataperf::{Ending, Feedback, Receipt};
 use serde_json::{Value, json};
 
 use crate::challenges::publish_ladder;
@@ -215,6 +215,85 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     after_the_close(&reading, &sent, &receipts, &of_bo).await;
 }
 
+/// Uploads to a second board with the same eval set tell nothing of what the first one holds back, until the close.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_board_of_the_eval_set_shows_no_held_score() {
+    let world = World::with(with_caretaker).await;
+    publish_ladder(&world, &json!({ "step": STEP }), OPEN_UNTIL);
+    let upload = async |leaderboard: &str, n: usize| {
+        let key = format!("{BENCHMARK}/{leaderboard}/ada/{n}.json");
+        let sent = world.put(&key, good(n)).await;
+        world.settle().await;
+        whole(&world, &sent).await
+    };
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for n in 0..6 {
+        first.push(upload("en-25", n).await);
+    }
+    for n in 0..6 {
+        second.push(upload("en-60", n).await);
+    }
+    let n_held = first
+        .iter()
+        .filter(|receipt| receipt.climb() == Some(Climb::Held))
+        .count();
+    assert!(n_held > 0, "the first board holds some back");
+    for receipt in &second {
+        assert_eq!(
+            (receipt.verdict.status, receipt.climb()),
+            (Ending::Scored, Some(Climb::Held))
+        );
+        let (object, text) = stored(&world, receipt).await;
+        assert_eq!((receipt.public_score(), object.verdict.score), (None, None));
+        let ladder = serde_json::from_str::<Value>(&text).unwrap()["ladder"].clone();
+        assert_eq!(
+            (&ladder["score"], &ladder["has_climbed"]),
+            (&Value::Null, &json!(false))
+        );
+        assert!(!text.contains(&own(receipt)), "{text}");
+    }
+    let table = items(&world).await;
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let mut paths = vec![
+        format!("{of}/leaderboards/en-60?round=spring&include=spread"),
+        format!("{of}/leaderboards/en-60/series?round=spring"),
+        format!("{of}/submissions?submitter=ada"),
+    ];
+    for receipt in &second {
+        let id = &receipt.submission;
+        paths.extend(["", "/figures", "/receipt"].map(|rest| format!("{of}/submissions/{id}{rest}")));
+    }
+    for who in [ANONYMOUS, ADA, BO] {
+        for path in &paths {
+            let text = String::from_utf8(reading.ask(who, path).body).unwrap();
+            for receipt in &second {
+                assert!(!text.contains(&own(receipt)), "{who} at {path}: {text}");
+            }
+        }
+    }
+    assert!(second.iter().all(|receipt| !table.contains(&own(receipt))));
+    let board = reading.ask(ANONYMOUS, &paths[0]).json();
+    assert_eq!(board["rows"], json!([]));
+    let one = format!("{of}/submissions/{}", second[0].submission);
+    assert_eq!(reading.ask(ADA, &one).json()["score"], Value::Null);
+    assert_ne!(reading.ask(ANONYMOUS, &one).status, 200, "it is on no board");
+
+    publish_ladder(world, &json!({ "step": STEP }), CLOSED_SINCE);
+    crate::finals::finish_round(world, "spring").await;
+    let best = second
+        .iter()
+        .filter_map(|receipt| receipt.verdict.score)
+        .fold(0.0, f64::max);
+    let second_board = Board {
+        leaderboard: "en-60".into(),
+        ..self::board()
+    };
+    let top = world.leaderboards().top(&second_board, 9).await.unwrap();
+    assert_eq!((top[0].entry.score, top[0].entry.climb), (Some(best), None));
+}
+
 /// `ladder: rounded` shows every score, and none of its digits that the eval set has no item for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_way_out_tells_more_than_the_rounded_score_until_the_close() {
@@ -309,9 +388,13 @@ fn without_the_round(reading: &Reading, receipts: &[Receipt]) {
     let document = json!({ "schema": 1, "title": "t", "feedback": "full", "benchmarks": { BENCHMARK: { "rounds": [] } } });
     let path = reading.world.scratch().join("without.yaml");
     std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
-    let ran = reading
-        .world
-        .command(&["challenge", "publish", path.to_str().unwrap()]);
+    let ran = reading.world.command(&[
+        "challenge",
+        "publish",
+        path.to_str().unwrap(),
+        "--remove",
+        "spring",
+    ]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for receipt in receipts {
         for rest in ["", "/figures"] {

@@ -249,7 +249,11 @@ async fn benchmark_with_its_own_key_signs_for_itself_alone() {
     let all = ran.json();
     assert_eq!(all["keys"][1]["benchmarks"], json!([BENCHMARK]));
     assert!(
-        all["keys"].as_array().unwrap().iter().all(|key| key["valid_until"].is_null()),
+        all["keys"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|key| key["valid_until"].is_null()),
         "the others go on with the shared key: {all}"
     );
     let own = object(&world, &uploaded(&world, 1).await.1.object_key()).await;
@@ -264,12 +268,21 @@ async fn benchmark_with_its_own_key_signs_for_itself_alone() {
     let others = file(&world, "others.json", &others);
     let refused = verify(&world, &own, &others);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stdout.contains("signs receipts of vision-selection"), "{refused:?}");
+    assert!(
+        refused.stdout.contains("signs receipts of vision-selection"),
+        "{refused:?}"
+    );
 
     // the role that a benchmark's function has in AWS
-    let deployed: Value = serde_json::from_str(&fs::read_to_string(crate::project::root().join("infra/policies.json")).unwrap()).unwrap();
+    let deployed: Value = serde_json::from_str(
+        &fs::read_to_string(crate::project::root().join("infra/policies.json")).unwrap(),
+    )
+    .unwrap();
     let statements = deployed[BENCHMARK]["Statement"].as_array().unwrap();
-    let sign = statements.iter().find(|statement| statement["Sid"] == "SignReceipts").unwrap();
+    let sign = statements
+        .iter()
+        .find(|statement| statement["Sid"] == "SignReceipts")
+        .unwrap();
     assert_eq!(
         sign["Condition"]["StringLike"]["kms:RequestAlias"],
         format!("{}-{BENCHMARK}", crate::world::SIGNING_KEY)

@@ -18,12 +18,22 @@ fn describe(command: &Command, path: &str, lines: &mut Vec<String>) {
         }
         let values = arg.get_possible_values();
         if !values.is_empty() && !matches!(arg.get_action(), ArgAction::SetTrue) {
-            let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
+            let values: Vec<&str> = values
+                .iter()
+                .map(clap::builder::PossibleValue::get_name)
+                .collect();
             words.push(format!("{{{}}}", values.join("|")));
         }
         let defaults = arg.get_default_values();
-        words.extend(defaults.iter().map(|value| format!("={}", value.to_string_lossy())));
-        words.extend(arg.get_env().map(|name| format!("env {}", name.to_string_lossy())));
+        words.extend(
+            defaults
+                .iter()
+                .map(|value| format!("={}", value.to_string_lossy())),
+        );
+        words.extend(
+            arg.get_env()
+                .map(|name| format!("env {}", name.to_string_lossy())),
+        );
         if arg.is_required_set() {
             words.push("required".into());
         }
@@ -32,7 +42,10 @@ fn describe(command: &Command, path: &str, lines: &mut Vec<String>) {
         }
         lines.push(format!("    {}", words.join(" ")));
     }
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+    for inner in command
+        .get_subcommands()
+        .filter(|inner| inner.get_name() != "help")
+    {
         describe(inner, &format!("{path} {}", inner.get_name()), lines);
     }
 }

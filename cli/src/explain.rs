@@ -2,24 +2,37 @@
 
 use anyhow::Error;
 
-/// What the SDK says in place of a cause that has a remedy, and the remedy. The first that is found explains the error.
-const REMEDIES: [(&[&str], &str); 3] = [
-    (
-        &["no credentials found", "credential provider was not enabled"],
-        "there are no credentials of AWS: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS sign in with its \
+/// What the SDK says in place of a cause that has a remedy.
+struct Remedy {
+    /// What it says.
+    marks: &'static [&'static str],
+    /// Whether the innermost cause is shown too.
+    shows_last: bool,
+    /// The remedy.
+    remedy: &'static str,
+}
+
+/// The first that is found explains the error.
+const REMEDIES: [Remedy; 3] = [
+    Remedy {
+        marks: &["no credentials found", "credential provider was not enabled"],
+        shows_last: false,
+        remedy: "there are no credentials of AWS: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS sign in with its \
          command line, or set `AWS_PROFILE`",
-    ),
-    (
-        &["A region must be set", "`region` - must be a valid host label"],
-        "no region of AWS is named: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS set `AWS_REGION` or \
+    },
+    Remedy {
+        marks: &["A region must be set", "`region` - must be a valid host label"],
+        shows_last: false,
+        remedy: "no region of AWS is named: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS set `AWS_REGION` or \
          `AWS_PROFILE`",
-    ),
-    (
+    },
+    Remedy {
         // what the SDK calls a request that got no connection
-        &["dispatch failure"],
-        "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with `--cloud` and the address of its page \
+        marks: &["dispatch failure"],
+        shows_last: true,
+        remedy: "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with `--cloud` and the address of its page \
          where it is; for AWS check the network and the region",
-    ),
+    },
 ];
 /// What is no more to be said once the cause is known.
 const TEMPORARILY: &str = ": temporarily unavailable";
@@ -40,15 +53,19 @@ pub(crate) fn in_lines(error: &Error) -> String {
             .iter()
             .any(|line| marks.iter().any(|mark| line.contains(mark)))
     };
-    if let Some((marks, remedy)) = REMEDIES.iter().find(|(marks, _)| has(marks)) {
+    if let Some(Remedy {
+        marks,
+        shows_last,
+        remedy,
+    }) = REMEDIES.iter().find(|remedy| has(remedy.marks))
+    {
         let is_of_sdk =
             |line: &String| marks.iter().any(|mark| line.contains(mark)) || line.contains("dispatch failure");
         let first = lines.iter().position(is_of_sdk).unwrap_or_default().max(1); // what was to be done stays
         let last = lines.last().filter(|_| lines.len() > first + 1).cloned();
         lines.truncate(first);
         lines[0] = lines[0].replace(TEMPORARILY, "").replace(REFUSED, "");
-        let is_connection = remedy.starts_with("nothing answers");
-        lines.extend(last.filter(|_| is_connection));
+        lines.extend(last.filter(|_| *shows_last));
         lines.push((*remedy).to_owned());
     }
     lines.join("\n  because: ")

@@ -1,12 +1,12 @@
 //! The leaderboards, rounds and submitters that a benchmark has, so that a misspelt name is an error that names the nearest ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
-use dataperf::challenge::{BASELINE_PREFIX, Challenge};
+use dataperf::challenge::{BASELINE_PREFIX, Challenge, Round};
 use dataperf::dataset::DatasetError;
-use dataperf::ports::leaderboard::{Entry, Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf::{Descriptor, SubmissionId, SubmitterName, offer, similar};
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, POST_ROUND};
+use dataperf::{Descriptor, SubmissionId, SubmitterName, Timestamp, offer, similar};
 use dataperf_aws::versions;
 use dataperf_hosted::is_step;
 
@@ -22,6 +22,8 @@ pub(crate) struct Known {
     benchmark: String,
     leaderboards: BTreeSet<String>,
     rounds: BTreeSet<String>,
+    /// Names of rounds on final boards, and what is to be known of those that are not there yet.
+    finals: BTreeMap<String, String>,
 }
 
 impl Known {
@@ -37,7 +39,13 @@ impl Known {
             None => in_force(cloud, hosted).await?,
         };
         let mut rounds = BTreeSet::from([OPEN_ROUND.to_owned()]);
+        let mut finals = BTreeMap::new();
         if let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? {
+            for round in &challenge.rounds {
+                if let Some(by) = challenge.final_by(round) {
+                    finals.insert(Board::final_of(&round.id), final_board(benchmark, round, by));
+                }
+            }
             for round in challenge.rounds {
                 leaderboards.extend(round.leaderboards);
                 rounds.insert(format!("{}{POST_ROUND}", round.id));
@@ -52,6 +60,7 @@ impl Known {
             benchmark: benchmark.to_owned(),
             leaderboards,
             rounds,
+            finals,
         })
     }
 
@@ -75,9 +84,40 @@ impl Known {
             bail!("{benchmark} has no leaderboard `{name}`: {remedy}");
         }
         if let Some(name) = round.filter(|name| !self.rounds.contains(*name)) {
+            if let Some(awaited) = self.finals.get(name) {
+                bail!("{awaited}");
+            }
             bail!("{benchmark} has no round `{name}`: {}", offer(name, &self.rounds));
         }
         Ok(())
+    }
+}
+
+/// A time for people, to the next minute.
+fn minute(at: Timestamp) -> String {
+    let text = Timestamp::from_unix_millis(at.unix_millis().saturating_add(59_999)).to_string();
+    match (text.get(..10), text.get(11..16)) {
+        (Some(day), Some(minute)) => format!("{minute} UTC on {day}"),
+        _ => text,
+    }
+}
+
+/// Why there is no final board of a round yet, and when there is.
+fn final_board(benchmark: &str, round: &Round, by: Timestamp) -> String {
+    let (now, id) = (now(), &round.id);
+    let is_late = by < now;
+    let by = minute(by);
+    match round.closes.filter(|closes| now < *closes) {
+        Some(closes) => format!(
+            "the round `{id}` of {benchmark} closes at {}, and its final board is made by {by}",
+            minute(closes)
+        ),
+        None if !is_late => format!(
+            "the final board of the round `{id}` of {benchmark} is made by {by}: `dataperf challenge finish {benchmark} {id}` makes it now"
+        ),
+        None => format!(
+            "the round `{id}` of {benchmark} has no final board, which was due by {by}: `dataperf challenge finish {benchmark} {id}` makes it now"
+        ),
     }
 }
 

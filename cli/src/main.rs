@@ -1,5 +1,8 @@
 //! `dataperf`: data sets, scores, submissions, leaderboards, and the cloud on one machine.
 
+#[macro_use]
+mod print;
+
 mod cloud;
 mod commands;
 #[cfg(all(test, feature = "closed", feature = "local"))]
@@ -28,7 +31,6 @@ mod rows;
 mod secret_file;
 mod stop;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::thread;
 
@@ -134,28 +136,12 @@ pub(crate) enum Done {
     Rejected,
 }
 
-/// Makes a `println!` that fails end the program without a panic: that nobody reads any more, or the disk is full, is no defect.
-fn exit_on_broken_pipe() {
-    let otherwise = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let said = info.payload_as_str().unwrap_or_default();
-        if !said.to_lowercase().starts_with("failed printing to std") {
-            return otherwise(info);
-        }
-        if !said.contains("Broken pipe") {
-            let _ = writeln!(std::io::stderr(), "error: {said}");
-        }
-        std::process::exit(1);
-    }));
-}
-
 fn main() -> ExitCode {
     // the process of a submitted program is this program, before it has done anything else
     #[cfg(feature = "closed")]
     if let Some(ended) = dataperf_closed::child() {
         return ended;
     }
-    exit_on_broken_pipe();
     let command = thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         Ok(runtime.block_on(Box::pin(command())))

@@ -156,7 +156,7 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
             println!("{board}: accepted");
             println!("{}", lines(&verdict.lines));
         }
-        (Ending::Scored, None) => println!("{board}: scored, but the verdict has no score"),
+        (Ending::Scored, None) => println!("{board}: scored; the score is held"),
         (Ending::Rejected, _) => {
             let n = verdict.n_reasons.unwrap_or(verdict.reasons.len());
             println!(

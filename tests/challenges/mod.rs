@@ -17,13 +17,25 @@ use serde_json::{Value, json};
 use crate::project::{BENCHMARK, Ran, good, hosted};
 use crate::world::{SAMPLE_BUCKET, Sent, World};
 
-/// Publishes a challenge with these rounds.
+/// Publishes a challenge with these rounds and no others.
 pub(crate) fn publish(world: &World, rounds: &Value) -> Ran {
+    let shown = world.command(&["challenge", "show", BENCHMARK]);
+    let published = (shown.code == 0).then(|| shown.json()["rounds"].clone());
+    let id = |round: &Value| round["id"].as_str().unwrap_or_default().to_owned();
+    let own: Vec<String> = rounds.as_array().unwrap().iter().map(id).collect();
+    let mut removed: Vec<String> = published
+        .iter()
+        .flat_map(|of| of.as_array().unwrap())
+        .map(id)
+        .collect();
+    removed.retain(|id| !own.contains(id));
     let document =
         json!({ "schema": 1, "title": "Spring", "benchmarks": { BENCHMARK: { "rounds": rounds } } });
     let path = world.scratch().join("challenge.yaml");
     fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
-    world.command(&["challenge", "publish", path.to_str().unwrap()])
+    let mut command = vec!["challenge", "publish", path.to_str().unwrap()];
+    command.extend(removed.iter().flat_map(|id| ["--remove", id.as_str()]));
+    world.command(&command)
 }
 
 /// Publishes a round that releases scores by this Ladder.

@@ -53,7 +53,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     world.settle().await;
     let (own, secret) = (receipt(&world, &of_ada).await, receipt(&world, &of_bo).await);
     let reading = Reading::of(world).await;
-    let released = |receipt: &Receipt| receipt.ladder.as_ref().unwrap().score;
+    let released = |receipt: &Receipt| receipt.ladder.as_ref().unwrap().score.unwrap();
     let [score, rounded] =
         [secret.verdict.score.unwrap(), released(&secret)].map(|score| json!(score).to_string());
     let secrets = [score.as_str(), rounded.as_str(), secret.submission.as_str()];

@@ -2,6 +2,7 @@
 
 mod against_data;
 mod changes;
+mod finish;
 mod history;
 mod release;
 
@@ -13,11 +14,11 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{
-    BoardVisibility, Challenge, Round, bare_dates, named_by_dataset, warnings_of_rounding,
+    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, warnings_of_rounding,
 };
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
+use dataperf::{Reason, Reasons, Rejection, Timestamp, offer, pointer, quote};
 use serde_json::{Value, json};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
@@ -60,6 +61,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           feedback: score              # where a round differs
           ladder: rounded              # the default where scores alone are shown; auto or {step: 0.01}: show progress only; none: scores as they are
           baselines: [organizers]
+          title: Spring challenge, English   # where a round's title differs; its `about` then as well
           messages: {before: ..., open: ..., after: ...}\n
 docs/challenges.md explains each of them.";
 
@@ -76,6 +78,8 @@ pub(crate) enum ChallengeCommand {
     History(history::HistoryArgs),
     /// Put an earlier challenge of a benchmark in force again
     Rollback(history::RollbackArgs),
+    /// Make the final board of a round that has closed now
+    Finish(finish::FinishArgs),
     /// Write whole receipts into the results bucket, once a round has closed
     Release(release::ReleaseArgs),
     /// End a benchmark's challenge: its leaderboards then have one open round without limits
@@ -97,15 +101,15 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf challenge publish challenge.yaml --local\n\nUploads that were made before are not judged \
-    again. Benchmarks that the document does not name keep their challenges."
+    after_help = "Example: dataperf challenge publish challenge.yaml --local\n\nRounds that are published and not in the document stay as \
+    they are. A round with the id of a published one takes its place. Uploads that were made before are not judged again."
 )]
 pub(crate) struct PublishArgs {
     /// The document
     file: PathBuf,
-    /// Leave what is published for leaderboards that the document does not name as it is: they are those of other organizers
-    #[arg(long)]
-    beside: bool,
+    /// Remove a published round, and say what is lost with it; may be given several times
+    #[arg(long, value_name = "ROUND")]
+    remove: Vec<String>,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -144,6 +148,7 @@ pub(crate) async fn run(command: ChallengeCommand, rows: RowFormat) -> Result<Do
         ChallengeCommand::Show(args) => show(args, rows).await,
         ChallengeCommand::History(args) => history::show(args, rows).await,
         ChallengeCommand::Rollback(args) => history::roll_back(args, rows).await,
+        ChallengeCommand::Finish(args) => finish::run(args, format?).await,
         ChallengeCommand::Release(args) => release::run(args, format?).await,
         ChallengeCommand::Remove(args) => remove(args, format?).await,
     }
@@ -314,14 +319,10 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         Err(rejection) => return refused(&rejection, format),
     };
     let cloud = args.cloud.connect().await;
-    let mut reasons = Reasons::default();
-    let mut tags = BTreeMap::new();
-    if args.beside {
-        tags = put_beside(&cloud, &mut challenges, &mut reasons).await?;
-    }
-    if let Err(rejection) = reasons.into_verdict(()) {
-        return refused(&rejection, format);
-    }
+    let (tags, kept) = match merge(&cloud, &mut challenges, &args.remove).await? {
+        Ok(merged) => merged,
+        Err(rejection) => return refused(&rejection, format),
+    };
     let mut reasons = Reasons::default();
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
@@ -338,41 +339,49 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         return refused(&rejection, format);
     }
     for (benchmark, challenge) in &challenges {
-        match tags.get(benchmark) {
-            None => {
-                let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
-                challenge.publish(&datasets, &table, benchmark, now()).await?;
-            }
-            Some(tag) => replace(&cloud, benchmark, challenge, tag.as_deref()).await?,
-        }
+        let tag = tags.get(benchmark).and_then(Option::as_deref);
+        replace(&cloud, benchmark, challenge, tag).await?;
     }
-    accepted(
-        &challenges,
-        warnings,
-        &dates,
-        format,
-        "in force from now on; for each upload the time of the upload decides",
-    )
+    let kept = match kept.as_slice() {
+        [] => String::new(),
+        kept => format!("; published rounds that stay: {}", kept.join(", ")),
+    };
+    let said = format!("in force from now on; for each upload the time of the upload decides{kept}");
+    accepted(&challenges, warnings, &dates, format, &said)
 }
 
-/// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published, `None` where nothing was.
-async fn put_beside(
+/// The entity tags of what was published, `None` where nothing was; and the ids of published rounds that stay.
+type Merged = (BTreeMap<String, Option<String>>, Vec<String>);
+
+/// Adds to each challenge the published rounds that it does not have, but for the `removed` ones.
+async fn merge(
     cloud: &Cloud,
     challenges: &mut BTreeMap<String, Challenge>,
-    reasons: &mut Reasons,
-) -> Result<BTreeMap<String, Option<String>>> {
-    let (datasets, mut tags) = (cloud.datasets(), BTreeMap::new());
+    removed: &[String],
+) -> Result<Result<Merged, Rejection>> {
+    let (datasets, mut tags, mut kept) = (cloud.datasets(), BTreeMap::new(), Vec::new());
+    let (mut reasons, mut published_ids) = (Reasons::default(), Vec::new());
     for (benchmark, challenge) in challenges {
         // read first: a challenge that is published after this has another tag
         let found = datasets
             .get_tagged(&Challenge::key(benchmark), MAX_CHALLENGE_BYTES)
             .await?;
         tags.insert(benchmark.clone(), found.map(|found| found.tag));
-        let Some(published) = Challenge::published(&datasets, benchmark).await? else {
-            continue;
+        let published = match Challenge::published(&datasets, benchmark).await {
+            Ok(Some(published)) => published,
+            Ok(None) | Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => continue,
+            Err(error @ ChallengeError::Port(_)) => return Err(error.into()),
         };
-        match challenge.clone().beside(published) {
-            Ok(both) => *challenge = both,
+        published_ids.extend(published.rounds.iter().map(|round| round.id.clone()));
+        match challenge.clone().merged_into(&published, removed) {
+            Ok(both) => {
+                kept.extend(
+                    both.rounds[challenge.rounds.len()..]
+                        .iter()
+                        .map(|round| round.id.clone()),
+                );
+                *challenge = both;
+            }
             Err(rejection) => {
                 let under = pointer("/benchmarks", benchmark);
                 for reason in rejection.reasons() {
@@ -382,7 +391,15 @@ async fn put_beside(
             }
         }
     }
-    Ok(tags)
+    if let Some(unknown) = removed.iter().find(|id| !published_ids.contains(id)) {
+        let known = published_ids.iter().map(String::as_str);
+        bail!(
+            "no round {} is published for the benchmarks of the document: {}",
+            quote(unknown),
+            offer(unknown, known)
+        );
+    }
+    Ok(reasons.into_verdict((tags, kept)))
 }
 
 /// Puts a challenge in place of the one with this tag, or where there is none, as [`Challenge::publish`] does.
@@ -554,8 +571,16 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         ]);
     }
     println!("{table}");
+    for round in challenge.rounds.iter().filter(|round| round.title.is_some()) {
+        let title: String = challenge.title_of(round).chars().map(visible).collect();
+        println!("{}: {title}", round.id);
+    }
     for one in &challenge.announcements {
         let mark = if one.date > now { " (not shown yet)" } else { "" };
+        let mark = match one.rounds.as_slice() {
+            [] => mark.to_owned(),
+            rounds => format!(" {}{mark}", rounds.join(" ")),
+        };
         let text: String = one.text.chars().map(visible).collect();
         println!("{}{mark} {text}", one.date);
     }

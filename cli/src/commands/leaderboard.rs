@@ -32,7 +32,7 @@ use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
 use crate::output::{align_right, print_json, table};
 use crate::rows::RowFormat;
-use words::{in_words, interval_in_words, number, place, ranks_in_words, shaken, shown_score};
+use words::{in_words, interval_in_words, number, place, ranks_in_words, sentence, shaken, shown_score};
 pub(crate) use worth::{Worth, fields, worth_soon, worths};
 
 /// More rows than any board has.
@@ -109,7 +109,9 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
             args.top,
         )
         .await?;
-        let told = announced(&cloud, &benchmark).await?;
+        let mut told = announced(&cloud, &benchmark).await?;
+        let is_shown = |one: &Announcement| boards.iter().any(|shown| one.is_of(shown.board.round_id()));
+        told.retain(|one| boards.is_empty() || is_shown(one));
         let current = (told, boards);
         if shown.as_ref() != Some(&current) {
             if interval.is_some() && format == RowFormat::Text && std::io::stdout().is_terminal() {
@@ -148,7 +150,7 @@ fn print_boards(
         }
         RowFormat::Csv => print!("{}", csv(boards)?),
         RowFormat::Text => {
-            for Announcement { date, text } in told {
+            for Announcement { date, text, .. } in told {
                 println!("announced {date}: {text}");
             }
             if boards.is_empty() {
@@ -443,8 +445,8 @@ pub(crate) fn document(shown: &Shown) -> Value {
         let summary = &comparison.summary;
         json!({ "compared_at": summary.compared_at, "confidence": CONFIDENCE, "n_best": summary.n_best,
                 "resolution": summary.resolution, "n_missing": summary.n_missing,
-                "is_clustered": summary.is_clustered, "why_none": summary.why_none,
-                "why_no_score_intervals": summary.why_no_score_intervals })
+                "is_clustered": summary.is_clustered, "why_none": sentence(summary.why_none),
+                "why_no_score_intervals": sentence(summary.why_no_score_intervals) })
     });
     json!({ "benchmark": board.benchmark, "leaderboard": board.leaderboard, "round": board.round,
             "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": comparison, "finish": shown.report,

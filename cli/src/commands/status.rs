@@ -142,7 +142,7 @@ async fn one(cloud: &Cloud, benchmark: &str, id: &str, format: RowFormat) -> Res
     let Some(receipt) = &submission.receipt else {
         return print(cloud, vec![submission.entry()], format, "").await;
     };
-    let worth = if submission.entry().is_on_board() {
+    let worth = if submission.entry().is_shown() {
         worths(cloud, &submission.board).await?.remove(&submission.id)
     } else {
         None
@@ -261,7 +261,7 @@ impl Line {
 async fn lines(cloud: &Cloud, entries: Vec<Entry>) -> Result<Vec<Line>> {
     let boards: BTreeSet<Board> = entries
         .iter()
-        .filter(|entry| entry.is_on_board())
+        .filter(|entry| entry.is_shown())
         .map(|entry| entry.board.clone())
         .collect();
     let mut of_boards = BTreeMap::new();

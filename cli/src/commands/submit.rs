@@ -16,7 +16,7 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::programs::Programs;
 use dataperf::upload::receipt_key;
-use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey, offer};
+use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey, offer};
 use dataperf_benchmarks::IDS;
 use serde_json::json;
 
@@ -157,7 +157,7 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
             .and_then(|mut file| file.write_all(&signed))
             .with_context(|| format!("can't write `{}`", path.display()))?;
     }
-    if receipt.verdict.status == dataperf::Ending::Failed {
+    if receipt.verdict.status == Ending::Failed {
         bail!(
             "the platform failed to evaluate submission {}, which is not your fault: it counts against no \
              limit (a program counts until the organizer has it evaluated again)",
@@ -170,13 +170,17 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
 /// How much of the verdict the receipt shows, where that is not all.
 fn print_level(receipt: &Receipt) {
     let level = receipt.feedback.unwrap_or(Feedback::Full);
-    if receipt.verdict.score.is_none() || level == Feedback::Full {
+    if receipt.verdict.status != Ending::Scored || level == Feedback::Full {
         return;
     }
     match receipt.climb() {
         Some(Climb::Climbed) => {
             println!("the score is rounded as long as results of the round are withheld");
         }
+        Some(Climb::Held) if receipt.verdict.score.is_none() => println!(
+            "the score is held: it is not better, by the Ladder's margin, than your best released score on the boards with the same evaluation data, \
+             and nothing of yours is released on this board yet; the submission's own score is shown once results of the round are no longer withheld"
+        ),
         Some(Climb::Held) => println!(
             "the score is the last one that the round's Ladder has released; the submission's own is shown once results of the round are no longer withheld"
         ),

@@ -48,7 +48,7 @@ impl Caller {
     /// What may stand on a board is public, unless the board is hidden until its round closes; everything else is between its
     /// submitter and the organizer.
     pub(crate) fn sees(&self, entry: &Entry, challenge: Option<&Challenge>) -> bool {
-        let is_public = || entry.is_on_board() && self.hidden_until(challenge, &entry.board).is_none();
+        let is_public = || entry.is_shown() && self.hidden_until(challenge, &entry.board).is_none();
         self.acts_for(&entry.submitter) || is_public()
     }
 

@@ -102,7 +102,9 @@ mod tests {
         };
         let word = list("/a/submissions?submitter=ada&round=r&limit=2").word(&place);
         let opens = |uri| list(uri).open::<()>(&word).is_ok();
-        assert!(opens("/a/submissions?cursor=x&limit=3&round=r&format=csv&submitter=ada"));
+        assert!(opens(
+            "/a/submissions?cursor=x&limit=3&round=r&format=csv&submitter=ada"
+        ));
         for other in [
             "/a/submissions?submitter=bo&round=r",
             "/a/submissions?submitter=ada",

@@ -67,7 +67,10 @@ impl SigningKeys {
             random,
             held: Mutex::new(Held { document, pairs }),
         };
-        let missing: Vec<&String> = aliases.iter().filter(|alias| keys.resolve(alias).is_none()).collect();
+        let missing: Vec<&String> = aliases
+            .iter()
+            .filter(|alias| keys.resolve(alias).is_none())
+            .collect();
         if !missing.is_empty() {
             let id = keys.create().map_err(failed)?;
             let point = |document: &mut Document| {

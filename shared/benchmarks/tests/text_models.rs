@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dataperf::NoIntervals;
 use dataperf::closed::{ClosedBoards, Measured};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{evaluate, gather};
-use dataperf::replicates::{DEPENDENT_TEXTS, Replicates};
+use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Ending, Verdict};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_datasets::{DirectoryBucket, ImportError, Silent, import};
@@ -106,7 +107,7 @@ fn models_have_no_intervals_and_a_reason() {
     let artifact = submission("ada/overlap.json").to_string();
     let evaluated = pollster::block_on(gather(&dataset, BOARD, artifact.as_bytes())).unwrap();
     let replicates = Replicates::of(&evaluated, 0.5).unwrap();
-    assert_eq!(replicates.header.missing.as_deref(), Some(DEPENDENT_TEXTS));
+    assert_eq!(replicates.header.missing, Some(NoIntervals::DependentTexts));
 }
 
 /// What a run takes costs what the rates say, and no more than a hundred points each.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Leaderboards as _, POST_ROUND};
+use dataperf::ports::leaderboard::{Leaderboards as _, Stage, parse_round};
 use dataperf::{SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
@@ -108,7 +108,7 @@ pub async fn duplicate<C: Collection>(
                 continue;
             };
             let decided = found.decision.as_ref().map(|decision| &decision.consensus);
-            let is_elsewhere = found.round != item.round && !found.round.ends_with(POST_ROUND);
+            let is_elsewhere = found.round != item.round && parse_round(&found.round).1 != Stage::Post;
             if is_elsewhere && C::state(&found, decided).is_some() {
                 repeated.counted_elsewhere = true;
                 break;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use dataperf::finishing::FinishRequest;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::programs::Output;
@@ -118,7 +119,10 @@ async fn on_all_boards(caretaker: &Caretaker, task: Task, context: &Context) -> 
     for hosted in compared {
         let asked = match task {
             Task::Compare => every_minute(&table, &evaluators, hosted).await,
-            Task::Finish => evaluators.finish(hosted).await.map(|()| 1),
+            Task::Finish => evaluators
+                .finish(hosted, &FinishRequest::default())
+                .await
+                .map(|()| 1),
         };
         match asked {
             Ok(n_of_benchmark) => n_asked += n_of_benchmark,
@@ -147,7 +151,7 @@ async fn every_minute(
     hosted: &Descriptor,
 ) -> Result<usize, PortError> {
     if let Some(at) = table.marked_to_go_on(hosted.id).await? {
-        evaluators.finish(hosted).await?;
+        evaluators.finish(hosted, &FinishRequest::default()).await?;
         table.unmark_to_go_on(hosted.id, at).await?;
     }
     compare_boards(table, evaluators, hosted).await

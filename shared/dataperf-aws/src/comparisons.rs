@@ -26,6 +26,7 @@ use dataperf::{Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
+use crate::go_on::TO_GO_ON;
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
@@ -46,7 +47,7 @@ const MAX_KEPT_BYTES: usize = 128 << 20;
 /// In milliseconds: whoever has not written a comparison, which takes seconds, after this time was killed.
 const LONGEST_MILLIS: i64 = 5 * 60 * 1000;
 /// The attribute that says until when somebody is comparing a board.
-pub(crate) const UNTIL: &str = "until";
+const UNTIL: &str = "until";
 /// The index that lists a board's rows is this long behind the table at most, normally.
 const INDEX_LAG: Duration = Duration::from_millis(100);
 
@@ -206,7 +207,11 @@ impl Table {
     pub async fn boards_to_compare(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
         let (mut boards, now) = (BTreeSet::new(), now());
         for item in self.query(&Partition::of(due_partition(benchmark))).await? {
-            let until: Option<Timestamp> = Reader { item: &item }.maybe(UNTIL)?;
+            let reader = Reader { item: &item };
+            if reader.text("sk")? == TO_GO_ON {
+                continue; // of rounds, not of a board
+            }
+            let until: Option<Timestamp> = reader.maybe(UNTIL)?;
             if until.is_none_or(|until| until <= now) {
                 boards.insert(crate::reader::board(&item)?);
             }

@@ -63,12 +63,12 @@ impl Evaluators {
         invoke(&self.lambda, &function, event).await
     }
 
-    /// Has a benchmark's function finish the rounds that have closed.
+    /// Has a benchmark's function finish rounds that have closed.
     ///
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
-    pub async fn finish(&self, hosted: &Descriptor) -> Result<(), PortError> {
-        let event = serde_json::json!({ "finish": FinishRequest::default() });
+    pub async fn finish(&self, hosted: &Descriptor, request: &FinishRequest) -> Result<(), PortError> {
+        let event = serde_json::json!({ "finish": request });
         let function = self.function_of(hosted, &format!("{}/", hosted.id));
         invoke(&self.lambda, &function, event).await
     }

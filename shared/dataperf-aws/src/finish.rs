@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Round};
-use dataperf::finishing::{Finish, FinishRequest, Finished};
+use dataperf::finishing::{Finish, FinishRequest, Finished, due_time};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
@@ -58,7 +58,7 @@ pub(crate) async fn finish<E: Evaluator>(
         // whatever is published from now on, it stays known
         round.note_retired(&table, benchmark, now()).await?;
     }
-    let is_due = |round: &Round| has_closed(round) || round.retired(now()).is_some();
+    let is_due = |round: &Round| has_closed(round, request.early) || round.retired(now()).is_some();
     let rounds = challenge.rounds.iter();
     let due: Vec<&Round> = rounds.filter(|round| is_asked(round) && is_due(round)).collect();
     if due.is_empty() {
@@ -75,6 +75,7 @@ pub(crate) async fn finish<E: Evaluator>(
         signer: &resources.signer().await,
         submissions: &|name| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>,
         goes_on: &|| SystemTime::now() < until,
+        early: request.early,
     };
     let mut boards = table.boards(benchmark).await?;
     boards.sort_by_key(Board::is_post_round); // final boards come first, should the time not do for all
@@ -116,8 +117,10 @@ async fn mark_both(board: &Board, round: &Round, table: &Table) -> Result<(), Po
     Ok(())
 }
 
-fn has_closed(round: &Round) -> bool {
-    round.closes.is_some_and(|closes| is_over(closes, now()))
+fn has_closed(round: &Round, early: bool) -> bool {
+    round
+        .closes
+        .is_some_and(|closes| is_over(closes, due_time(now(), early)))
 }
 
 /// What boards are finished with.
@@ -128,6 +131,7 @@ struct Finishing<'a> {
     signer: &'a dyn Signer,
     submissions: &'a dyn Fn(&str) -> Box<dyn Bucket>,
     goes_on: &'a dyn Fn() -> bool,
+    early: bool,
 }
 
 impl Finishing<'_> {
@@ -145,6 +149,7 @@ impl Finishing<'_> {
             signer,
             submissions,
             goes_on,
+            early,
         } = *self;
         let mut finished = Finished::default();
         if board.is_post_round() {
@@ -182,7 +187,7 @@ impl Finishing<'_> {
         }
         // what stands in the end is scored with the data set that followed
         let is_retired = round.retired(now()).is_none() || finished.is_complete;
-        if is_retired && challenge.is_due(round, now()) {
+        if is_retired && challenge.is_due(round, due_time(now(), early)) {
             let finish = Finish {
                 board: board.clone(),
                 challenge,
@@ -192,13 +197,14 @@ impl Finishing<'_> {
                 signer,
                 now: &now,
                 goes_on,
+                early,
             };
             finished = Finished {
                 n_rescored: finished.n_rescored,
                 ..Box::pin(finish.run(evaluator)).await?
             };
         }
-        if is_retired && has_closed(round) {
+        if is_retired && has_closed(round, false) {
             let released = self.release(board, evaluator.hosted()).await?;
             finished = Finished {
                 n_released: released.n_written,
@@ -276,9 +282,7 @@ async fn mark_where_asked_enough(benchmark: &str, round: &Round, table: &Table) 
     if round.n_asked(&series) >= most {
         // ahead, so that whoever judges an upload of that moment knows of it
         let at = Timestamp::from_unix_millis(crate::runtime::now().unix_millis() + AHEAD_MILLIS);
-        table
-            .begin_only_run(&retire.mark(benchmark, &round.id), at)
-            .await?;
+        table.note(benchmark, &retire.note(&round.id), at).await?;
     }
     Ok(())
 }

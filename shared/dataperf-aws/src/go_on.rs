@@ -4,18 +4,16 @@ use dataperf::Timestamp;
 use dataperf::ports::PortError;
 
 use crate::Table;
-use crate::comparisons::{UNTIL, due_partition};
+use crate::comparisons::due_partition;
 use crate::items::{SCHEMA, count, text};
 use crate::keys::Key;
 use crate::reader::Reader;
 use crate::table::Condition;
 
 /// The mark's key in the partition of the boards whose comparison is due, which is no board's.
-const TO_GO_ON: &str = "finish";
+pub(crate) const TO_GO_ON: &str = "finish";
 /// The attribute that says when the mark was left.
 const AT: &str = "at";
-/// Until when whoever looks for boards to compare, earlier versions too, leaves the mark alone: it is no board's.
-const FOR_EVER: &str = "9999-12-31T23:59:59.999Z";
 
 fn key(benchmark: &str) -> Key {
     Key::new(due_partition(benchmark), TO_GO_ON)
@@ -31,7 +29,6 @@ impl Table {
         item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("benchmark".into(), text(benchmark));
         item.insert(AT.into(), text(at.to_string()));
-        item.insert(UNTIL.into(), text(FOR_EVER));
         self.put_item(item).await
     }
 

@@ -1,9 +1,10 @@
 //! The table's items: their attributes. docs/leaderboard-schema.md shows them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::ports::maintenance::{Revision, Run};
-use dataperf::{Ending, RankKey, Upload};
+use dataperf::ports::maintenance::{DataNote, Revision, Run};
+use dataperf::{Ending, RankKey, Timestamp, Upload};
 
 use crate::keys::{Key, ranking_partition};
 
@@ -104,6 +105,24 @@ pub(crate) fn run_item(board: &Board, run: &Run) -> Item {
         item.extend(value.map(|value| (name.to_owned(), text(value))));
     }
     item
+}
+
+/// The attribute of what is noted about a data set, as JSON.
+pub(crate) const NOTE: &str = "note";
+/// The attribute with the time of a note.
+pub(crate) const NOTED_AT: &str = "at";
+
+/// What is noted about a data set.
+pub(crate) fn note_item(key: Key, note: &DataNote, at: Timestamp) -> Result<Item, PortError> {
+    let json = serde_json::to_string(note).map_err(|error| PortError::Malformed {
+        what: "a note about a data set".into(),
+        why: error.to_string(),
+    })?;
+    let mut item = key.item();
+    item.insert("schema".into(), count(SCHEMA.into()));
+    item.insert(NOTE.into(), text(json));
+    item.insert(NOTED_AT.into(), text(at.to_string()));
+    Ok(item)
 }
 
 /// What a run did to one submission.

@@ -1,6 +1,8 @@
 //! Where each of the table's items is. docs/leaderboard-schema.md shows them.
 
 use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::ports::maintenance::DataNote;
+use dataperf::upload::UNNAMED;
 use dataperf::{SubmissionId, SubmitterName};
 use serde::{Deserialize, Serialize};
 
@@ -135,15 +137,10 @@ impl Key {
         }
     }
 
-    /// What the Ladder of a board has released of a submitter.
-    pub(crate) fn rung(board: &Board, submitter: &str) -> Self {
-        let Board {
-            benchmark,
-            leaderboard,
-            round,
-        } = board;
+    /// What the Ladder of some evaluation data has released of a submitter.
+    pub(crate) fn rung(benchmark: &str, evaluation: &str, submitter: &str) -> Self {
         Self {
-            pk: format!("{benchmark}#ladder#{leaderboard}#{round}"),
+            pk: format!("{benchmark}#ladder#{evaluation}"),
             sk: submitter.to_owned(),
         }
     }
@@ -153,6 +150,14 @@ impl Key {
         Self {
             pk: runs_partition(&board.benchmark),
             sk: format!("{}#{}", board.leaderboard, board.round),
+        }
+    }
+
+    /// What is noted about a data set: beside the runs, under the name of no leaderboard.
+    pub(crate) fn note(benchmark: &str, note: &DataNote) -> Self {
+        Self {
+            pk: runs_partition(benchmark),
+            sk: format!("{UNNAMED}#{}", note.key()),
         }
     }
 

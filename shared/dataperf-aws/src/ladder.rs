@@ -2,10 +2,11 @@
 
 use dataperf::ladder::{Climb, LastReleased, Rung};
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::ports::leaderboard::Entry;
 use dataperf::{Direction, Receipt};
+use serde::{Deserialize, Serialize};
 
-use crate::items::{self, Item, count, number, text};
+use crate::items::{self, Item, count, text};
 use crate::keys::{Key, history_partition};
 use crate::query::Partition;
 use crate::reader::{self, Reader};
@@ -13,36 +14,47 @@ use crate::table::{Condition, Operation, Step, Table};
 
 /// The attribute that counts how often a rung has changed.
 const N_CHANGES: &str = "n_changes";
+/// The attribute with what was released last on each board, as JSON.
+const RELEASED: &str = "released";
 
-fn rung(item: &Item) -> Result<Rung, PortError> {
+/// What was released last on a board.
+#[derive(Serialize, Deserialize)]
+struct OnBoard {
+    leaderboard: String,
+    round: String,
+    #[serde(flatten)]
+    last: LastReleased,
+}
+
+fn rung(item: &Item, evaluation: &str) -> Result<Rung, PortError> {
     let reader = Reader { item };
     reader.schema()?;
-    let score: Option<f64> = reader.number("score")?;
-    let last = match score {
-        None => None,
-        Some(score) => Some(LastReleased {
-            score,
-            submission: reader.parsed("id")?,
-            dataset: reader.maybe(items::DATASET)?,
-        }),
-    };
+    let released: Vec<OnBoard> = serde_json::from_str(reader.text(RELEASED)?)
+        .map_err(|error| reader.malformed(format!("`{RELEASED}`: {error}")))?;
+    let released = released.into_iter();
     Ok(Rung {
+        evaluation: evaluation.to_owned(),
         n_changes: reader.number(N_CHANGES)?.unwrap_or(0),
-        last,
+        released: released.map(|of| ((of.leaderboard, of.round), of.last)).collect(),
     })
 }
 
-fn item(board: &Board, submitter: &str, rung: &Rung) -> Item {
-    let mut item = Key::rung(board, submitter).item();
+fn item(key: Key, rung: &Rung) -> Result<Item, PortError> {
+    let released = rung.released.iter().map(|((leaderboard, round), last)| OnBoard {
+        leaderboard: leaderboard.clone(),
+        round: round.clone(),
+        last: last.clone(),
+    });
+    let released: Vec<OnBoard> = released.collect();
+    let json = serde_json::to_string(&released).map_err(|error| PortError::Malformed {
+        what: format!("the rung `{}`", rung.evaluation),
+        why: error.to_string(),
+    })?;
+    let mut item = key.item();
     item.insert("schema".into(), count(items::SCHEMA.into()));
     item.insert(N_CHANGES.into(), count(rung.n_changes));
-    if let Some(last) = &rung.last {
-        item.insert("score".into(), number(last.score));
-        item.insert("id".into(), text(last.submission.as_str()));
-        let dataset = last.dataset.map(|dataset| text(dataset.to_string()));
-        item.extend(dataset.map(|dataset| (items::DATASET.to_owned(), dataset)));
-    }
-    item
+    item.insert(RELEASED.into(), text(json));
+    Ok(item)
 }
 
 /// The condition that a submitter's rung has changed `n_changes` times, and not since.
@@ -58,82 +70,89 @@ fn unchanged(n_changes: u64) -> Condition {
 }
 
 impl Table {
-    pub(crate) async fn rung_of(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
-        let found = self.item(Key::rung(board, submitter)).await?;
-        Ok(found.as_ref().map(rung).transpose()?.unwrap_or_default())
+    pub(crate) async fn rung_of(
+        &self,
+        benchmark: &str,
+        evaluation: &str,
+        submitter: &str,
+    ) -> Result<Rung, PortError> {
+        let found = self.item(Key::rung(benchmark, evaluation, submitter)).await?;
+        found.map_or_else(|| Ok(Rung::new(evaluation)), |item| rung(&item, evaluation))
     }
 
     /// The operation that records a receipt on the rung that its `ladder` was worked out after.
-    pub(crate) fn climbing(&self, receipt: &Receipt) -> Option<Operation> {
-        let ladder = receipt.ladder.as_ref()?;
-        let climb = receipt.climb()?;
-        let (board, submitter) = (receipt.board(), &receipt.submitter);
-        let condition = unchanged(ladder.rung);
+    pub(crate) async fn climbing(
+        &self,
+        receipt: &Receipt,
+        direction: Direction,
+    ) -> Result<Option<Operation>, PortError> {
+        let (Some(climb), Some((key, mut rung))) = (receipt.climb(), self.rung_of_receipt(receipt).await?)
+        else {
+            return Ok(None);
+        };
+        let ladder_rung = receipt.ladder.as_ref().map_or(0, |ladder| ladder.rung);
+        let condition = unchanged(ladder_rung);
         let operation = match climb {
-            Climb::Held => self.check(Key::rung(&board, submitter), condition),
+            Climb::Held => self.check(key, condition),
             Climb::Climbed => {
-                let rung = Rung {
-                    n_changes: ladder.rung + 1,
-                    last: Some(LastReleased {
-                        score: ladder.score,
-                        submission: receipt.submission.clone(),
-                        dataset: receipt.verdict.dataset,
-                    }),
-                };
-                self.put(item(&board, submitter, &rung), Some(condition))
+                rung.climb(receipt, direction);
+                self.put(item(key, &rung)?, Some(condition))
             }
         };
-        Some((Step::Rung, operation))
+        Ok(Some((Step::Rung, operation)))
     }
 
-    /// The operation by which the rung becomes that of a submission which is back on the board, if it is the best that was released.
+    /// The operation by which the rung becomes that of a submission which is back on the board, if it is the best that was released there.
     pub(crate) async fn stepping_up(
         &self,
         back: &Entry,
+        receipt: &Receipt,
         direction: Direction,
     ) -> Result<Option<Operation>, PortError> {
-        if back.climb != Some(Climb::Climbed) {
-            return Ok(None);
-        }
-        let rung = self.rung_of(&back.board, &back.submitter).await?;
-        let history = history_partition(&back.board.benchmark, &back.submitter);
-        let lines = self.query(&Partition::of(history)).await?;
-        let lines: Result<Vec<Entry>, PortError> = lines.iter().map(reader::entry).collect();
-        let mut lines = lines?;
-        lines.retain(|line| line.id != back.id);
-        lines.push(back.clone());
-        let dataset = rung.last.as_ref().map_or(back.dataset, |last| last.dataset);
-        let last = LastReleased::of_lines(&lines, &back.board, dataset, direction);
-        if last == rung.last {
-            return Ok(None);
-        }
-        let n_changes = rung.n_changes + 1;
-        let item = item(&back.board, &back.submitter, &Rung { n_changes, last });
-        let put = self.put(item, Some(unchanged(rung.n_changes)));
-        Ok(Some((Step::Rung, put)))
+        let step = |rung: &mut Rung, lines: &[Entry]| rung.step_up(back, lines, direction);
+        self.stepping(back, receipt, step).await
     }
 
-    /// The operation by which the rung goes back to the best of the others, if it is that of a submission which leaves the board.
+    /// The operation by which the rung goes back to the best of the others, if it is that of a submission which leaves the board. `receipt` is the one
+    /// that it had there.
     pub(crate) async fn stepping_down(
         &self,
         left: &Entry,
+        receipt: &Receipt,
         direction: Direction,
     ) -> Result<Option<Operation>, PortError> {
-        let rung = self.rung_of(&left.board, &left.submitter).await?;
-        let Some(last) = rung.last.as_ref().filter(|last| last.submission == left.id) else {
+        let step = |rung: &mut Rung, lines: &[Entry]| rung.step_down(left, lines, direction);
+        self.stepping(left, receipt, step).await
+    }
+
+    async fn stepping(
+        &self,
+        entry: &Entry,
+        receipt: &Receipt,
+        step: impl FnOnce(&mut Rung, &[Entry]) -> bool,
+    ) -> Result<Option<Operation>, PortError> {
+        let Some((key, mut rung)) = self.rung_of_receipt(receipt).await? else {
             return Ok(None);
         };
-        let history = history_partition(&left.board.benchmark, &left.submitter);
+        let n_changes = rung.n_changes;
+        let history = history_partition(&entry.board.benchmark, &entry.submitter);
         let lines = self.query(&Partition::of(history)).await?;
         let lines: Result<Vec<Entry>, PortError> = lines.iter().map(reader::entry).collect();
-        let others = lines?.into_iter().filter(|line| line.id != left.id);
-        let others: Vec<Entry> = others.collect();
-        let back = Rung {
-            n_changes: rung.n_changes + 1,
-            last: LastReleased::of_lines(&others, &left.board, last.dataset, direction),
-        };
-        let item = item(&left.board, &left.submitter, &back);
-        let put = self.put(item, Some(unchanged(rung.n_changes)));
+        if !step(&mut rung, &lines?) {
+            return Ok(None);
+        }
+        let put = self.put(item(key, &rung)?, Some(unchanged(n_changes)));
         Ok(Some((Step::Rung, put)))
+    }
+
+    /// The rung that a receipt was recorded after, as it is now, and its key; `None` where no Ladder has released the receipt's score.
+    async fn rung_of_receipt(&self, receipt: &Receipt) -> Result<Option<(Key, Rung)>, PortError> {
+        let ladder = receipt.ladder.as_ref();
+        let Some(evaluation) = ladder.and_then(|ladder| ladder.evaluation.as_deref()) else {
+            return Ok(None);
+        };
+        let (benchmark, submitter) = (&receipt.verdict.benchmark, &receipt.submitter);
+        let rung = self.rung_of(benchmark, evaluation, submitter).await?;
+        Ok(Some((Key::rung(benchmark, evaluation, submitter), rung)))
     }
 }

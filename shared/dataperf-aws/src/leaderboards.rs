@@ -82,7 +82,7 @@ impl Table {
             (Step::Other, table.delete(Key::unfinished(entry), None)),
         ];
         operations.extend(recount.operations);
-        operations.extend(self.climbing(receipt));
+        operations.extend(self.climbing(receipt, hosted.direction).await?);
         if entry.ending == Some(Ending::Failed) {
             let mark = entry_item(Key::failed(entry), entry);
             operations.push((Step::Other, table.put(mark, None)));
@@ -218,8 +218,11 @@ impl Leaderboards for Table {
             let mut operations = self
                 .ending(receipt, hosted, &json, &entry, terms, counted.as_ref())
                 .await?;
-            let may_be_late = terms.is_before_retirement;
-            operations.extend(rows::scored(self, &entry, spread.as_ref(), order, may_be_late).await?);
+            let earlier = rows::Earlier {
+                may_be_late: terms.is_before_retirement,
+                may_have_tries: receipt.ladder.as_ref().is_some_and(|ladder| ladder.rung > 0),
+            };
+            operations.extend(rows::scored(self, &entry, spread.as_ref(), order, earlier).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => {
@@ -261,8 +264,8 @@ impl Leaderboards for Table {
         self.count_in(submission, terms).await
     }
 
-    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
-        self.rung_of(board, submitter).await
+    async fn rung(&self, benchmark: &str, evaluation: &str, submitter: &str) -> Result<Rung, PortError> {
+        self.rung_of(benchmark, evaluation, submitter).await
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {

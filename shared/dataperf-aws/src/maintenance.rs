@@ -3,7 +3,7 @@
 use dataperf::ladder::Released;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
 use dataperf::ports::maintenance::{
-    Finalized, Maintenance, Order, Ranking, Reinstated, Revised, Revision, Run, Withdrawn,
+    DataNote, Finalized, Maintenance, Order, Ranking, Reinstated, Revised, Revision, Run, Withdrawn,
 };
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
@@ -202,7 +202,7 @@ impl Maintenance for Table {
                 .changed(as_read(&receipt), &entry, &receipt, None, order)
                 .await?;
             operations.extend(self.due_on_final(&entry, moves_final));
-            operations.extend(self.stepping_down(&entry, order.direction).await?);
+            operations.extend(self.stepping_down(&entry, &receipt, order.direction).await?);
             let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
             operations.push((Step::Other, kept));
             let due = self.put(comparison_mark(&submission.board), None);
@@ -242,7 +242,7 @@ impl Maintenance for Table {
             let (mut operations, moves_final) =
                 self.changed(as_read, &entry, &receipt, spread, order).await?;
             operations.extend(self.due_on_final(&entry, moves_final));
-            operations.extend(self.stepping_up(&entry, direction).await?);
+            operations.extend(self.stepping_up(&entry, &receipt, direction).await?);
             operations.extend(self.finishing_anew(&entry).await?);
             operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
             let due = self.put(comparison_mark(&submission.board), None);
@@ -267,10 +267,22 @@ impl Maintenance for Table {
             .transpose()
     }
 
-    async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError> {
-        let runs = self.query(&Partition::of(runs_partition(benchmark))).await?;
-        runs.iter()
-            .map(|item| Ok((reader::board_of_run(benchmark, item)?, reader::run(item)?)))
+    async fn note(&self, benchmark: &str, note: &DataNote, at: Timestamp) -> Result<(), PortError> {
+        let item = items::note_item(Key::note(benchmark, note), note, at)?;
+        self.put_new(item).await.map(drop)
+    }
+
+    async fn noted(&self, benchmark: &str, note: &DataNote) -> Result<Option<Timestamp>, PortError> {
+        let found = self.item(Key::note(benchmark, note)).await?;
+        let found = found.as_ref().map(reader::note).transpose()?;
+        Ok(found.flatten().map(|(_, at)| at))
+    }
+
+    async fn notes(&self, benchmark: &str) -> Result<Vec<(DataNote, Timestamp)>, PortError> {
+        let items = self.query(&Partition::of(runs_partition(benchmark))).await?;
+        items
+            .iter()
+            .filter_map(|item| reader::note(item).transpose())
             .collect()
     }
 
@@ -365,9 +377,9 @@ impl Maintenance for Table {
                 .await?;
             operations.extend(self.due_on_final(&entry, moves_final));
             if receipt.ladder != old.ladder && receipt.climb().is_some() {
-                operations.extend(self.climbing(receipt));
+                operations.extend(self.climbing(receipt, direction).await?);
             } else if !entry.is_on_board() {
-                operations.extend(self.stepping_down(&entry, direction).await?);
+                operations.extend(self.stepping_down(&entry, &old, direction).await?);
             }
             let mark = items::revision_item(Key::revision(&entry.board, run, id), &revision);
             operations.push((Step::Revision, self.put(mark, Some(Condition::new_item()))));

@@ -2,10 +2,12 @@
 
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Submission};
-use dataperf::ports::maintenance::{Revision, Run};
+use dataperf::ports::maintenance::{DataNote, Revision, Run};
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
-use crate::items::{BASELINE, DATASET, FIRST_ENDED_AT, Item, LADDER, N_BACK, RECEIVED, SCHEMA, WITHDRAWALS};
+use crate::items::{
+    BASELINE, DATASET, FIRST_ENDED_AT, Item, LADDER, N_BACK, NOTE, NOTED_AT, RECEIVED, SCHEMA, WITHDRAWALS,
+};
 
 /// Reads attributes, naming the item in every complaint.
 pub struct Reader<'a> {
@@ -175,18 +177,15 @@ pub(crate) fn run(item: &Item) -> Result<Run, PortError> {
     })
 }
 
-/// The board of a run, which its key says: no part of it has a `#`.
-pub(crate) fn board_of_run(benchmark: &str, item: &Item) -> Result<Board, PortError> {
+/// What is noted about a data set, and when; `None` for an item that is a run.
+pub(crate) fn note(item: &Item) -> Result<Option<(DataNote, Timestamp)>, PortError> {
     let reader = Reader { item };
-    let key = reader.text("sk")?;
-    let (leaderboard, round) = key
-        .split_once('#')
-        .ok_or_else(|| reader.malformed("`sk` is not `LEADERBOARD#ROUND`".into()))?;
-    Ok(Board {
-        benchmark: benchmark.to_owned(),
-        leaderboard: leaderboard.to_owned(),
-        round: round.to_owned(),
-    })
+    reader.schema()?;
+    let Some(json) = reader.optional_text(NOTE) else {
+        return Ok(None);
+    };
+    let note = serde_json::from_str(&json).map_err(|error| reader.malformed(format!("`{NOTE}`: {error}")))?;
+    Ok(Some((note, reader.parsed(NOTED_AT)?)))
 }
 
 pub(crate) fn revision(item: &Item) -> Result<Revision, PortError> {

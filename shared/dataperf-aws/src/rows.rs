@@ -24,17 +24,30 @@ const EDITION: &str = "edition";
 /// it.
 const N_SCORED: &str = "n_scored";
 
-/// The operations on the board when a submission is scored for the first time; its row keeps `spread`. If it `may_be_late`, from before the
-/// retirement of its round's data set, it does not take the place of a later upload that was scored with the next one.
+/// What may have been before a submission that is scored.
+#[derive(Clone, Copy)]
+pub(crate) struct Earlier {
+    /// It is from before the retirement of its round's data set, so that a later upload may have been scored with the next one.
+    pub(crate) may_be_late: bool,
+    /// The Ladder may have held earlier ones of its submitter, which have no row.
+    pub(crate) may_have_tries: bool,
+}
+
+/// The operations on the board when a submission is scored for the first time; its row keeps `spread`. If it `may_be_late`, it does not take the place
+/// of a later upload that was scored with the next data set.
 pub(crate) async fn scored(
     table: &Table,
     entry: &Entry,
     spread: Option<&RowSpread>,
     order: Order,
-    may_be_late: bool,
+    earlier: Earlier,
 ) -> Result<Vec<Operation>, PortError> {
     let Some(rank) = rank_key_of(entry, order.direction) else {
-        return Ok(Vec::new());
+        return if entry.is_on_board() {
+            one_more(table, entry).await // held, without a score to show
+        } else {
+            Ok(Vec::new())
+        };
     };
     if order.ranking == Ranking::Best && entry.climb == Some(Climb::Held) {
         return one_more(table, entry).await; // what climbed before it stands
@@ -48,14 +61,14 @@ pub(crate) async fn scored(
     let found = table.item(Key::row(entry)).await?;
     if let Some(found) = found
         .as_ref()
-        .filter(|_| may_be_late && order.ranking == Ranking::Best)
+        .filter(|_| earlier.may_be_late && order.ranking == Ranking::Best)
     {
         let stands = reader::entry(found)?;
         if !is_of_same_dataset(&row, found) && stands.received_at > entry.received_at {
             return one_more(table, entry).await;
         }
     }
-    if found.as_ref().is_some_and(|found| {
+    if found.as_ref().map_or(earlier.may_have_tries, |found| {
         !found.contains_key(N_SCORED) || order.ranking == Ranking::Best && !is_of_same_dataset(&row, found)
     }) {
         return changed(table, entry, spread, order).await;

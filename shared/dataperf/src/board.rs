@@ -23,15 +23,25 @@ pub struct Board {
     pub round: String,
 }
 
-impl Board {
-    /// Whether this is the board of a closed round, which stays open as a benchmark.
-    pub fn is_post_round(&self) -> bool {
-        self.round.ends_with(POST_ROUND)
-    }
+/// Which board of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The public board, which takes uploads until the round closes.
+    Public,
+    /// The board that stays open after the close.
+    Post,
+    /// The board of the round's final data set.
+    Final,
+}
 
-    /// Whether this is a board of the round with this id, while it is open or after its close; a final board is not.
-    pub fn is_of_round(&self, id: &str) -> bool {
-        self.round.strip_suffix(POST_ROUND).unwrap_or(&self.round) == id
+/// The id of a round and which of its boards it is, by the round's name on boards: `ID`, `ID.post` or `ID.final`.
+pub fn parse_round(name: &str) -> (&str, Stage) {
+    if let Some(id) = name.strip_suffix(POST_ROUND) {
+        (id, Stage::Post)
+    } else if let Some(id) = name.strip_suffix(FINAL_ROUND) {
+        (id, Stage::Final)
+    } else {
+        (name, Stage::Public)
     }
 
     /// Where failures are counted of submissions that are counted on this board.
@@ -45,18 +55,37 @@ impl Board {
 }
 
 impl Board {
+    /// The id of the round that it is of.
+    pub fn round_id(&self) -> &str {
+        parse_round(&self.round).0
+    }
+
+    /// Which board of its round it is.
+    pub fn stage(&self) -> Stage {
+        parse_round(&self.round).1
+    }
+
+    /// Whether this is the board of a closed round, which stays open as a benchmark.
+    pub fn is_post_round(&self) -> bool {
+        self.stage() == Stage::Post
+    }
+
+    /// Whether this is a board of the round with this id, while it is open or after its close; a final board is not.
+    pub fn is_of_round(&self, id: &str) -> bool {
+        !self.is_final() && self.round_id() == id
+    }
+
     /// The public board whose final board this is; `None` if this is no final board.
     pub fn public(&self) -> Option<Self> {
-        let round = self.round.strip_suffix(FINAL_ROUND)?;
-        Some(Self {
-            round: round.to_owned(),
+        self.is_final().then(|| Self {
+            round: self.round_id().to_owned(),
             ..self.clone()
         })
     }
 
     /// Whether this is a final board, with the scores of its round's final data set.
     pub fn is_final(&self) -> bool {
-        self.round.ends_with(FINAL_ROUND)
+        self.stage() == Stage::Final
     }
 }
 

@@ -17,26 +17,18 @@ use crate::ports::leaderboard::{Board, Ranked};
 use crate::released::Climb;
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::{Digest, Direction, Feedback, Timestamp};
+use crate::{Digest, Direction, Feedback, NoIntervals, Timestamp};
 
+pub use crate::no_intervals::{MIN_CLUSTERS, MIN_ITEMS};
 pub use read::Read;
 pub use wire::{FIRST_BYTES, LINE_BYTES};
 
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
-/// Why a board whose scores the Ladder releases has no intervals.
-pub(crate) const RELEASED: &str =
-    "the round's Ladder releases scores: they have intervals once everything is shown";
-/// Why scores that are rounded until everything is shown have no intervals.
-const ROUNDED: &str = "the round shows scores rounded to 1/n, n the number of eval items: they have intervals once everything is shown";
 /// The most rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// The most rows of a board for which the items are counted on which two rows differ.
 pub const MAX_COUNTED_ROWS: usize = 200;
-/// The fewest items of a class (of a group) for which an interval holds what it promises.
-pub const MIN_ITEMS: usize = 20;
-/// The fewest clusters with a class (of a group), where clusters are drawn, for the same reason.
-pub const MIN_CLUSTERS: usize = 20;
 
 /// What is said of the board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,11 +53,11 @@ pub struct Summary {
     /// Whether whole clusters are drawn.
     pub is_clustered: bool,
     /// Why no intervals are shown, where none are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why_none: Option<String>,
+    #[serde(deserialize_with = "Option::deserialize")] // a summary without this field can't be read
+    pub why_none: Option<NoIntervals>,
     /// Why no intervals of scores are shown, where none are and ranks have some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why_no_score_intervals: Option<String>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub why_no_score_intervals: Option<NoIntervals>,
 }
 
 impl Summary {
@@ -74,34 +66,17 @@ impl Summary {
     #[must_use]
     pub fn shown(self, level: Feedback) -> Self {
         Self {
-            why_none: self.why_none.map(without_numbers),
             resolution: self.resolution.filter(|_| level >= Feedback::Full),
             ..self
         }
     }
 
-    /// Whether it was made while scores were shown rounded.
-    pub fn is_rounded(&self) -> bool {
-        self.why_no_score_intervals.as_deref() == Some(ROUNDED)
-    }
-}
-
-/// Why there are no intervals where items are clustered. It does not say in how many clusters a class is, which follows from hidden labels.
-fn few_clusters() -> String {
-    format!(
-        "a class or a group of the eval set is in fewer than {MIN_CLUSTERS} clusters, from which on intervals hold what they promise"
-    )
-}
-
-/// A reason why there are no intervals, without two numbers of earlier versions that follow from hidden labels: at which fix a curve ends, and in how
-/// many clusters a class is.
-pub fn without_numbers(why_none: String) -> String {
-    if why_none.contains("the curve of ") {
-        crate::replicates::PLACE_ON_A_CURVE.to_owned()
-    } else if why_none.contains(" clusters, and intervals hold") {
-        few_clusters()
-    } else {
-        why_none
+    /// Whether scores were shown as a Ladder released them when it was made.
+    pub fn is_of_released_scores(&self) -> bool {
+        let reasons = [self.why_none, self.why_no_score_intervals];
+        let is_of_released =
+            |why: NoIntervals| matches!(why, NoIntervals::LadderReleases | NoIntervals::ScoresRounded);
+        reasons.into_iter().flatten().any(is_of_released)
     }
 }
 
@@ -192,7 +167,7 @@ impl Comparison {
         }
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
         let why_none = if is_withheld {
-            Some(RELEASED.to_owned())
+            Some(NoIntervals::LadderReleases)
         } else {
             why_none(&found, &compared)
         };
@@ -203,12 +178,8 @@ impl Comparison {
             .count();
         let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
         let without_scores = || {
-            let of_rows = || {
-                compared
-                    .iter()
-                    .find_map(|row| row.header.without_score_interval.clone())
-            };
-            is_rounded.then(|| ROUNDED.to_owned()).or_else(of_rows)
+            let of_rows = || compared.iter().find_map(|row| row.header.without_score_interval);
+            is_rounded.then_some(NoIntervals::ScoresRounded).or_else(of_rows)
         };
         let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
         let (mut resolution, mut n_best) = (None, 0);
@@ -347,27 +318,23 @@ pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, e
 }
 
 /// Why no intervals are shown.
-pub(crate) fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Replicates>]) -> Option<String> {
+pub(crate) fn why_none(
+    found: &[Option<&Arc<Replicates>>],
+    compared: &[&Arc<Replicates>],
+) -> Option<NoIntervals> {
     let Some(first) = compared.first() else {
-        let missing = found
-            .iter()
-            .flatten()
-            .find_map(|found| found.header.missing.clone());
+        let missing = found.iter().flatten().find_map(|found| found.header.missing);
         return Some(match missing {
             Some(missing) => missing,
-            None if found.is_empty() => "nothing is on the board yet".to_owned(),
-            None => "the rows were scored before intervals were computed: score the board again".to_owned(),
+            None if found.is_empty() => NoIntervals::EmptyBoard,
+            None => NoIntervals::NotDrawn,
         });
     };
     let (n, is_clustered) = (first.header.smallest, first.header.is_clustered);
     if is_clustered && n < MIN_CLUSTERS {
-        return Some(few_clusters());
+        return Some(NoIntervals::FewClusters);
     }
-    (!is_clustered && n < MIN_ITEMS).then(|| {
-        format!(
-            "a class of the eval set has fewer than {MIN_ITEMS} items, from which on intervals hold what they promise"
-        )
-    })
+    (!is_clustered && n < MIN_ITEMS).then_some(NoIntervals::FewItems)
 }
 
 const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there are");
@@ -451,11 +418,7 @@ mod tests {
     fn an_eval_set_of_one_item_and_a_class_of_one_have_no_intervals_and_say_why() {
         for smallest in [1, MIN_ITEMS - 1] {
             let found = compared(&[1.0, 0.0], smallest, 0.5, 1);
-            let why = found.summary.why_none.unwrap_or_default();
-            assert!(
-                why.contains("has fewer than 20 items"),
-                "how many is not told: {why}"
-            );
+            assert_eq!(found.summary.why_none, Some(NoIntervals::FewItems));
             assert!(
                 found
                     .lines

@@ -7,9 +7,10 @@ use dataperf_numerics::agreement::{standings, tau_b};
 use dataperf_numerics::ranks::{Entry, compare, sure_orders};
 use serde::Serialize;
 
-use crate::Direction;
 use crate::comparison::{degrees, why_none};
+use crate::no_intervals::as_sentence;
 use crate::replicates::Replicates;
+use crate::{Direction, NoIntervals};
 
 /// A submission on both versions of a data set.
 #[derive(Debug, Clone)]
@@ -92,7 +93,8 @@ pub struct Effect {
     /// Pairs whose order is sure after.
     pub n_sure_after: usize,
     /// Why there are no intervals and no sure orders, where there are none.
-    pub why_none: Option<String>,
+    #[serde(serialize_with = "as_sentence")]
+    pub why_none: Option<NoIntervals>,
 }
 
 impl Effect {
@@ -164,7 +166,7 @@ struct Version {
     intervals: Vec<Option<(u32, u32)>>,
     /// Pairs of places whose order is sure, the better one first.
     sure: BTreeSet<(usize, usize)>,
-    why_none: Option<String>,
+    why_none: Option<NoIntervals>,
 }
 
 impl Version {
@@ -189,9 +191,7 @@ impl Version {
         let mut order: Vec<usize> = (0..submissions.len()).collect();
         order.sort_by(|&a, &b| goodness[b].total_cmp(&goodness[a]));
         let compared: Vec<&Arc<Replicates>> = order.iter().map(|&place| of(&submissions[place])).collect();
-        let missing = compared
-            .iter()
-            .find_map(|replicates| replicates.header.missing.clone());
+        let missing = compared.iter().find_map(|replicates| replicates.header.missing);
         let found: Vec<Option<&Arc<Replicates>>> = compared.iter().copied().map(Some).collect();
         let why_none = missing.or_else(|| why_none(&found, &compared));
         let (mut intervals, mut sure) = (vec![None; submissions.len()], BTreeSet::new());

@@ -16,10 +16,6 @@ use crate::verdict::Verdict;
 
 pub use crate::evaluated::Evaluated;
 
-/// Why rows of programs have no intervals.
-const OF_PROGRAMS: &str =
-    "programs compete on data that nobody has seen, of which an interval would tell more than the score does";
-
 /// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
 ///
 /// # Errors
@@ -67,7 +63,7 @@ pub async fn evaluate_to_compare<B: Benchmark>(
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
         let replicates = replicates.map(|replicates| {
             if is_rounded {
-                replicates.withheld(OF_PROGRAMS)
+                replicates.withheld()
             } else {
                 replicates
             }

@@ -29,29 +29,52 @@ use crate::{Digest, Timestamp};
 /// For how many milliseconds after the close nothing is finished, so that what was uploaded before the close can be recorded.
 pub const GRACE_MILLIS: i64 = 15 * 60 * 1000;
 
-/// What the caretaker asks for at its time.
+/// Within how many milliseconds the caretaker asks for what is due: it looks every quarter of an hour.
+const ASKED_WITHIN_MILLIS: i64 = 15 * 60 * 1000;
+
+/// What the caretaker asks for at its time, and an organizer at any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishRequest {
     /// The round to finish. Without it, every round that is not finished and has closed or whose data set is retired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
+    /// Whether not to wait for uploads from before the close that may still arrive.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub early: bool,
 }
 
 impl Challenge {
     /// Whether a round has something to be done after its close and the time for it has come. That is after every round with the same final data set
     /// has closed, since scores on it would tell participants of the others about it.
     pub fn is_due(&self, round: &Round, at: Timestamp) -> bool {
+        round.has_work() && self.due_from(round).is_some_and(|due| due <= at)
+    }
+
+    /// From when on what is to be done after a round's close is due; `None` where the round, or another one with the same final data set, never closes.
+    pub fn due_from(&self, round: &Round) -> Option<Timestamp> {
         let shares = |other: &&Round| {
             other.id == round.id
                 || (round.final_dataset.is_some() && other.final_dataset == round.final_dataset)
         };
         let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
         let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
-        let due = last
-            .flatten()
-            .map(|closes| closes.unix_millis().saturating_add(GRACE_MILLIS));
-        round.has_work() && due.is_some_and(|due| due <= at.unix_millis())
+        last.flatten().map(|closes| after(closes, GRACE_MILLIS))
     }
+
+    /// By when the final board of a round is made, where it has one: the caretaker has begun to make it by then.
+    pub fn final_by(&self, round: &Round) -> Option<Timestamp> {
+        let due = self.due_from(round).filter(|_| round.final_dataset.is_some());
+        due.map(|due| after(due, ASKED_WITHIN_MILLIS))
+    }
+}
+
+fn after(at: Timestamp, millis: i64) -> Timestamp {
+    Timestamp::from_unix_millis(at.unix_millis().saturating_add(millis))
+}
+
+/// The time by which something is due: if it is asked for `early`, what is due after the grace is due now.
+pub fn due_time(now: Timestamp, early: bool) -> Timestamp {
+    if early { after(now, GRACE_MILLIS) } else { now }
 }
 
 impl Round {
@@ -66,9 +89,14 @@ impl Board {
     #[must_use]
     pub fn of_final(&self) -> Self {
         Self {
-            round: format!("{}{FINAL_ROUND}", self.round),
+            round: Self::final_of(&self.round),
             ..self.clone()
         }
+    }
+
+    /// The name that a round's final boards have for it.
+    pub fn final_of(round: &str) -> String {
+        format!("{round}{FINAL_ROUND}")
     }
 }
 
@@ -210,6 +238,8 @@ pub struct Finish<'a> {
     pub now: &'a dyn Fn() -> Timestamp,
     /// Whether there is time for another submission.
     pub goes_on: &'a dyn Fn() -> bool,
+    /// Whether not to wait for uploads from before the close that may still arrive.
+    pub early: bool,
 }
 
 impl Finish<'_> {
@@ -232,7 +262,7 @@ impl Finish<'_> {
             return Ok(complete);
         }
         if round.id != self.board.round
-            || !self.challenge.is_due(round, (self.now)())
+            || !self.challenge.is_due(round, due_time((self.now)(), self.early))
             || self.has_unfinished().await?
         {
             return Ok(nothing);

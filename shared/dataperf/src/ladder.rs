@@ -1,11 +1,14 @@
 //! The Ladder: what a round shows of scores so that many uploads can't learn the eval set by their scores.
 //!
-//! For each submitter and board, the score that was released last is remembered. An upload that is better by more than a margin is released, rounded;
-//! for every other one the last released score is shown once more. Uploads are taken in the order in which the table records them. The table keeps
-//! the state and changes it in the transaction that records a submission.
+//! The boards that are scored with the same evaluation data share one Ladder, so that they tell a submitter no more than one board would. For each
+//! submitter it remembers what was released on each of these boards. An upload that is better than all of it by more than a margin is released,
+//! rounded. Every other one is held: its board shows the score that was released there last, or none where nothing was released there yet. Uploads are
+//! taken in the order in which the table records them. The table keeps the state and changes it in the transaction that records a submission.
 //!
 //! # Source
 //! Blum, A. and Hardt, M. (2015), "The Ladder: a reliable leaderboard for machine learning competitions", ICML.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,17 +43,107 @@ pub enum Ladder {
     },
 }
 
-/// How far a submitter has come on a board.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// How far a submitter has come on the boards that are scored with the same evaluation data.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
+    /// The evaluation data.
+    pub evaluation: String,
     /// How often the rung has changed. What is recorded after it names this number.
     pub n_changes: u64,
-    /// The score that was released last; `None` where none was released, or none is left after a withdrawal.
-    pub last: Option<LastReleased>,
+    /// What was released last on each board, by leaderboard and round.
+    pub released: BTreeMap<(String, String), LastReleased>,
 }
 
-/// The score that was released last.
-#[derive(Debug, Clone, PartialEq)]
+impl Rung {
+    /// The rung of a submitter of whom nothing was released.
+    pub fn new(evaluation: &str) -> Self {
+        Self {
+            evaluation: evaluation.to_owned(),
+            n_changes: 0,
+            released: BTreeMap::new(),
+        }
+    }
+
+    /// What was released last on a board.
+    pub fn on(&self, board: &Board) -> Option<&LastReleased> {
+        self.released.get(&place(board))
+    }
+
+    /// The best that was released on any of the boards of scores with `dataset`.
+    pub fn best(&self, dataset: Option<Digest>, direction: Direction) -> Option<&LastReleased> {
+        let of_dataset = self.released.values().filter(|last| last.dataset == dataset);
+        of_dataset.reduce(|best, other| {
+            if direction.is_better(other.score, best.score) {
+                other
+            } else {
+                best
+            }
+        })
+    }
+
+    /// Changes what was released last on a board.
+    pub fn set(&mut self, board: &Board, last: Option<LastReleased>) {
+        self.n_changes += 1;
+        match last {
+            Some(last) => self.released.insert(place(board), last),
+            None => self.released.remove(&place(board)),
+        };
+    }
+
+    /// Moves on to a receipt that has climbed. A Ladder without a margin releases worse scores too, which leave the better one.
+    pub fn climb(&mut self, receipt: &Receipt, direction: Direction) {
+        let Some(score) = receipt.public_score() else {
+            return;
+        };
+        let (board, dataset) = (receipt.board(), receipt.verdict.dataset);
+        let before = self.on(&board).filter(|last| last.dataset == dataset);
+        let before = before
+            .filter(|last| direction.is_better(last.score, score))
+            .cloned();
+        let last = before.unwrap_or_else(|| LastReleased {
+            score,
+            submission: receipt.submission.clone(),
+            dataset,
+        });
+        self.set(&board, Some(last));
+    }
+
+    /// Moves back to the best of a submitter's other `lines` on a board, if the rung has what was released of a submission that `left` it. Says whether
+    /// it has moved.
+    pub fn step_down(&mut self, left: &Entry, lines: &[Entry], direction: Direction) -> bool {
+        let last = self.on(&left.board).filter(|last| last.submission == left.id);
+        let Some(dataset) = last.map(|last| last.dataset) else {
+            return false;
+        };
+        let others = lines.iter().filter(|line| line.id != left.id);
+        let back = LastReleased::of_lines(others, &left.board, dataset, direction);
+        self.set(&left.board, back);
+        true
+    }
+
+    /// Moves to a submission that is `back` on its board, if it is the best of its submitter's `lines` that was released there. Says whether it has moved.
+    pub fn step_up(&mut self, back: &Entry, lines: &[Entry], direction: Direction) -> bool {
+        if back.climb != Some(Climb::Climbed) {
+            return false;
+        }
+        let before = self.on(&back.board);
+        let dataset = before.map_or(back.dataset, |last| last.dataset);
+        let others = lines.iter().filter(|line| line.id != back.id).chain([back]);
+        let last = LastReleased::of_lines(others, &back.board, dataset, direction);
+        if last.as_ref() == before {
+            return false;
+        }
+        self.set(&back.board, last);
+        true
+    }
+}
+
+fn place(board: &Board) -> (String, String) {
+    (board.leaderboard.clone(), board.round.clone())
+}
+
+/// The score that was released last on a board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LastReleased {
     /// The score, rounded.
     pub score: f64,
@@ -158,28 +251,36 @@ fn standard_deviation(values: impl Iterator<Item = f64> + Clone) -> f64 {
     (squares / n.saturating_sub(1).max(1) as f64).sqrt()
 }
 
-/// What is released of a score that follows `rung`: the score, rounded, if it is better than the last one by more than the margin and
-/// still is when it is rounded, otherwise the last one. `hosted` says which scores are better.
+/// What is released of a score on a board that follows `rung`: the score, rounded, if it is better than the best that was released on any board of
+/// the rung by more than the margin and still is when it is rounded; otherwise what was released last on its own board. `hosted` says which scores are
+/// better.
 pub fn released(
     score: f64,
+    board: &Board,
     rung: &Rung,
     margin: Margin,
     dataset: Option<Digest>,
     hosted: &Descriptor,
 ) -> Released {
-    let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
+    let best = rung.best(dataset, hosted.direction);
     let rounded = margin.rounded(score, hosted.score_range);
     let gain = |to: f64, from: f64| match hosted.direction {
         Direction::HigherIsBetter => to - from,
         Direction::LowerIsBetter => from - to,
     };
     let climbs =
-        |last: &LastReleased| gain(score, last.score) > margin.margin && gain(rounded, last.score) > 0.0;
-    let held = last.filter(|last| !climbs(last));
+        |best: &LastReleased| gain(score, best.score) > margin.margin && gain(rounded, best.score) > 0.0;
+    let has_climbed = best.is_none_or(climbs);
+    let last = rung.on(board).filter(|last| last.dataset == dataset);
     Released {
-        score: held.map_or(rounded, |last| last.score),
-        has_climbed: held.is_none(),
+        score: if has_climbed {
+            Some(rounded)
+        } else {
+            last.map(|last| last.score)
+        },
+        has_climbed,
         rung: rung.n_changes,
+        evaluation: Some(rung.evaluation.clone()),
         is_lifted: false,
     }
 }
@@ -222,23 +323,30 @@ impl Ladder {
             Self::Rounded => {
                 let rounded = Margin::rounding(&kept().await?).rounded(score, hosted.score_range);
                 return Ok(Some(Released {
-                    score: rounded,
+                    score: Some(rounded),
                     has_climbed: true,
                     rung: rung.n_changes,
+                    evaluation: Some(rung.evaluation.clone()),
                     is_lifted: false,
                 }));
             }
             Self::Auto => {
                 let new = kept().await?;
-                let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
-                let best = match last {
-                    Some(last) => replicates(&last.submission, hosted, results).await?,
+                let best = match rung.best(dataset, hosted.direction) {
+                    Some(best) => replicates(&best.submission, hosted, results).await?,
                     None => None,
                 };
                 Margin::paired(&new, best.as_ref())
             }
         };
-        Ok(Some(released(score, rung, margin, dataset, hosted)))
+        Ok(Some(released(
+            score,
+            &receipt.board(),
+            rung,
+            margin,
+            dataset,
+            hosted,
+        )))
     }
 }
 

@@ -38,6 +38,7 @@ pub mod ladder;
 mod leaderboard;
 mod line_numbers;
 pub mod misplaced;
+mod no_intervals;
 pub mod noted;
 pub mod paired;
 pub mod pairs;
@@ -77,6 +78,7 @@ pub use endings::Endings;
 pub use feedback::{Feedback, Shown};
 pub use file_kind::mistaken_for_text;
 pub use line_numbers::{LineNumbers, line_number};
+pub use no_intervals::NoIntervals;
 pub use rank::{Direction, RankKey};
 pub use receipts::{receipt_level, signed, write_receipt, write_where_it_shows_less};
 pub use rejection::{

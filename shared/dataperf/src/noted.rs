@@ -3,17 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::board::Board;
-use crate::challenge::{Challenge, ChallengeError, Retire, Round};
+use crate::board::{Stage, parse_round};
+use crate::challenge::{Challenge, ChallengeError, Round};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::maintenance::Maintenance;
+use crate::ports::maintenance::{DataNote, Maintenance};
 use crate::rejection::{Reason, quote};
-use crate::upload::UNNAMED;
 use crate::{Digest, Timestamp};
-
-const RETIRED_FOR: &str = ".retired-for-";
-const SEEN: &str = "seen.";
 
 /// A retirement whose moment has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,27 +43,12 @@ pub struct Noted {
 /// # Errors
 /// [`PortError`] when the table does not answer.
 pub async fn seen_datasets(table: &dyn Maintenance, benchmark: &str) -> Result<BTreeSet<Digest>, PortError> {
-    let noted = table.runs(benchmark).await?;
-    let of_none = noted.iter().filter(|(of, _)| of.leaderboard == UNNAMED);
-    Ok(of_none
-        .filter_map(|(of, _)| of.round.strip_prefix(SEEN).and_then(digest))
-        .collect())
-}
-
-impl Retire {
-    /// Where the table notes from when on a round's uploads are scored with the data set that follows.
-    pub fn mark(&self, benchmark: &str, round: &str) -> Board {
-        mark(benchmark, format!("{round}{RETIRED_FOR}{}", self.dataset.hex()))
-    }
-}
-
-/// Where the table notes what is about no board: as the beginning of a run of its own.
-fn mark(benchmark: &str, round: String) -> Board {
-    Board {
-        benchmark: benchmark.to_owned(),
-        leaderboard: UNNAMED.to_owned(),
-        round,
-    }
+    let notes = table.notes(benchmark).await?;
+    let seen = notes.into_iter().filter_map(|(note, _)| match note {
+        DataNote::Seen { dataset } => Some(dataset),
+        DataNote::Retired { .. } => None,
+    });
+    Ok(seen.collect())
 }
 
 /// Notes that data sets are no longer fresh: uploads may be scored with them from now on.
@@ -81,8 +62,7 @@ pub async fn note_seen(
     at: Timestamp,
 ) -> Result<(), PortError> {
     for dataset in datasets {
-        let mark = mark(benchmark, format!("{SEEN}{}", dataset.hex()));
-        table.begin_only_run(&mark, at).await?;
+        table.note(benchmark, &DataNote::Seen { dataset }, at).await?;
     }
     Ok(())
 }
@@ -130,8 +110,7 @@ impl Challenge {
             if let Some(retire) = &mut round.retire
                 && retire.after_submissions.is_some()
             {
-                let mark = table.run(&retire.mark(benchmark, &round.id)).await?;
-                retire.at = mark.map(|mark| mark.begun_at);
+                retire.at = table.noted(benchmark, &retire.note(&round.id)).await?;
             }
         }
         Ok(())
@@ -193,9 +172,7 @@ impl Round {
         if let Some(retire) = self.retired(at)
             && let Some(since) = retire.at
         {
-            table
-                .begin_only_run(&retire.mark(benchmark, &self.id), since)
-                .await?;
+            table.note(benchmark, &retire.note(&self.id), since).await?;
         }
         Ok(())
     }
@@ -208,20 +185,16 @@ impl Noted {
     /// [`PortError`] when the table does not answer.
     pub async fn of(table: &dyn Maintenance, benchmark: &str) -> Result<Self, PortError> {
         let mut noted = Self::default();
-        for (of, run) in table.runs(benchmark).await? {
-            if of.leaderboard != UNNAMED {
-                continue;
-            }
-            if let Some(dataset) = of.round.strip_prefix(SEEN).and_then(digest) {
-                noted.seen.push(dataset);
-            } else if let Some((round, successor)) = of.round.split_once(RETIRED_FOR)
-                && let Some(dataset) = digest(successor)
-            {
-                let of_round = noted.retired.entry(round.to_owned()).or_default();
-                of_round.push(Retired {
-                    dataset,
-                    at: run.begun_at,
-                });
+        for (note, at) in table.notes(benchmark).await? {
+            match note {
+                DataNote::Seen { dataset } => noted.seen.push(dataset),
+                DataNote::Retired { round, successor } => {
+                    let of_round = noted.retired.entry(round).or_default();
+                    of_round.push(Retired {
+                        dataset: successor,
+                        at,
+                    });
+                }
             }
         }
         for of_round in noted.retired.values_mut() {
@@ -324,12 +297,8 @@ impl Noted {
     }
 }
 
-fn digest(hex: &str) -> Option<Digest> {
-    format!("sha256:{hex}").parse().ok()
-}
-
 fn is_final_round(round: &str) -> bool {
-    round.ends_with(crate::board::FINAL_ROUND)
+    parse_round(round).1 == Stage::Final
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use dataperf_numerics::ranks::{Entry, MIN_DIFFERENT_ITEMS, difference_interval, sure_orders};
+use dataperf_numerics::ranks::{Entry, difference_interval, sure_orders};
 use serde::Serialize;
 
-use crate::Direction;
 use crate::comparison::{degrees, why_none};
+use crate::no_intervals::as_sentence;
 use crate::replicates::Replicates;
+use crate::{Direction, NoIntervals};
 
 /// Below this difference two scores of a draw are the same: deviations from the score are kept in 32 bits.
 const SAME_SCORE: f64 = 1e-6;
@@ -33,7 +34,8 @@ pub struct Paired {
     /// Whether clusters of items are drawn.
     pub is_clustered: bool,
     /// Why there is no interval, where there is none.
-    pub why_none: Option<String>,
+    #[serde(serialize_with = "as_sentence")]
+    pub why_none: Option<NoIntervals>,
 }
 
 impl Paired {
@@ -45,21 +47,18 @@ impl Paired {
         first: impl Into<Arc<Replicates>>,
         second: impl Into<Arc<Replicates>>,
         direction: Direction,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, NoIntervals> {
         let pair = [first.into(), second.into()];
         let [first, second] = [&pair[0], &pair[1]];
         let [one, other] = [&first.header, &second.header];
         if one.dataset != other.dataset {
-            return Err(format!(
-                "the first was scored with {}, the second with {}: have the board scored again with one data set",
-                one.dataset, other.dataset
-            ));
+            return Err(NoIntervals::OtherDataset {
+                first: one.dataset,
+                second: other.dataset,
+            });
         }
         if one.draws != other.draws {
-            return Err(
-                "they were scored under different draws of the eval set: have the board scored again"
-                    .to_owned(),
-            );
+            return Err(NoIntervals::OtherDraws);
         }
         let sign = match direction {
             Direction::HigherIsBetter => 1.0,
@@ -79,7 +78,7 @@ impl Paired {
             is_clustered: one.is_clustered,
             why_none: [one, other]
                 .into_iter()
-                .find_map(|of| of.missing.clone().or_else(|| of.without_score_interval.clone())),
+                .find_map(|of| of.missing.or(of.without_score_interval)),
         };
         let compared: Vec<&Arc<Replicates>> = pair.iter().collect();
         let found: Vec<Option<&Arc<Replicates>>> = pair.iter().map(Some).collect();
@@ -107,11 +106,9 @@ impl Paired {
         });
         if self.interval.is_none() {
             self.why_none = Some(if n_degrees == 0 {
-                format!(
-                    "the two differ on fewer than {MIN_DIFFERENT_ITEMS} items of the eval set, too few for an interval of their difference"
-                )
+                NoIntervals::FewDifferentItems
             } else {
-                "their difference is the same under all draws of the eval set, which say nothing of other eval sets then".to_owned()
+                NoIntervals::ConstantDifference
             });
         }
         let deviations = both[0].iter().zip(both[1]);
@@ -200,14 +197,15 @@ mod tests {
         let tied = Paired::of(same(), same(), Direction::HigherIsBetter).unwrap();
         assert_eq!((tied.interval, tied.share_first_better), (None, Some(0.5)));
         assert_eq!(tied.surely_better, None);
-        assert!(tied.why_none.unwrap().contains("fewer than 6 items"));
+        assert_eq!(tied.why_none, Some(NoIntervals::FewDifferentItems));
         let five = |spread| Paired::of(same(), replicates(0.675, spread, 135), Direction::HigherIsBetter);
         assert_eq!(five(0.99).unwrap().interval, None, "five items tell nothing");
         let six = |spread| Paired::of(same(), replicates(0.67, spread, 134), Direction::HigherIsBetter);
         assert!(six(0.99).unwrap().interval.is_some());
         let constant = six(1.0).unwrap();
-        assert!(
-            constant.interval.is_none() && constant.why_none.unwrap().contains("the same under all draws")
+        assert_eq!(
+            (constant.interval, constant.why_none),
+            (None, Some(NoIntervals::ConstantDifference))
         );
         let less = Paired::of(
             replicates(0.1, 1.0, 140),
@@ -225,13 +223,13 @@ mod tests {
         let mut other = replicates(0.6, 1.0, 120);
         other.header.dataset = Digest::of(b"other");
         let refused = Paired::of(replicates(0.7, 1.0, 140), other, Direction::HigherIsBetter);
-        assert!(refused.unwrap_err().contains("scored again"));
+        assert!(matches!(refused, Err(NoIntervals::OtherDataset { .. })));
         let mut cut_off = replicates(0.6, 1.0, 120);
-        cut_off.header.missing = Some("the curve ends".to_owned());
+        cut_off.header.missing = Some(NoIntervals::PlaceOnCurve);
         let paired = Paired::of(replicates(0.7, 1.0, 140), cut_off, Direction::HigherIsBetter).unwrap();
         assert_eq!(
-            (paired.interval, paired.why_none.as_deref()),
-            (None, Some("the curve ends"))
+            (paired.interval, paired.why_none),
+            (None, Some(NoIntervals::PlaceOnCurve))
         );
         let mut few = [replicates(0.7, 1.0, 140), replicates(0.6, 1.0, 120)];
         for of in &mut few {
@@ -239,6 +237,9 @@ mod tests {
         }
         let [one, other] = few;
         let paired = Paired::of(one, other, Direction::HigherIsBetter).unwrap();
-        assert!(paired.interval.is_none() && paired.why_none.unwrap().contains("fewer than 20 items"));
+        assert_eq!(
+            (paired.interval, paired.why_none),
+            (None, Some(NoIntervals::FewItems))
+        );
     }
 }

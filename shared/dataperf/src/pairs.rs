@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::Board;
 use crate::challenge::Challenge;
-use crate::comparison::{RELEASED, Rows, rounded_outward, why_none};
+use crate::comparison::{Rows, rounded_outward, why_none};
 use crate::paired::Paired;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::{Digest, Direction, Timestamp};
+use crate::{Digest, Direction, NoIntervals, Timestamp};
 
 /// The rows of a board whose differences are published, each row with each: 1,225 pairs.
 pub const PAIRED_ROWS: usize = 50;
@@ -33,7 +33,7 @@ enum Pair {
     /// The ends of the interval, and which of the two is surely better: 1, 2 or neither.
     Interval(f64, f64, Option<u8>),
     /// Why there is none.
-    None(String),
+    None(NoIntervals),
 }
 
 /// The paired differences of a board's first rows.
@@ -48,7 +48,7 @@ pub struct Pairs {
     pub dataset: Option<Digest>,
     /// Why no pair has an interval, where the reason is the same for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why_none: Option<String>,
+    pub why_none: Option<NoIntervals>,
     /// The rows, best first.
     rows: Vec<Row>,
     /// The first row with each that follows it, then the second, and so on; empty where none has an interval.
@@ -67,11 +67,11 @@ pub struct Between {
     /// Which is surely better, 1 or 2; `None` where neither is.
     pub surely_better: Option<u8>,
     /// Why there is no interval, where there is none.
-    pub why_none: Option<String>,
+    pub why_none: Option<NoIntervals>,
 }
 
 impl Pairs {
-    /// The version of the form written today. In version 1 intervals were percentiles of the draws.
+    /// The version of the form.
     pub const SCHEMA: u32 = 2;
 
     /// The key of a board's paired differences in the results bucket.
@@ -106,9 +106,9 @@ impl Pairs {
         let mut pairs = Vec::new();
         let mut why_none = None;
         if first.len() < 2 {
-            why_none = Some("the board has fewer than two rows".to_owned());
+            why_none = Some(NoIntervals::FewRows);
         } else if rows.is_released() {
-            why_none = Some(RELEASED.to_owned());
+            why_none = Some(NoIntervals::LadderReleases);
         } else {
             let found: Vec<Option<&Arc<Replicates>>> = first.iter().map(|row| rows.found(row)).collect();
             for (place, &one) in found.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Pairs {
             difference: scores.0 - scores.1,
             interval: None,
             surely_better: None,
-            why_none: self.why_none.clone(),
+            why_none: self.why_none,
         };
         if between.why_none.is_some() {
             return Some(between);
@@ -151,7 +151,7 @@ impl Pairs {
         let (above, below) = (one.min(other), one.max(other));
         let before = above * (2 * self.rows.len() - above - 1) / 2; // pairs of the rows above both
         match self.differences.get(before + (below.checked_sub(above + 1)?))? {
-            Pair::None(why) => between.why_none = Some(why.clone()),
+            Pair::None(why) => between.why_none = Some(*why),
             Pair::Interval(low, high, surely_better) if one < other => {
                 between.interval = Some((*low, *high));
                 between.surely_better = *surely_better;
@@ -198,7 +198,7 @@ impl Pairs {
 impl Pair {
     fn of(one: Option<&Arc<Replicates>>, other: Option<&Arc<Replicates>>, direction: Direction) -> Self {
         let (Some(first), Some(second)) = (one, other) else {
-            return Self::None(why_none(&[one, other], &[]).unwrap_or_default());
+            return Self::None(why_none(&[one, other], &[]).unwrap_or(NoIntervals::NotDrawn));
         };
         match Paired::of(first.clone(), second.clone(), direction) {
             Ok(Paired {
@@ -209,19 +209,19 @@ impl Pair {
                 let (low, high) = rounded_outward(interval);
                 Self::Interval(low, high, surely_better)
             }
-            Ok(paired) => Self::None(paired.why_none.unwrap_or_default()),
+            Ok(paired) => Self::None(paired.why_none.unwrap_or(NoIntervals::NotDrawn)),
             Err(why) => Self::None(why),
         }
     }
 }
 
 /// The one reason why no pair has an interval; `None` where one has, or where reasons differ.
-fn common_reason(pairs: &[Pair]) -> Option<String> {
+fn common_reason(pairs: &[Pair]) -> Option<NoIntervals> {
     let Some(Pair::None(why)) = pairs.first() else {
         return None;
     };
     let is_same = |pair: &Pair| matches!(pair, Pair::None(other) if other == why);
-    pairs.iter().all(is_same).then(|| why.clone())
+    pairs.iter().all(is_same).then_some(*why)
 }
 
 #[cfg(test)]
@@ -354,15 +354,12 @@ mod tests {
     #[test]
     fn where_there_is_no_interval_it_is_said_why() {
         let few = pairs(&[0.7, 0.6, 0.5], 5, |_| true);
-        assert!(
-            few.differences.is_empty()
-                && few
-                    .why_none
-                    .as_ref()
-                    .is_some_and(|why| why.contains("fewer than 20 items"))
+        assert_eq!(
+            (few.differences.len(), few.why_none),
+            (0, Some(NoIntervals::FewItems))
         );
         let found = few.between(&id(0), &id(2)).expect("both are there");
-        assert_eq!((found.interval, found.why_none), (None, few.why_none.clone()));
+        assert_eq!((found.interval, found.why_none), (None, few.why_none));
 
         let partly = pairs(&[0.7, 0.6, 0.5], 100, |place| place != 1);
         assert_eq!(partly.why_none, None);
@@ -372,14 +369,10 @@ mod tests {
                 .and_then(|found| found.why_none)
         };
         assert_eq!(why(0, 2), None);
-        assert!(why(1, 2).is_some_and(|why| why.contains("score the board again")));
+        assert_eq!(why(1, 2), Some(NoIntervals::NotDrawn));
 
         for scores in [&[][..], &[0.5]] {
-            assert!(
-                pairs(scores, 100, |_| true)
-                    .why_none
-                    .is_some_and(|why| why.contains("fewer than two rows"))
-            );
+            assert_eq!(pairs(scores, 100, |_| true).why_none, Some(NoIntervals::FewRows));
         }
     }
 

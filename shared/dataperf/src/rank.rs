@@ -17,6 +17,16 @@ pub enum Direction {
     LowerIsBetter,
 }
 
+impl Direction {
+    /// Whether `one` score is better than the `other`.
+    pub fn is_better(self, one: f64, other: f64) -> bool {
+        match self {
+            Self::HigherIsBetter => one > other,
+            Self::LowerIsBetter => one < other,
+        }
+    }
+}
+
 /// A sort key: smaller text is the better place. Sixteen hexadecimal digits of the score with its direction
 /// normalised, then the time, then the id, so that the order is total: a better score, then the earlier upload.
 ///

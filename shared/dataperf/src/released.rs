@@ -5,10 +5,14 @@ use serde::{Deserialize, Serialize};
 /// What is released of a scored submission, as its receipt has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Released {
-    /// The score that is shown in place of the submission's own.
-    pub score: f64,
-    /// Whether it is the submission's own, rounded; otherwise it is the one that was released before.
+    /// The score that is shown in place of the submission's own: the one that was released last on its board. `None` where the submission is held
+    /// and nothing was released on its board before.
+    pub score: Option<f64>,
+    /// Whether it is the submission's own, rounded; otherwise the submission is held.
     pub has_climbed: bool,
+    /// The evaluation data whose boards share the rung. Receipts that are written leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<String>,
     /// [`Rung::n_changes`](crate::ladder::Rung::n_changes) when it was recorded.
     pub rung: u64,
     /// Whether the submission's own score is shown by now, because everything of the round is. In the table this says what the board shows, in a written
@@ -23,7 +27,7 @@ pub struct Released {
 pub enum Climb {
     /// Its own, rounded.
     Climbed,
-    /// The score of the last submission that climbed.
+    /// The score of the last submission that climbed on the board, if one has.
     Held,
 }
 

@@ -15,7 +15,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::submission::Entry;
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::{Digest, Direction};
+use crate::{Digest, Direction, NoIntervals};
 
 /// The format's name and version; with a line feed, the first bytes of every object.
 pub const FORMAT: &str = "dataperf-replicates/1";
@@ -23,18 +23,6 @@ pub const FORMAT: &str = "dataperf-replicates/1";
 const HEADER_BYTES: usize = 1 << 10;
 /// The header and the deviations: what is read of a submission of a large board.
 pub const HEAD_BYTES: usize = HEADER_BYTES + 4 * N_DRAWS;
-
-/// Why fractions of fixes have no intervals: `cargo run --release -p dataperf-numerics --example coverage` has the numbers.
-pub(crate) const PLACE_ON_A_CURVE: &str = "the score is the place where a curve reaches its target, which jumps from one eval set to another: \
-    in simulations, intervals of 95 % held the true rank of tied scores in 84 to 91 % of the cases";
-
-/// Why the accuracy of the worst group has no interval; the same program has the numbers.
-const WORST_OF_GROUPS: &str = "the score is the smallest of several accuracies, which on average is below the smallest true one: \
-    in simulations of four equal groups, intervals of 95 % held the true score in 82 to 85 % of the cases";
-
-/// Why models that answer people's texts have no intervals.
-pub const DEPENDENT_TEXTS: &str = "texts of one annotator resemble each other, and draws of single texts ignore that: in simulations with ten to \
-    twenty annotators, rank intervals of 95 % held the true rank in 30 to 88 % of the cases";
 
 /// The header that an object begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +36,7 @@ pub struct Header {
     pub score: f64,
     /// Why there are no replicates, where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
+    pub missing: Option<NoIntervals>,
     /// The smallest number of items of a class (of a group), or of clusters that have one where these are drawn.
     pub smallest: usize,
     /// Whether clusters are drawn.
@@ -63,7 +51,7 @@ pub struct Header {
     pub n_parts: Option<usize>,
     /// Why the score has no interval of its own, where it has none and its rank has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_score_interval: Option<String>,
+    pub without_score_interval: Option<NoIntervals>,
 }
 
 /// Into how many parts the score of one eval set has to be divided so that one item is worth at most one of them.
@@ -139,8 +127,8 @@ impl Replicates {
             Err(EvidenceError::CutOff { .. }) if is_of_fixes => vec![0.0; N_DRAWS],
             Err(error) => return Err(error),
         };
-        let missing = is_of_fixes.then_some(PLACE_ON_A_CURVE);
-        let missing = missing.or(B::HAS_DEPENDENT_ITEMS.then_some(DEPENDENT_TEXTS));
+        let missing = is_of_fixes.then_some(NoIntervals::PlaceOnCurve);
+        let missing = missing.or(B::HAS_DEPENDENT_ITEMS.then_some(NoIntervals::DependentTexts));
         Ok(Self {
             header: Header {
                 dataset: evaluated.provenance.dataset,
@@ -152,17 +140,17 @@ impl Replicates {
                 n_redrawn: draws.n_redrawn(),
                 n_items: correctness.len(),
                 n_parts,
-                without_score_interval: is_of_worst_group.then(|| WORST_OF_GROUPS.to_owned()),
+                without_score_interval: is_of_worst_group.then_some(NoIntervals::WorstOfGroups),
             },
             deviations,
             correctness,
         })
     }
 
-    /// Takes the replicates away and says `why` in the header; the evidence stays.
+    /// Takes the replicates of a program away and says so in the header; the evidence stays.
     #[must_use]
-    pub(crate) fn withheld(mut self, why: &str) -> Self {
-        self.header.missing = Some(why.to_owned());
+    pub(crate) fn withheld(mut self) -> Self {
+        self.header.missing = Some(NoIntervals::OfProgram);
         self.deviations.fill(0.0);
         self
     }

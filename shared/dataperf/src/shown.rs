@@ -52,6 +52,7 @@ impl Receipt {
             verdict.score = self.public_score();
         }
         let ladder = self.ladder.clone().map(|released| Released {
+            evaluation: None,
             is_lifted: level == Feedback::Full,
             ..released
         });

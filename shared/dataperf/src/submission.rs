@@ -197,6 +197,11 @@ impl Entry {
         self.ending == Some(Ending::Scored) && self.withdrawn_at.is_none()
     }
 
+    /// Whether its board shows a score of it: the Ladder may hold one that has nothing to show.
+    pub fn is_shown(&self) -> bool {
+        self.is_on_board() && self.score.is_some()
+    }
+
     /// What histories are sorted by: the time of the upload, then the id.
     pub fn time_order(&self) -> (Timestamp, &SubmissionId) {
         (self.received_at, &self.id)

@@ -404,7 +404,7 @@ impl Receipt {
     /// The score as boards show it: its own, or what the Ladder has released.
     pub fn public_score(&self) -> Option<f64> {
         let released = self.ladder.as_ref().filter(|released| !released.is_lifted);
-        released.map_or(self.verdict.score, |released| Some(released.score))
+        released.map_or(self.verdict.score, |released| released.score)
     }
 
     /// Whether it climbed; `None` unless the board shows what the Ladder has released.

@@ -256,9 +256,10 @@ async fn release(
     }
     receipt.ladder = match terms.ladder {
         Some(ladder) if receipt_level(challenge, receipt, (ports.now)()) < Feedback::Full => {
+            let evaluation = terms.ladder_of(&receipt.verdict.leaderboard);
             let rung = ports
                 .leaderboards
-                .rung(&receipt.board(), &receipt.submitter)
+                .rung(hosted.id, evaluation, &receipt.submitter)
                 .await?;
             ladder.release(receipt, &rung, hosted, ports.results).await?
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::POST_ROUND;
+use dataperf::ports::leaderboard::{Stage, parse_round};
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
@@ -214,7 +214,7 @@ impl Submit {
 /// Whether an image of a set that was asked for in the round `made_in` may be submitted in `round`: in the same one, and after its close as long as no
 /// other round has opened.
 fn is_of_round(made_in: &str, round: &str) -> bool {
-    round == made_in || round.strip_suffix(POST_ROUND) == Some(made_in)
+    round == made_in || parse_round(round) == (made_in, Stage::Post)
 }
 
 fn details(pair: &Pair) -> BTreeMap<String, Value> {

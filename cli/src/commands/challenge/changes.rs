@@ -2,13 +2,15 @@
 
 use anyhow::Result;
 use dataperf::challenge::{Challenge, ChallengeError, Round};
-use dataperf::{Reason, pointer};
+use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::{Feedback, Reason, pointer};
 
 use crate::cloud::{Cloud, now};
 
 /// Warnings of what replacing the published challenge changes for rounds that have begun. Of an open round: its Ladder is changed or taken from
-/// some boards, so that what was held back can be asked for; or it gets one, so that later scores are rounded and those already shown are not. Of a
-/// closed round: it, or a part of it, is missing.
+/// some boards, so that what was held back can be asked for; or it gets one, so that later scores are rounded and those already shown are not; or it
+/// is removed. Of a closed round: it, or a part of it, is missing.
 pub(super) async fn changes_of_rounds(
     cloud: &Cloud,
     benchmark: &str,
@@ -63,7 +65,52 @@ pub(super) async fn changes_of_rounds(
             format!("the round `{}` is open, and {message}", round.id),
         ))
     };
-    Ok(rounds.filter(has_begun).filter_map(warning).collect())
+    let begun: Vec<&Round> = rounds.filter(has_begun).collect();
+    let mut warnings: Vec<Reason> = begun.iter().copied().filter_map(warning).collect();
+    for round in begun {
+        let is_missing = replaced_by.is_none_or(|challenge| challenge.round(&round.id).is_none());
+        if let (true, Some(published)) = (is_missing, &published) {
+            let lost = lost(cloud, benchmark, published, round).await?;
+            let message = format!("this change removes the round `{}`: {lost}", round.id);
+            warnings.push(Reason::new("round_removed", &place, message));
+        }
+    }
+    Ok(warnings)
+}
+
+/// What is lost with a round that is removed.
+async fn lost(cloud: &Cloud, benchmark: &str, published: &Challenge, round: &Round) -> Result<String> {
+    let (table, at) = (cloud.leaderboards(), now());
+    let (mut n_scored, mut n_withheld, mut final_is_due) = (0, 0, false);
+    for board in table.boards(benchmark).await? {
+        if !board.is_of_round(&round.id) {
+            continue;
+        }
+        let lines = table.series(&board).await?;
+        let is_withheld = |line: &&dataperf::ports::leaderboard::Entry| {
+            line.climb.is_some() || published.shown(&board, line.dataset, at).level < Feedback::Full
+        };
+        n_scored += lines.len();
+        n_withheld += lines.iter().filter(is_withheld).count();
+        if board.round == round.id && round.final_dataset.is_some() {
+            let run = table.run(&board.of_final()).await?;
+            final_is_due |= run.is_none_or(|run| run.ended_at.is_none());
+        }
+    }
+    let mut lost = vec![if round.is_closed(at) {
+        format!("it has closed, with {n_scored} scored submissions")
+    } else {
+        format!("it is open, with {n_scored} scored submissions, and uploads no longer count in it")
+    }];
+    if n_withheld > 0 {
+        lost.push(format!(
+            "what is withheld of {n_withheld} of them is never shown to everybody"
+        ));
+    }
+    if final_is_due {
+        lost.push("its final board is due and is never made".to_owned());
+    }
+    Ok(lost.join("; "))
 }
 
 /// Whether a round has fewer boards than it had.

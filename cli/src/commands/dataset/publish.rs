@@ -12,6 +12,7 @@ use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::noted::{note_seen, seen_datasets};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::{Descriptor, Digest, quote};
 use dataperf_aws::{Grant, change_in_force};
 use serde_json::{Value, json};
@@ -97,8 +98,38 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         lacking,
         uncounted,
         asked_before,
+        to_rescore: to_rescore(&cloud, &opened, &published.replaced).await?,
     };
     say(&opened, &published, switch, &advice, format)
+}
+
+/// The boards with scores that are scored with this data set from now on, in place of another one.
+async fn to_rescore(
+    cloud: &Cloud,
+    opened: &Opened,
+    replaced: &BTreeMap<String, Digest>,
+) -> Result<Vec<Board>> {
+    let hosted = descriptor(&opened.manifest.benchmark)?;
+    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+    if replaced.is_empty() {
+        return Ok(Vec::new());
+    }
+    let in_force = InForce::read(&datasets, hosted.id).await?;
+    let challenge = Challenge::current(&datasets, &table, hosted.id).await?;
+    let mut boards = table.boards(hosted.id).await?;
+    boards.retain(|board| !board.is_final() && replaced.contains_key(&board.leaderboard));
+    let mut found = Vec::new();
+    for board in boards {
+        let series = table.series(&board).await?;
+        let is_of_other = series.iter().any(|line| line.dataset != Some(opened.digest));
+        let scored_with = table
+            .scored_with(hosted, &in_force, challenge.as_ref(), &board, now())
+            .await?;
+        if is_of_other && scored_with == Some(opened.digest) {
+            found.push(board);
+        }
+    }
+    Ok(found)
 }
 
 /// Refuses a kit, which can't score because its hidden files are missing.
@@ -124,7 +155,8 @@ async fn uncounted(cloud: &Cloud, opened: &Opened, switch: Switch) -> Result<Vec
     let named = named_by_dataset((descriptor.evaluations)(manifest)?, *digest);
     let challenge = Challenge::published(&cloud.datasets(), descriptor.id).await?;
     let rounds = challenge.into_iter().flat_map(|challenge| challenge.rounds);
-    let limited = rounds.filter(|round| round.is_limited() && round.dataset.is_none());
+    let limited =
+        rounds.filter(|round| (round.is_limited() || round.ladder.is_some()) && round.dataset.is_none());
     let outdated = limited.filter(|round| {
         let mut boards = named.iter().filter(|(board, _)| round.has(board));
         boards.any(|(board, evaluation)| round.evaluations.get(board) != Some(evaluation))
@@ -172,6 +204,8 @@ struct Advice {
     lacking: Vec<(Grant, Vec<String>)>,
     uncounted: Vec<String>,
     asked_before: BTreeMap<String, Vec<String>>,
+    /// Boards that have scores of a data set which this one has replaced.
+    to_rescore: Vec<Board>,
 }
 
 fn say(
@@ -193,7 +227,8 @@ fn say(
         let document = |(grant, lacks): &(Grant, Vec<String>)| json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "lacks": lacks });
         let lacking: Vec<Value> = advice.lacking.iter().map(document).collect();
         let document = json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded, "kit": kit, "in_force": in_force,
-            "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted, "same_items": advice.asked_before });
+            "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted, "same_items": advice.asked_before,
+            "to_rescore": advice.to_rescore.iter().map(|board| json!({ "leaderboard": board.leaderboard, "round": board.round })).collect::<Vec<_>>() });
         print_json(&document)?;
         return Ok(Done::Fine);
     }
@@ -219,11 +254,7 @@ fn say(
         boards.join("`, `")
     );
     for (board, before) in replaced {
-        println!(
-            "`{board}` was scored with {before}: what has been scored with it keeps its score and has no rank until `dataperf \
-             rescore {} {board}`",
-            manifest.benchmark
-        );
+        println!("`{board}` was scored with {before}");
     }
     advice.say(&manifest.benchmark);
     Ok(Done::Fine)
@@ -231,6 +262,15 @@ fn say(
 
 impl Advice {
     fn say(&self, benchmark: &str) {
+        if !self.to_rescore.is_empty() {
+            println!("scores from before have no rank until their boards are scored again:");
+        }
+        for board in &self.to_rescore {
+            println!(
+                "  dataperf rescore {benchmark} {} --round {}",
+                board.leaderboard, board.round
+            );
+        }
         if !self.uncounted.is_empty() {
             println!(
                 "the published challenge does not know yet which boards of this data set share an eval set: \

@@ -12,6 +12,7 @@ use dataperf::{Digest, Ending, SubmissionId, similar};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::words::sentence;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
@@ -201,7 +202,7 @@ fn row(of: &Compared) -> Value {
             "share_first_better": paired.share_first_better, "surely_better": paired.surely_better,
             "n_items": paired.n_items, "n_items_first_better": paired.n_items_first_better,
             "n_items_second_better": paired.n_items_second_better, "is_clustered": paired.is_clustered,
-            "why_none": paired.why_none })
+            "why_none": sentence(paired.why_none) })
 }
 
 fn print(of: &Compared) {
@@ -244,7 +245,7 @@ fn print(of: &Compared) {
         }
         (None, why) => println!(
             "difference, first less second: {difference:+.4}; no interval: {}",
-            why.as_deref().unwrap_or_default()
+            sentence(*why).unwrap_or_default()
         ),
     }
     if let Some(share) = paired.share_first_better {

@@ -8,6 +8,7 @@ use dataperf::ports::leaderboard::Board;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use serde_json::{Value, json};
 
+use super::words::sentence;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::known::Known;
@@ -47,7 +48,11 @@ pub(super) async fn run(args: RetirementArgs, format: RowFormat) -> Result<Done>
     let report = report(&cloud, &board).await?;
     let rows = || report.lines.iter().map(row).collect();
     print_tabled(
-        || Ok(&report),
+        || {
+            let mut document = serde_json::to_value(&report)?;
+            document["why_none"] = json!(sentence(report.why_none));
+            Ok(document)
+        },
         &COLUMNS,
         rows,
         format,

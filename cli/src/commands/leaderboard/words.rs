@@ -1,10 +1,16 @@
 //! What a board says in words.
 
+use dataperf::NoIntervals;
 use dataperf::comparison::Summary;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::Ranked;
 
 use crate::output::{SCORE_DIGITS, score};
+
+/// A reason without intervals, as a sentence.
+pub(super) fn sentence(why: Option<NoIntervals>) -> Option<String> {
+    why.map(|why| why.to_string())
+}
 
 /// How a final board differs from the public one, in a sentence.
 pub(super) fn shaken(report: &FinalReport) -> String {
@@ -129,7 +135,7 @@ pub(super) fn shown_score(value: f64, digits: Option<u8>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dataperf::Timestamp;
+    use dataperf::{NoIntervals, Timestamp};
 
     use super::*;
 
@@ -179,14 +185,14 @@ mod tests {
         let summary = Summary {
             n_missing: 2,
             is_clustered: true,
-            why_no_score_intervals: Some("a minimum is biased".into()),
+            why_no_score_intervals: Some(NoIntervals::WorstOfGroups),
             ..summary(2)
         };
         let said = in_words(&summary);
         for part in [
             "2 submissions can't be compared until the board is scored again",
             "whole clusters are drawn",
-            "no intervals of scores: a minimum is biased",
+            "no intervals of scores: the score is the smallest of several accuracies",
         ] {
             assert!(said.contains(part), "{said}");
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use dataperf::SubmissionId;
 use dataperf::challenge::Challenge;
 use dataperf::comparison::{Line, Read as Comparison};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, with_shared_ranks};
+use dataperf::{NoIntervals, SubmissionId};
 use serde_json::{Map, Value, json};
 
 use super::words::{interval_in_words, ranks_in_words};
@@ -29,7 +29,7 @@ pub(crate) struct Worth {
     /// What comparing it with the others says; `None` where it has not been compared yet.
     line: Option<Line>,
     /// Why the board has no intervals, where it has none.
-    why_none: Option<String>,
+    why_none: Option<NoIntervals>,
 }
 
 /// The submissions that have a rank on a board.
@@ -58,7 +58,7 @@ pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<Subm
                 .as_ref()
                 .and_then(|read| read.line(&row.entry))
                 .copied(),
-            why_none: comparison.as_ref().and_then(|read| read.summary.why_none.clone()),
+            why_none: comparison.as_ref().and_then(|read| read.summary.why_none),
         };
         Some((row.entry.id.clone(), worth))
     };
@@ -108,8 +108,9 @@ impl Worth {
             Some(1) => ", 1 try".to_owned(),
             Some(n) => format!(", {n} tries"),
         };
-        let why = self.why_none.as_ref();
-        let why = why.map_or_else(String::new, |why| format!("; no intervals: {why}"));
+        let why = self
+            .why_none
+            .map_or_else(String::new, |why| format!("; no intervals: {why}"));
         format!(
             "rank {} of {}, score {}{tries}{why}",
             self.rank_in_words(),
@@ -168,8 +169,8 @@ mod tests {
             n_submissions: 1,
             ..line
         });
-        worth.why_none = Some("a class has 3 items".into());
-        let said = "rank 3 of 12, score 0.8100, 1 try; no intervals: a class has 3 items";
+        worth.why_none = Some(NoIntervals::FewRows);
+        let said = "rank 3 of 12, score 0.8100, 1 try; no intervals: the board has fewer than two rows";
         assert_eq!(worth.in_words(), said);
         assert!(fields(None).values().all(Value::is_null));
     }

@@ -59,6 +59,9 @@ struct BoardPage {
     comparison: Option<BoardComparison>,
     /// On the board of a final data set, whose round has `.final` behind it: how it differs from the public one; `null` elsewhere.
     finish: Option<Finish>,
+    /// On the board of a final data set that is not made yet: by when it is; `null` elsewhere.
+    #[schema(format = DateTime)]
+    final_by: Option<String>,
     /// What is shown of each row beside the score.
     columns: Vec<ShownColumn>,
     /// The lines, best first; behind them those that were scored with another data set, which have no rank.
@@ -154,8 +157,8 @@ impl BoardComparison {
             is_resolution_withheld,
             n_missing: summary.n_missing,
             is_clustered: summary.is_clustered,
-            why_none: summary.why_none,
-            why_no_score_intervals: summary.why_no_score_intervals,
+            why_none: summary.why_none.map(|why| why.to_string()),
+            why_no_score_intervals: summary.why_no_score_intervals.map(|why| why.to_string()),
         }
     }
 }
@@ -272,6 +275,7 @@ pub(super) async fn board(
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
         comparison,
+        final_by: final_by(challenge, &board, report.as_deref()),
         finish: report.as_deref().filter(|_| hidden.is_none()).map(Finish::from),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
@@ -283,8 +287,15 @@ pub(super) async fn board(
     Ok(wishes.list(&caller, query.format, &document, &header, &flat))
 }
 
-/// As much of a board's comparison as the caller sees. What was made while scores were shown rounded is shown so also where the round has no
-/// Ladder any more.
+/// By when a final board is made, where it is not.
+fn final_by(challenge: Option<&Challenge>, board: &Board, report: Option<&FinalReport>) -> Option<String> {
+    let is_made = report.is_some_and(|report| report.finished_at.is_some());
+    let challenge = challenge.filter(|_| board.is_final() && !is_made)?;
+    let by = challenge.final_by(challenge.round(&board.round)?)?;
+    Some(by.to_string())
+}
+
+/// As much of a board's comparison as the caller sees. A comparison of released scores shows no more where the round has no Ladder any more.
 fn compared(
     summary: Summary,
     caller: &Caller,
@@ -292,7 +303,7 @@ fn compared(
     board: &Board,
     dataset: Option<Digest>,
 ) -> BoardComparison {
-    let shown_of = if summary.is_rounded() {
+    let shown_of = if summary.is_of_released_scores() {
         shown_of_released
     } else {
         dataperf::challenge::shown

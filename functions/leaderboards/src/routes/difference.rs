@@ -5,7 +5,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use dataperf::Digest;
 use dataperf::challenge::Challenge;
-use dataperf::comparison::without_numbers;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::leaderboard::{Board, Entry};
 use serde::Serialize;
@@ -111,7 +110,7 @@ pub(super) async fn difference(
         difference: between.difference,
         interval: between.interval.map(|(low, high)| [low, high]),
         surely_better: better,
-        why_none: between.why_none.map(without_numbers),
+        why_none: between.why_none.map(|why| why.to_string()),
         compared_at: pairs.compared_at.to_string(),
     };
     Ok(wishes.json(&caller, &document))

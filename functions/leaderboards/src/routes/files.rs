@@ -97,7 +97,7 @@ pub(super) async fn artifact(
 ) -> Result<Response, Problem> {
     let submission = found(&app, &benchmark, &id).await?;
     let entry = submission.entry();
-    let is_public = entry.is_on_board() && {
+    let is_public = entry.is_shown() && {
         let challenge = catalogue::challenge(&app, &benchmark).await?;
         artifacts_are_public(challenge.as_ref(), &entry.board.round)
             && caller.sees(&entry, challenge.as_ref())

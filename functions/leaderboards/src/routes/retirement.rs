@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::comparison::{rounded_outward, without_numbers};
+use dataperf::comparison::rounded_outward;
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
@@ -153,10 +153,7 @@ pub(super) async fn retirement(
         round: round(query.round.as_deref())?.to_owned(),
     };
     let limit = within(query.limit, 50, 200)?;
-    let place = query
-        .cursor
-        .as_deref()
-        .map(|word| seal.open::<FromLine>(word));
+    let place = query.cursor.as_deref().map(|word| seal.open::<FromLine>(word));
     let place = place.transpose()?.map(|place| place.so_far);
     let challenge = catalogue::challenge(&app, facts.id).await?;
     let hidden = caller.hidden_until(challenge.as_ref(), &board);
@@ -182,7 +179,7 @@ pub(super) async fn retirement(
         })
     };
     let why_none = if has_intervals {
-        report.why_none.map(without_numbers)
+        report.why_none.map(|why| why.to_string())
     } else {
         Some(WITHHELD.to_owned())
     };

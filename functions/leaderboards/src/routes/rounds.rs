@@ -11,7 +11,7 @@ use super::submission::Level;
 /// A challenge.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ChallengeDocument {
-    /// Its name for people.
+    /// The name for people of the document that was published last.
     title: String,
     /// More about it.
     about: Option<String>,
@@ -33,6 +33,8 @@ struct AnnouncementDocument {
     date: String,
     /// The text, plain or Markdown.
     text: String,
+    /// The rounds whose participants are told; all when none is named.
+    rounds: Vec<String>,
 }
 
 /// A leaderboard on which something else is shown.
@@ -49,6 +51,10 @@ struct BoardDocument {
 struct RoundDocument {
     /// Its id; the board that stays open after its closing has `.post` behind it.
     id: String,
+    /// The name for people of its contest.
+    title: String,
+    /// More about its contest.
+    about: Option<String>,
     /// The leaderboards; all of the benchmark's when none is named.
     leaderboards: Vec<String>,
     /// The first moment whose uploads count.
@@ -62,6 +68,9 @@ struct RoundDocument {
     /// Whether what stands on its boards is scored with another data set once it has closed, which no upload sees: the board is the
     /// round's id with `.final` behind it.
     has_final: bool,
+    /// By when that board is made; `null` where the round has none, or never closes.
+    #[schema(format = DateTime)]
+    final_by: Option<String>,
     /// The first moment whose uploads are scored with another data set, which no upload has seen before; `null` where there is none, and
     /// while a number of submissions is waited for.
     #[schema(format = DateTime)]
@@ -156,22 +165,25 @@ impl From<Challenge> for ChallengeDocument {
         let told = told.map(|one| AnnouncementDocument {
             date: one.date.to_string(),
             text: one.text.clone(),
+            rounds: one.rounds.clone(),
         });
+        let rounds = challenge.rounds.iter();
+        let rounds = rounds.map(|round| RoundDocument::of(&challenge, round.clone()));
         Self {
             announcements: told.collect(),
+            rounds: rounds.collect(),
             title: challenge.title,
             about: challenge.about,
             feedback: challenge.feedback.into(),
             leaderboards: challenge.leaderboards.into_iter().filter_map(board).collect(),
-            rounds: challenge.rounds.into_iter().map(RoundDocument::from).collect(),
         }
     }
 }
 
-impl From<Round> for RoundDocument {
-    fn from(round: Round) -> Self {
+impl RoundDocument {
+    fn of(challenge: &Challenge, round: Round) -> Self {
         let now = dataperf_aws::now();
-        let dataset = round.dataset_at(now);
+        let (dataset, final_by) = (round.dataset_at(now), challenge.final_by(&round));
         let daily_failures = round.daily_failures();
         let programs = round.programs;
         let programs = programs.map(|programs| ProgramsDocument::of(programs, daily_failures));
@@ -180,12 +192,15 @@ impl From<Round> for RoundDocument {
             round.closes.is_some_and(|closes| closes <= now),
         );
         Self {
+            title: challenge.title_of(&round).to_owned(),
+            about: challenge.about_of(&round).map(str::to_owned),
             id: round.id,
             leaderboards: round.leaderboards,
             opens: round.opens.to_string(),
             closes: round.closes.map(|closes| closes.to_string()),
             dataset: dataset.map(|digest| digest.to_string()),
             has_final: round.final_dataset.is_some(),
+            final_by: final_by.map(|by| by.to_string()),
             retires_at: round.retire.and_then(|retire| retire.at).map(|at| at.to_string()),
             retires_after_submissions: round.retire.and_then(|retire| retire.after_submissions),
             daily_limit: round.daily_limit,

@@ -220,7 +220,7 @@ pub(super) async fn one(
     let hosted = catalogue::benchmark(&benchmark)?;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
     let is_hidden = caller.hidden_until(challenge.as_ref(), &entry.board).is_some();
-    let comparison = if entry.is_on_board() && !is_hidden {
+    let comparison = if entry.is_shown() && !is_hidden {
         Comparison::of_row(&app.results().await, &entry.board, &entry.id).await?
     } else {
         None

@@ -350,7 +350,8 @@ fn hardest_csv(n_features: usize, classes: &[String], board: &Board) -> Vec<u8> 
             draws.below(classes.len())
         };
         let mut fields = vec![classes[class].clone()];
-        fields.extend((0..n_features).map(|_| (draws.below(2 * LARGE + 1) as f64 - LARGE as f64).to_string()));
+        fields
+            .extend((0..n_features).map(|_| (draws.below(2 * LARGE + 1) as f64 - LARGE as f64).to_string()));
         let line = line(fields);
         if artifact.len() + line.len() > limit {
             break;

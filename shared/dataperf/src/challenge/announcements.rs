@@ -14,6 +14,9 @@ pub struct Announcement {
     pub date: Timestamp,
     /// What is said, plain text or Markdown.
     pub text: String,
+    /// The rounds whose participants are told; all when none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<String>,
 }
 
 impl Challenge {
@@ -44,7 +47,7 @@ impl Reader {
     }
 
     fn announcement(&mut self, value: &Value, at: &str) -> Option<Announcement> {
-        let object = self.object(value, at, &["date", "text"])?;
+        let object = self.object(value, at, &["date", "text", "rounds"])?;
         for key in ["date", "text"] {
             if !object.contains_key(key) {
                 let message = format!("an announcement has `{key}`");
@@ -55,6 +58,7 @@ impl Reader {
         Some(Announcement {
             date: date?,
             text: text?,
+            rounds: self.names(object, at, "rounds", Self::round_id),
         })
     }
 }

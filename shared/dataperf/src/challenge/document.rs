@@ -9,7 +9,7 @@ use super::{BoardRules, BoardVisibility, Challenge, Messages, Ranking, Round, Vi
 use crate::descriptor::{Descriptor, Fixed};
 use crate::feedback::Feedback;
 use crate::ports::leaderboard::OPEN_ROUND;
-use crate::rejection::{Rejection, pointer, quote};
+use crate::rejection::{Reasons, Rejection, pointer, quote};
 use crate::{Digest, Timestamp, offer};
 
 const MAX_ID_BYTES: usize = 64;
@@ -33,6 +33,21 @@ pub fn check(document: &Value, hosted: &[Descriptor]) -> Result<BTreeMap<String,
     let mut reader = Reader::default();
     let challenges = reader.document(document, hosted);
     reader.reasons.into_verdict(challenges)
+}
+
+/// What is wrong with rounds that are `added` to published ones. Places of published rounds have their ids.
+pub(super) fn rounds_fit(published: &[&Round], added: &[Round]) -> Reasons {
+    let mut reader = Reader::default();
+    let of_published = published
+        .iter()
+        .map(|round| (pointer("/rounds", &round.id), (*round).clone()));
+    let of_added = added
+        .iter()
+        .enumerate()
+        .map(|(idx, round)| (format!("/rounds/{idx}"), round.clone()));
+    let both: Vec<(String, Round)> = of_published.chain(of_added).collect();
+    reader.all_fit(&both);
+    reader.reasons
 }
 
 impl Reader {
@@ -150,11 +165,8 @@ impl Reader {
                 rounds.push((at, round));
             }
         }
-        self.rounds_fit(&rounds);
         self.ladders_fit(&challenge, &rounds);
-        self.finals_fit(&rounds);
-        self.retirements_fit(&rounds);
-        self.programs_fit(&rounds);
+        self.all_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         for idx in without_ladder {
             let of_document = |hosted| challenge.ladder_unless_said(&challenge.rounds[idx], hosted);
@@ -206,6 +218,8 @@ impl Reader {
     fn round(&mut self, value: &Value, at: &str) -> Option<Round> {
         let known = [
             "id",
+            "title",
+            "about",
             "leaderboards",
             "opens",
             "closes",
@@ -233,6 +247,11 @@ impl Reader {
         let id = self.text(object, at, "id");
         if let Some(id) = &id {
             self.round_id(id, &pointer(at, "id"));
+        }
+        let (title, about) = (self.text(object, at, "title"), self.text(object, at, "about"));
+        if about.is_some() && !object.contains_key("title") {
+            let message = "a round with an `about` of its own has a `title` of its own";
+            self.wrong("missing_key", &pointer(at, "title"), message);
         }
         let (opens, closes) = (
             self.beginning(object, at, "opens"),
@@ -266,6 +285,8 @@ impl Reader {
         );
         let round = Round {
             id: id.unwrap_or_default(),
+            title,
+            about,
             leaderboards: self.names(object, at, "leaderboards", Self::name),
             opens: opens.unwrap_or(Timestamp::from_unix_millis(0)),
             closes,
@@ -307,6 +328,14 @@ impl Reader {
         }
     }
 
+    /// What rounds have to agree on with each other.
+    fn all_fit(&mut self, rounds: &[(String, Round)]) {
+        self.rounds_fit(rounds);
+        self.finals_fit(rounds);
+        self.retirements_fit(rounds);
+        self.programs_fit(rounds);
+    }
+
     /// Ids are unique, and at any moment a leaderboard has one round at most.
     fn rounds_fit(&mut self, rounds: &[(String, Round)]) {
         let mut seen = BTreeSet::new();
@@ -316,10 +345,10 @@ impl Reader {
                 self.wrong("duplicate_round", &pointer(at, "id"), message);
             }
             for (_, other) in &rounds[..idx] {
-                let shares = round.leaderboards.is_empty()
-                    || other.leaderboards.is_empty()
-                    || round.leaderboards.iter().any(|name| other.has(name));
-                if shares && !round.is_closed(other.opens) && !other.is_closed(round.opens) {
+                if round.shares_boards(other)
+                    && !round.is_closed(other.opens)
+                    && !other.is_closed(round.opens)
+                {
                     let message = format!(
                         "it overlaps with {} on the same leaderboard: the time of an upload must tell its round",
                         quote(&other.id)
@@ -330,7 +359,7 @@ impl Reader {
         }
     }
 
-    fn round_id(&mut self, id: &str, at: &str) {
+    pub(super) fn round_id(&mut self, id: &str, at: &str) {
         let fits = (1..=MAX_ID_BYTES).contains(&id.len())
             && id
                 .bytes()

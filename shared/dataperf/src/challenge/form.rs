@@ -63,7 +63,13 @@ impl Challenge {
         let told: Vec<Value> = self
             .announcements
             .iter()
-            .map(|one| json!({ "date": time(one.date), "text": one.text }))
+            .map(|one| {
+                let mut told = Map::new();
+                put(&mut told, "date", Some(time(one.date)));
+                put(&mut told, "text", Some(&one.text));
+                put(&mut told, "rounds", listed(&one.rounds));
+                Value::Object(told)
+            })
             .collect();
         put(&mut top, "announcements", (!told.is_empty()).then_some(told));
         put(
@@ -80,6 +86,8 @@ impl Round {
     fn document(&self) -> Map<String, Value> {
         let mut object = Map::new();
         put(&mut object, "id", Some(&self.id));
+        put(&mut object, "title", self.title.as_ref());
+        put(&mut object, "about", self.about.as_ref());
         put(&mut object, "leaderboards", listed(&self.leaderboards));
         put(&mut object, "opens", Some(time(self.opens)));
         put(&mut object, "closes", self.closes.map(time));

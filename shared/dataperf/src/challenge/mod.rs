@@ -3,12 +3,12 @@
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
 mod announcements;
-mod beside;
 mod dates;
 mod document;
 mod evaluations;
 mod fields;
 mod form;
+mod merge;
 mod programs;
 mod release;
 mod retire;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::board::{Board, FINAL_ROUND, POST_ROUND};
+use crate::board::{Board, parse_round};
 use crate::feedback::{Feedback, Shown};
 use crate::ladder::Ladder;
 use crate::ports::PortError;
@@ -89,6 +89,12 @@ pub struct Messages {
 pub struct Round {
     /// Its id, such as `2026-spring`.
     pub id: String,
+    /// What people call its contest, when not by the challenge's title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// More about its contest, where it has a title of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// The leaderboards; all of the benchmark's when none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaderboards: Vec<String>,
@@ -166,6 +172,12 @@ impl Round {
     pub fn daily_failures(&self) -> u64 {
         let of_programs = self.programs.and_then(|programs| programs.daily_failures);
         of_programs.or(self.daily_failures).unwrap_or(DAILY_FAILURES)
+    }
+
+    /// Whether some leaderboard is in this round and in the other.
+    pub fn shares_boards(&self, other: &Self) -> bool {
+        let is_of_all = self.leaderboards.is_empty() || other.leaderboards.is_empty();
+        is_of_all || self.leaderboards.iter().any(|name| other.has(name))
     }
 
     /// Whether the round limits how many submissions are scored.
@@ -397,10 +409,7 @@ impl Challenge {
 
     /// A round by its id, or by the id that a board of it has after the close.
     pub fn round(&self, id: &str) -> Option<&Round> {
-        let id = id
-            .strip_suffix(POST_ROUND)
-            .or_else(|| id.strip_suffix(FINAL_ROUND))
-            .unwrap_or(id);
+        let (id, _) = parse_round(id);
         self.rounds.iter().find(|round| round.id == id)
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Round;
 use super::fields::{Object, Reader};
 use crate::board::Board;
+use crate::ports::maintenance::DataNote;
 use crate::rejection::{pointer, quote};
 use crate::submission::Entry;
 use crate::{Digest, Timestamp};
@@ -31,8 +32,16 @@ impl Retire {
     /// Where the table notes the run that scores what stands on a board with the data set that follows.
     pub fn run(&self, board: &Board) -> Board {
         Board {
-            leaderboard: board.leaderboard.clone(),
-            ..self.mark(&board.benchmark, &board.round)
+            round: format!("{}.retired-for-{}", board.round, self.dataset.hex()),
+            ..board.clone()
+        }
+    }
+
+    /// What the table notes of the moment from which on a round's uploads are scored with the data set that follows.
+    pub fn note(&self, round: &str) -> DataNote {
+        DataNote::Retired {
+            round: round.to_owned(),
+            successor: self.dataset,
         }
     }
 }

@@ -164,6 +164,13 @@ impl Terms {
         }
     }
 
+    /// The evaluation data whose boards share the submitter's Ladder, by the name that [`Self::counter`] uses. A listed baseline, which has no limits
+    /// either, has a Ladder for each leaderboard.
+    pub fn ladder_of<'a>(&'a self, leaderboard: &'a str) -> &'a str {
+        let together = self.together.as_ref().filter(|_| self.limits.is_some());
+        together.map_or(leaderboard, |together| &together.evaluation)
+    }
+
     /// The limits against which a submission is counted before it is evaluated; `None` where neither has a number. Programs are counted in any case,
     /// so that it is known which one is being run.
     pub fn reserved(&self) -> Option<Limits> {

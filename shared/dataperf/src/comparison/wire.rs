@@ -155,6 +155,39 @@ mod tests {
     }
 
     #[test]
+    fn unknown_reasons_are_refused() {
+        let bytes = |summary: &str| {
+            let mut bytes = format!("{FORMAT}\n{summary}").into_bytes();
+            bytes.resize(FIRST_BYTES, b' ');
+            bytes
+        };
+        let summary = serde_json::json!({ "schema": 1, "compared_at": "2026-01-01T00:00:00.000Z", "dataset": null, "n_rows": 0,
+            "n_ranked": 0, "n_missing": 0, "n_best": 0, "resolution": null, "is_clustered": false, "why_none": null,
+            "why_no_score_intervals": { "code": "scores_rounded" } });
+        let read = Comparison::from_bytes(&bytes(&summary.to_string())).expect("a summary");
+        assert!(read.summary.is_of_released_scores());
+        for reason in [
+            serde_json::json!(
+                "the round shows scores rounded to 1/n: they have intervals when it has closed"
+            ),
+            serde_json::json!({ "code": "rounded" }),
+        ] {
+            let mut other = summary.clone();
+            other["why_no_score_intervals"] = reason;
+            assert!(
+                Comparison::from_bytes(&bytes(&other.to_string())).is_err(),
+                "{other}"
+            );
+        }
+        let mut without = summary;
+        without
+            .as_object_mut()
+            .expect("an object")
+            .remove("why_no_score_intervals");
+        assert!(Comparison::from_bytes(&bytes(&without.to_string())).is_err());
+    }
+
+    #[test]
     fn other_bytes_are_refused() {
         let mut bytes = comparison(3).to_bytes().expect("a short summary");
         assert!(Comparison::from_bytes(&bytes[..100]).is_err());

@@ -3,22 +3,29 @@
 use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::{Board, Entry, Recorded};
 use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision};
-use crate::challenge::Ranking;
+use crate::challenge::{Limits, Ranking, Together};
 use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
 use crate::{Digest, Receipt, Timestamp};
 
 /// Less is better in it.
 const STEP: f64 = 0.125;
 
+async fn rung<T: Maintenance>(story: &Story<'_, T>, submitter: &str) -> Result<Rung, super::PortError> {
+    let evaluation = story.terms.ladder_of(&story.board.leaderboard);
+    let benchmark = &story.board.benchmark;
+    story.table.rung(benchmark, evaluation, submitter).await
+}
+
 /// What is released of a receipt after the submitter's rung as it is now.
 async fn on_rung<T: Maintenance>(
     story: &Story<'_, T>,
     receipt: &Receipt,
 ) -> Result<Receipt, super::PortError> {
-    let rung = story.table.rung(&story.board, &receipt.submitter).await?;
+    let rung = rung(story, &receipt.submitter).await?;
     let release = |score| {
         released(
             score,
+            &story.board,
             &rung,
             Margin::of_step(STEP),
             receipt.verdict.dataset,
@@ -61,6 +68,7 @@ async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, sup
 pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcome {
     released_in_the_order_of_recording(table, benchmark).await?;
     rankings(table, benchmark).await?;
+    boards_of_one_evaluation(table, benchmark).await?;
     changes(table, benchmark).await?;
     latest(table, benchmark).await?;
     lifting(table, benchmark).await?;
@@ -72,7 +80,7 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
 
 async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, benchmark, "ladder", Ranking::Best);
-    assert_eq!(table.rung(&story.board, "ada").await?, Rung::default());
+    assert_eq!(rung(&story, "ada").await?, Rung::new("ladder"));
     // recorded in another order than uploaded
     let first = submit(&story, "ada", 3, 0.76).await?;
     submit(&story, "ada", 1, 0.7).await?;
@@ -149,7 +157,102 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-/// Withdrawing and scoring again.
+/// Boards that are scored with the same evaluation data tell a submitter no more than one board would.
+#[allow(clippy::too_many_lines)] // one story
+async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+        let of = |leaderboard: &str| {
+            let leaderboard = format!("{leaderboard} of {ranking:?}");
+            let mut story = Story::new(table, benchmark, &leaderboard, ranking);
+            story.terms.limits = Some(Limits::default());
+            story.terms.together = Some(Together {
+                evaluation: format!("shared {ranking:?}"),
+                leaderboards: Vec::new(),
+            });
+            story
+        };
+        let (one, two, three) = (of("one"), of("two"), of("three"));
+        let shown = |receipt: &Receipt| (receipt.public_score(), receipt.climb());
+        let held = |score| (score, Some(Climb::Held));
+        let climbed = |score| (Some(score), Some(Climb::Climbed));
+        // less is better
+        let first = submit(&one, "ada", 1, 0.5).await?;
+        assert_eq!(shown(&first), climbed(0.5));
+        // a worse score, the same score and one within the margin are held on the other board, which has nothing to show
+        let mut without = Vec::new();
+        for (at, score) in [(2, 0.75), (3, 0.5), (4, 0.4375)] {
+            let receipt = submit(&two, "ada", at, score).await?;
+            assert_eq!(shown(&receipt), held(None), "{score}");
+            without.push(receipt);
+        }
+        assert_eq!((two.top().await?, series(&two).await?.len()), (vec![], 3));
+        assert_eq!(
+            shown(&submit(&two, "bo", 5, 0.75).await?),
+            climbed(0.75),
+            "another name"
+        );
+        assert_eq!(shown(&submit(&two, "ada", 6, 0.25).await?), climbed(0.25));
+        // each board shows what was released there, and no other
+        assert_eq!(shown(&submit(&one, "ada", 7, 0.25).await?), held(Some(0.5)));
+        assert_eq!(shown(&submit(&two, "ada", 8, 0.375).await?), held(Some(0.25)));
+        assert_eq!(shown(&submit(&three, "ada", 9, 0.25).await?), held(None));
+        assert_eq!(
+            (one.top().await?.len(), three.top().await?.len()),
+            (if ranking == Ranking::All { 2 } else { 1 }, 0)
+        );
+        // two boards at once: the second is decided again
+        let (faster, slower) = (
+            on_rung(&one, &one.receipt("ada", 10, Some(0.0625)).await?).await?,
+            on_rung(&two, &two.receipt("ada", 11, Some(0.0625)).await?).await?,
+        );
+        assert_eq!(one.end(&faster).await?, Recorded::Now);
+        assert_eq!(two.end(&slower).await?, Recorded::LadderMoved);
+        let slower = on_rung(&two, &slower).await?;
+        assert_eq!(two.end(&slower).await?, Recorded::Now);
+        assert_eq!(
+            (shown(&faster), shown(&slower)),
+            (climbed(0.125), held(Some(0.25)))
+        );
+        // a withdrawal takes the Ladder back on all boards, and its undoing puts it where it was
+        let at = Timestamp::from_unix_millis(12);
+        let withdraw = async |of: &Receipt| {
+            table
+                .withdraw(benchmark, &of.submission, at, one.order(), None)
+                .await
+        };
+        withdraw(&faster).await?;
+        let best = async || {
+            Ok::<_, super::PortError>(
+                rung(&three, "ada")
+                    .await?
+                    .best(Some(one.dataset), HOSTED.direction)
+                    .map(|best| best.score),
+            )
+        };
+        assert_eq!(best().await?, Some(0.25));
+        table
+            .reinstate(benchmark, &faster.submission, at, &HOSTED, ranking, None)
+            .await?;
+        assert_eq!(best().await?, Some(0.125));
+        // what is held without a score can be withdrawn, stays away while it is, and is shown once nothing is withheld
+        withdraw(&without[0]).await?;
+        let lift = async |of: &Receipt| table.lift(benchmark, &of.submission, &HOSTED, ranking).await;
+        assert_eq!(lift(&without[0]).await?, None, "it is withdrawn");
+        let lifted = lift(&without[1]).await?.ok_or("it was not lifted")?;
+        assert_eq!(shown(&lifted), (Some(0.5), None));
+        assert!(series(&two).await?.contains(&"0.5".to_owned()));
+    }
+    // a listed baseline has a Ladder for each board
+    let mut story = Story::new(table, benchmark, "one of Best", Ranking::Best);
+    story.terms.together = Some(Together {
+        evaluation: "shared Best".into(),
+        leaderboards: Vec::new(),
+    });
+    story.terms.limits = None;
+    assert_eq!(story.terms.ladder_of("one of Best"), "one of Best");
+    Ok(())
+}
+
 /// Where the latest submission stands, it does not show the score of a withdrawn one.
 async fn latest(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "ladder latest", Ranking::Latest);
@@ -173,6 +276,7 @@ async fn latest(table: &impl Maintenance, benchmark: &str) -> Outcome {
     Ok(())
 }
 
+/// Withdrawing and scoring again.
 async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "ladder changes", Ranking::Best);
     let first = submit(&story, "ada", 1, 0.75).await?;
@@ -187,13 +291,13 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
         ["1 ada 0.75"],
         "not what held at the withdrawn one's score"
     );
-    let rung = table.rung(&story.board, "ada").await?;
+    let now = rung(&story, "ada").await?;
     let last = LastReleased {
         score: 0.75,
         submission: first.submission.clone(),
         dataset: Some(story.dataset),
     };
-    assert_eq!((rung.n_changes, rung.last), (3, Some(last)));
+    assert_eq!((now.n_changes, now.on(&story.board)), (3, Some(&last)));
 
     // with the same data set what was released stays
     let run = table.begin_run(&story.board, at).await?;
@@ -206,7 +310,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let revised = table.revise(&again, &HOSTED, Ranking::Best, &run.id).await?;
     assert_eq!(revised, Revised::Recorded);
     assert_eq!(series(&story).await?, ["0.75*", "0.25"]);
-    assert_eq!(table.rung(&story.board, "ada").await?.n_changes, 3);
+    assert_eq!(rung(&story, "ada").await?.n_changes, 3);
     // of another run, a verdict that is of the revision before this one takes no place
     let of_other = table
         .revise(&again, &HOSTED, Ranking::Best, "another run")
@@ -241,7 +345,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
         ..first
     };
     table.revise(&rejected, &HOSTED, Ranking::Best, &run.id).await?;
-    assert_eq!(table.rung(&story.board, "ada").await?.last, None);
+    assert_eq!(rung(&story, "ada").await?.on(&story.board), None);
     let anew = submit(&story, "ada", 6, 0.9).await?;
     assert_eq!(
         (anew.public_score(), anew.climb()),

@@ -10,7 +10,7 @@ use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
 use crate::{SubmitterName, Timestamp};
 
-pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Usage};
+pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Stage, Usage, parse_round};
 pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
 pub use crate::submission::{Entry, Submission, Withdrawal};
 
@@ -83,11 +83,11 @@ pub trait Leaderboards: Send + Sync {
         terms: &Terms,
     ) -> Result<Recorded, PortError>;
 
-    /// How far a submitter has come on a board whose scores the Ladder releases.
+    /// How far a submitter has come on the boards whose scores one Ladder releases, by the [name](Terms::ladder_of) of their evaluation data.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError>;
+    async fn rung(&self, benchmark: &str, evaluation: &str, submitter: &str) -> Result<Rung, PortError>;
 
     /// What counts against a submitter's limits, what is being evaluated included, on a board, or on what it is [counted](Terms::counter) with, for uploads of the
     /// day of `at`.

@@ -1,6 +1,7 @@
 //! What an organizer changes on boards afterwards: withdrawing a submission, and scoring a whole board again.
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
@@ -30,6 +31,34 @@ pub enum Reinstated {
     Now(Submission),
     /// It is not withdrawn, or there is no such submission.
     NotWithdrawn(Option<Submission>),
+}
+
+/// What the table notes about a data set, on no board.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DataNote {
+    /// Uploads may have been scored with it.
+    Seen {
+        /// The data set.
+        dataset: Digest,
+    },
+    /// A round's data set is retired for another one.
+    Retired {
+        /// The round.
+        round: String,
+        /// The data set that follows.
+        successor: Digest,
+    },
+}
+
+impl DataNote {
+    /// The note's place among the notes of a benchmark. Nobody reads it back.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Seen { dataset } => format!("seen.{}", dataset.hex()),
+            Self::Retired { round, successor } => format!("retired.{round}.{}", successor.hex()),
+        }
+    }
 }
 
 /// A run over a board in which every submission is scored again.
@@ -186,11 +215,23 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError>;
 
-    /// The newest run over each board that there was one over, and all else that is noted as the beginning of one.
+    /// Notes something about a data set, unless it is noted already.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError>;
+    async fn note(&self, benchmark: &str, note: &DataNote, at: Timestamp) -> Result<(), PortError>;
+
+    /// The time with which something was noted about a data set, if it was.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn noted(&self, benchmark: &str, note: &DataNote) -> Result<Option<Timestamp>, PortError>;
+
+    /// All that is noted about a benchmark's data sets.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn notes(&self, benchmark: &str) -> Result<Vec<(DataNote, Timestamp)>, PortError>;
 
     /// Begins a run over a board, or goes on with the one that has not come to its end.
     ///

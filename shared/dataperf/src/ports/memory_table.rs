@@ -7,15 +7,17 @@ use super::leaderboard::{
     Board, Entry, Leaderboards, Ranked, Recorded, Reopened, Submission, Usage, rank_key_of, standing,
     with_shared_ranks,
 };
-use super::maintenance::{Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn};
+use super::maintenance::{
+    DataNote, Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn,
+};
 use super::{PortError, async_trait, lock};
 use crate::challenge::{Ranking, Reserved, Terms};
 use crate::descriptor::Descriptor;
-use crate::ladder::{Climb, LastReleased, Rung};
+use crate::ladder::{Climb, Rung};
 use crate::rank::RankKey;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
-use crate::{Digest, SubmitterName, Timestamp};
+use crate::{Digest, Direction, SubmitterName, Timestamp};
 
 /// The table in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -37,9 +39,11 @@ struct Table {
     reserved: BTreeMap<(String, SubmissionId), Board>,
     /// Where submissions are counted that have failed.
     failed: BTreeMap<(String, SubmissionId), Board>,
-    /// By board and submitter: what the Ladder has released.
-    rungs: BTreeMap<(Board, String), Rung>,
+    /// By benchmark, evaluation data and submitter: what the Ladder has released.
+    rungs: BTreeMap<(String, String, String), Rung>,
     runs: BTreeMap<Board, Run>,
+    /// By benchmark.
+    notes: BTreeMap<(String, DataNote), Timestamp>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
     /// By final board: what has a final score.
     finalized: BTreeMap<(Board, SubmissionId), (Entry, IsOwn)>,
@@ -83,52 +87,43 @@ impl Table {
 
     /// Whether a receipt's `ladder` was worked out after the rung as it is now.
     fn is_of_rung(&self, receipt: &Receipt) -> bool {
-        let rung = self.rungs.get(&(receipt.board(), receipt.submitter.clone()));
-        let n_changes = rung.map_or(0, |rung| rung.n_changes);
         let ladder = receipt.ladder.as_ref().filter(|released| !released.is_lifted);
+        let n_changes = rung_key(receipt)
+            .and_then(|key| self.rungs.get(&key))
+            .map_or(0, |rung| rung.n_changes);
         ladder.is_none_or(|released| released.rung == n_changes)
     }
 
     /// Moves the rung on to a receipt that has climbed.
-    fn climb(&mut self, receipt: &Receipt) {
-        if let (Some(Climb::Climbed), Some(score)) = (receipt.climb(), receipt.public_score()) {
-            let of = (receipt.board(), receipt.submitter.clone());
-            let rung = self.rungs.entry(of).or_default();
-            rung.n_changes += 1;
-            rung.last = Some(LastReleased {
-                score,
-                submission: receipt.submission.clone(),
-                dataset: receipt.verdict.dataset,
-            });
+    fn climb(&mut self, receipt: &Receipt, direction: Direction) {
+        if let (Some(Climb::Climbed), Some(key)) = (receipt.climb(), rung_key(receipt)) {
+            let new = Rung::new(&key.1);
+            self.rungs.entry(key).or_insert(new).climb(receipt, direction);
         }
     }
 
     /// Moves the rung back, if it is that of a submission which has left the board.
-    fn step_down(&mut self, left: &Entry, order: Order) {
-        let lines = self.entries(&left.board.benchmark);
-        let of = (left.board.clone(), left.submitter.clone());
-        if let Some(rung) = self.rungs.get_mut(&of)
-            && let Some(last) = rung.last.as_ref().filter(|last| last.submission == left.id)
-        {
-            let lines = lines.iter().filter(|line| line.submitter == left.submitter);
-            rung.last = LastReleased::of_lines(lines, &left.board, last.dataset, order.direction);
-            rung.n_changes += 1;
+    fn step_down(&mut self, left: &Submission, direction: Direction) {
+        let lines = self.history(&left.board.benchmark, &left.submitter);
+        let key = left.receipt.as_ref().and_then(rung_key);
+        if let Some(rung) = key.and_then(|key| self.rungs.get_mut(&key)) {
+            rung.step_down(&left.entry(), &lines, direction);
         }
     }
 
     /// Moves the rung to a submission that is back on the board, if it is the best that was released.
-    fn step_up(&mut self, back: &Entry, order: Order) {
-        let lines = self.entries(&back.board.benchmark);
-        let of = (back.board.clone(), back.submitter.clone());
-        if back.climb == Some(Climb::Climbed)
-            && let Some(rung) = self.rungs.get_mut(&of)
-        {
-            let dataset = rung.last.as_ref().map_or(back.dataset, |last| last.dataset);
-            let lines = lines.iter().filter(|line| line.submitter == back.submitter);
-            let last = LastReleased::of_lines(lines, &back.board, dataset, order.direction);
-            rung.n_changes += u64::from(last != rung.last);
-            rung.last = last;
+    fn step_up(&mut self, back: &Submission, direction: Direction) {
+        let lines = self.history(&back.board.benchmark, &back.submitter);
+        let key = back.receipt.as_ref().and_then(rung_key);
+        if let Some(rung) = key.and_then(|key| self.rungs.get_mut(&key)) {
+            rung.step_up(&back.entry(), &lines, direction);
         }
+    }
+
+    fn history(&self, benchmark: &str, submitter: &str) -> Vec<Entry> {
+        let mut lines = self.entries(benchmark);
+        lines.retain(|line| line.submitter == submitter);
+        lines
     }
 
     /// Puts the right row of a submitter on the final board once `changed` was withdrawn, or no longer is, or has another score. `dataset` is the one whose
@@ -216,6 +211,16 @@ impl Table {
             stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (rank, line.clone())));
         self.rows.extend(keyed.map(|keyed| (key, keyed)));
     }
+}
+
+/// Which rung a receipt is recorded after.
+fn rung_key(receipt: &Receipt) -> Option<(String, String, String)> {
+    let evaluation = receipt.ladder.as_ref()?.evaluation.clone()?;
+    Some((
+        receipt.verdict.benchmark.clone(),
+        evaluation,
+        receipt.submitter.clone(),
+    ))
 }
 
 fn never_received(id: &SubmissionId) -> PortError {
@@ -335,7 +340,7 @@ impl Leaderboards for MemoryLeaderboards {
         }
         table.reserved.remove(&key);
         table.submissions.insert(key, submission);
-        table.climb(receipt);
+        table.climb(receipt, hosted.direction);
         if is_scored {
             table.boards.insert(entry.board.clone());
             let (direction, ranking) = (hosted.direction, terms.ranking);
@@ -344,9 +349,10 @@ impl Leaderboards for MemoryLeaderboards {
         Ok(Recorded::Now)
     }
 
-    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
-        let of = (board.clone(), submitter.to_owned());
-        Ok(lock(&self.table).rungs.get(&of).cloned().unwrap_or_default())
+    async fn rung(&self, benchmark: &str, evaluation: &str, submitter: &str) -> Result<Rung, PortError> {
+        let key = (benchmark.to_owned(), evaluation.to_owned(), submitter.to_owned());
+        let found = lock(&self.table).rungs.get(&key).cloned();
+        Ok(found.unwrap_or_else(|| Rung::new(evaluation)))
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
@@ -452,7 +458,7 @@ impl Maintenance for MemoryLeaderboards {
         let row = (submission.board.clone(), submission.submitter.clone(), None);
         let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
         table.rank(&submission.entry(), order);
-        table.step_down(&submission.entry(), order);
+        table.step_down(&submission, order.direction);
         table.follow_public(&submission.entry(), order, stood);
         Ok(Withdrawn::Now(submission))
     }
@@ -480,7 +486,7 @@ impl Maintenance for MemoryLeaderboards {
         let row = (entry.board.clone(), entry.submitter.clone(), None);
         let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
         table.rank_with(&entry, order, stood.or(entry.dataset));
-        table.step_up(&entry, order);
+        table.step_up(&submission, direction);
         table.follow_public(&entry, order, stood.or(entry.dataset));
         table.finish_anew(&entry);
         Ok(Reinstated::Now(submission))
@@ -496,15 +502,21 @@ impl Maintenance for MemoryLeaderboards {
         Ok(lock(&self.table).runs.get(board).cloned())
     }
 
-    async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError> {
+    async fn note(&self, benchmark: &str, note: &DataNote, at: Timestamp) -> Result<(), PortError> {
+        let key = (benchmark.to_owned(), note.clone());
+        lock(&self.table).notes.entry(key).or_insert(at);
+        Ok(())
+    }
+
+    async fn noted(&self, benchmark: &str, note: &DataNote) -> Result<Option<Timestamp>, PortError> {
+        let key = (benchmark.to_owned(), note.clone());
+        Ok(lock(&self.table).notes.get(&key).copied())
+    }
+
+    async fn notes(&self, benchmark: &str) -> Result<Vec<(DataNote, Timestamp)>, PortError> {
         let table = lock(&self.table);
-        let of_benchmark = table
-            .runs
-            .iter()
-            .filter(|(board, _)| board.benchmark == benchmark);
-        Ok(of_benchmark
-            .map(|(board, run)| (board.clone(), run.clone()))
-            .collect())
+        let of_benchmark = table.notes.iter().filter(|((of, _), _)| of == benchmark);
+        Ok(of_benchmark.map(|((_, note), at)| (note.clone(), *at)).collect())
     }
 
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
@@ -577,7 +589,7 @@ impl Maintenance for MemoryLeaderboards {
             ..known
         };
         let entry = revised.entry();
-        table.submissions.insert(key, revised);
+        table.submissions.insert(key, revised.clone());
         let direction = hosted.direction;
         let row = (entry.board.clone(), entry.submitter.clone(), None);
         let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
@@ -589,9 +601,13 @@ impl Maintenance for MemoryLeaderboards {
             if entry.is_on_board() { entry.dataset } else { stood },
         );
         if is_anew && receipt.climb().is_some() {
-            table.climb(receipt);
+            table.climb(receipt, direction);
         } else if !entry.is_on_board() {
-            table.step_down(&entry, Order { direction, ranking });
+            let left = Submission {
+                receipt: Some(old),
+                ..revised
+            };
+            table.step_down(&left, direction);
         }
         Ok(Revised::Recorded)
     }

@@ -12,14 +12,14 @@ use crate::comparison::why_none;
 use crate::ports::PortError;
 use crate::ports::leaderboard::Board;
 use crate::ports::maintenance::Revision;
-use crate::replicates::{Header, Replicates};
+use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::{Digest, Direction, Timestamp};
+use crate::{Digest, Direction, NoIntervals, Timestamp};
+
+pub use crate::no_intervals::MAX_WITH_INTERVALS;
 
 /// The largest report in bytes: some ten thousand lines.
 pub const MAX_BYTES: u64 = 16 << 20;
-/// The most submissions for which the report has intervals: their draws are read one after another, within a run of the function.
-pub const MAX_WITH_INTERVALS: usize = 2_000;
 /// The most submissions for which rank agreement has an interval: its draws take a time that grows with the square of their number.
 const MAX_WITH_TAU_INTERVAL: usize = 500;
 /// The 97.5 % quantile of the normal distribution.
@@ -94,7 +94,7 @@ pub struct RetirementReport {
     /// Kendall's tau-b between the orders.
     pub tau_b: Option<Estimate>,
     /// Why there are no intervals, where there are none.
-    pub why_none: Option<String>,
+    pub why_none: Option<NoIntervals>,
     /// The submissions, in the order of the data set that follows, best first.
     pub lines: Vec<RetiredLine>,
 }
@@ -260,16 +260,12 @@ fn malformed(what: &str, why: &serde_json::Error) -> PortError {
 }
 
 /// Why the draws of one of the data sets give no intervals.
-fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>) -> Option<String> {
+fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>) -> Option<NoIntervals> {
     let found: Vec<Option<&Arc<Replicates>>> = scored.iter().map(|scored| of(scored)).collect();
     let compared: Vec<&Arc<Replicates>> = found.iter().copied().flatten().collect();
     let missing = compared.iter().find_map(|found| {
-        let Header {
-            missing,
-            without_score_interval,
-            ..
-        } = &found.header;
-        missing.clone().or_else(|| without_score_interval.clone())
+        let header = &found.header;
+        header.missing.or(header.without_score_interval)
     });
     if missing.is_some() {
         return missing;
@@ -277,17 +273,14 @@ fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>)
     if compared.len() < found.len() {
         let n = found.len() - compared.len();
         return Some(if found.len() > MAX_WITH_INTERVALS {
-            format!(
-                "the report has intervals up to {MAX_WITH_INTERVALS} submissions, and these are {}",
-                found.len()
-            )
+            NoIntervals::ManySubmissions { n: found.len() }
         } else {
-            format!("of {n} of the submissions no draws are kept")
+            NoIntervals::DrawsNotKept { n }
         });
     }
     let draws = compared.first().map(|first| first.header.draws);
     if compared.iter().any(|other| Some(other.header.draws) != draws) {
-        return Some("the submissions were scored under different draws of one data set".to_owned());
+        return Some(NoIntervals::MixedDraws);
     }
     why_none(&found, &compared).filter(|_| !found.is_empty())
 }
@@ -329,6 +322,7 @@ mod coverage;
 mod tests {
     use super::*;
     use crate::Ending;
+    use crate::replicates::Header;
 
     /// Replicates whose draws spread by `spread` around the score, each submission's in an order of its own.
     fn replicates(score: f64, of: &str, seed: usize, spread: f32) -> Arc<Replicates> {
@@ -474,7 +468,7 @@ mod tests {
             vec![without, on_both("bo", 0.6, Some(0.5), 0.1)],
             Direction::HigherIsBetter,
         );
-        assert!(found.why_none.unwrap().contains("no draws are kept"));
+        assert!(matches!(found.why_none, Some(NoIntervals::DrawsNotKept { .. })));
         assert!((found.gap.unwrap().value - 0.1).abs() < 1e-12);
         assert_eq!(found.gap.unwrap().interval, None);
         let nothing = report(Vec::new(), Direction::HigherIsBetter);

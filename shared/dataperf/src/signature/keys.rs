@@ -121,7 +121,10 @@ impl Keys {
                 signed_at: signature.signed_at,
             });
         }
-        let benchmark = receipt.get("benchmark").and_then(Value::as_str).unwrap_or_default();
+        let benchmark = receipt
+            .get("benchmark")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if !key.benchmarks.iter().any(|signed| signed == benchmark) {
             return Err(SignatureError::OtherBenchmark {
                 key: signature.key,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use dataperf::comparison::{Comparison, Line, Rows};
 use dataperf::ladder::{Climb, Ladder, LastReleased, Margin, Rung, released};
 use dataperf::ports::bucket::Bucket as _;
-use dataperf::ports::leaderboard::{Entry, with_shared_ranks};
+use dataperf::ports::leaderboard::{Board, Entry, with_shared_ranks};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::replicates::{Header, Replicates};
 use dataperf::scorecard::Metrics;
@@ -120,7 +120,7 @@ impl<'a> Platform<'a> {
             eval_set,
             ladder,
             results: MemoryBucket::default(),
-            rung: Rung::default(),
+            rung: Rung::new("data"),
             n_uploads: 0,
             n_climbs: 0,
         }
@@ -145,16 +145,16 @@ impl<'a> Platform<'a> {
                 .await;
             released.expect("the replicates are there").expect("a score")
         });
+        let score = released.score.expect("something was released on the board");
         if released.has_climbed {
             self.n_climbs += 1;
-            self.rung.n_changes += 1;
-            self.rung.last = Some(LastReleased {
-                score: released.score,
-                submission: receipt.submission,
-                dataset: receipt.verdict.dataset,
-            });
+            let receipt = Receipt {
+                ladder: Some(released),
+                ..receipt
+            };
+            self.rung.climb(&receipt, tiny::HOSTED.direction);
         }
-        released.score
+        score
     }
 }
 
@@ -230,15 +230,24 @@ fn a_thousand_random_artifacts_climb_on_a_plain_board_and_not_on_the_ladder() {
     }
 }
 
-fn rung(score: f64) -> Rung {
-    Rung {
-        n_changes: 3,
-        last: Some(LastReleased {
-            score,
-            submission: SubmissionId::of("b", "k", ""),
-            dataset: None,
-        }),
+fn board(leaderboard: &str) -> Board {
+    Board {
+        benchmark: tiny::HOSTED.id.into(),
+        leaderboard: leaderboard.into(),
+        round: "r".into(),
     }
+}
+
+/// A rung on which a score was released on the board `one`.
+fn rung(score: f64) -> Rung {
+    let last = LastReleased {
+        score,
+        submission: SubmissionId::of("b", "k", ""),
+        dataset: None,
+    };
+    let mut rung = Rung::new("data");
+    rung.set(&board("one"), Some(last));
+    rung
 }
 
 #[test]
@@ -248,8 +257,8 @@ fn a_score_is_released_when_it_is_better_by_more_than_the_margin_and_stays_so_wh
         ..tiny::HOSTED
     };
     let of = |score: f64, rung: &Rung, margin: Margin, hosted: &Descriptor| {
-        let released = released(score, rung, margin, None, hosted);
-        (released.score, released.has_climbed)
+        let released = released(score, &board("one"), rung, margin, None, hosted);
+        (released.score.expect("a score"), released.has_climbed)
     };
     let step = Margin::of_step(0.01);
     for (hosted, score, last, expected) in [
@@ -261,7 +270,7 @@ fn a_score_is_released_when_it_is_better_by_more_than_the_margin_and_stays_so_wh
         (&lower, 0.2801, Some(0.29), (0.29, false)),
         (&lower, 0.9, Some(0.29), (0.29, false)),
     ] {
-        let before = last.map_or(Rung::default(), rung);
+        let before = last.map_or(Rung::new("data"), rung);
         assert_eq!(
             of(score, &before, step, hosted),
             expected,
@@ -276,15 +285,24 @@ fn a_score_is_released_when_it_is_better_by_more_than_the_margin_and_stays_so_wh
     assert_eq!(of(0.6, &rung(0.5), fine, &tiny::HOSTED), (0.5, false));
     // another data set has another Ladder
     let other = Some(Digest::of(b"other"));
-    let anew = released(0.1, &rung(0.5), step, other, &tiny::HOSTED);
-    assert_eq!((anew.score, anew.has_climbed, anew.rung), (0.1, true, 3));
+    let anew = released(0.1, &board("one"), &rung(0.5), step, other, &tiny::HOSTED);
+    assert_eq!((anew.score, anew.has_climbed, anew.rung), (Some(0.1), true, 1));
+    // on another board of the same evaluation data a score is better than what was released anywhere, or is not shown
+    for (score, expected) in [(0.3, None), (0.5, None), (0.505, None), (0.52, Some(0.52))] {
+        let released = released(score, &board("two"), &rung(0.5), step, None, &tiny::HOSTED);
+        assert_eq!(
+            (released.score, released.has_climbed),
+            (expected, expected.is_some()),
+            "{score}"
+        );
+    }
     // no score is shown that there can't be
     assert_eq!(
-        of(0.99, &Rung::default(), Margin::of_step(0.4), &tiny::HOSTED),
+        of(0.99, &Rung::new("data"), Margin::of_step(0.4), &tiny::HOSTED),
         (0.8, true)
     );
     assert_eq!(
-        of(1.0, &Rung::default(), Margin::of_step(0.4), &tiny::HOSTED),
+        of(1.0, &Rung::new("data"), Margin::of_step(0.4), &tiny::HOSTED),
         (1.0, true)
     );
 }

@@ -111,8 +111,8 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     ) -> Result<Recorded, PortError> {
         self.call(self.port.record(receipt, hosted, terms)).await
     }
-    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
-        self.call(self.port.rung(board, submitter)).await
+    async fn rung(&self, benchmark: &str, evaluation: &str, submitter: &str) -> Result<Rung, PortError> {
+        self.call(self.port.rung(benchmark, evaluation, submitter)).await
     }
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
         self.call(self.port.usage(board, submitter, at)).await
@@ -269,7 +269,10 @@ impl World {
         };
         let json = serde_json::from_slice(&object.bytes).expect("JSON");
         let mut keys = Keys::default();
-        keys.add(self.signer.public_key("speech-selection", Timestamp::from_unix_millis(0)));
+        keys.add(
+            self.signer
+                .public_key("speech-selection", Timestamp::from_unix_millis(0)),
+        );
         keys.check(&json).expect("a signature that holds");
         let receipt: Receipt = serde_json::from_value(json).expect("a receipt");
         Receipt {

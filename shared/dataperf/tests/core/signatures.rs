@@ -188,7 +188,10 @@ fn key_of_another_benchmark_does_not_fit() {
     let mut keys = keys(&[&speech]);
     let own = vision.public_key("vision-selection", at(0));
     keys.put_in_use(vec![speech.public_key("speech-selection", at(0)), own], at(9));
-    assert!(keys.keys.iter().all(|key| key.valid_until.is_none()), "both stay in use");
+    assert!(
+        keys.keys.iter().all(|key| key.valid_until.is_none()),
+        "both stay in use"
+    );
     let forged = SignatureError::OtherBenchmark {
         key: "vision".into(),
         signs: vec!["vision-selection".into()],
@@ -197,7 +200,10 @@ fn key_of_another_benchmark_does_not_fit() {
     assert_eq!(keys.check(&sign(receipt(), &vision, at(1))), Err(forged));
     assert!(keys.check(&sign(receipt(), &speech, at(1))).is_ok());
     keys.add(vision.public_key("speech-selection", at(0)));
-    assert!(keys.check(&sign(receipt(), &vision, at(1))).is_ok(), "it signs for both by now");
+    assert!(
+        keys.check(&sign(receipt(), &vision, at(1))).is_ok(),
+        "it signs for both by now"
+    );
 }
 
 fn stored(results: &MemoryBucket, receipt: &Receipt) -> Value {

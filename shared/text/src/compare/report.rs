@@ -1,6 +1,6 @@
 //! All that is said of the models of a board.
 
-use dataperf::replicates::DEPENDENT_TEXTS;
+use dataperf::NoIntervals;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -111,7 +111,7 @@ pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
         rates,
         weights,
         steps_of_weights: N_STEPS,
-        why_no_intervals: DEPENDENT_TEXTS.to_owned(),
+        why_no_intervals: NoIntervals::DependentTexts.to_string(),
         models: compared,
     }
 }

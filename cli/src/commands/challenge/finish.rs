@@ -1,0 +1,138 @@
+//! `dataperf challenge finish`: the final board of a round that has closed, without waiting for the caretaker.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::challenge::Challenge;
+use dataperf::finishing::FinishRequest;
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::{Timestamp, offer, quote};
+use dataperf_benchmarks::IDS;
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::hosted::descriptor;
+use crate::output::{Format, print_json};
+
+const POLL: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf challenge finish speech-selection 2026-spring --local\n\nThe caretaker does the same, a quarter of an \
+    hour to half an hour after the close. May be given again at any time."
+)]
+pub(crate) struct FinishArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// The round, which has closed
+    round: String,
+    /// Do not wait a quarter of an hour for uploads from before the close: those that arrive later are on the public board only
+    #[arg(long)]
+    early: bool,
+    /// How long to wait for the boards
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    timeout: u64,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(super) async fn run(args: FinishArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    let benchmark = &args.benchmark;
+    let table = cloud.leaderboards();
+    let Some(challenge) = Challenge::current(&cloud.datasets(), &table, benchmark).await? else {
+        bail!("no challenge is published for {benchmark}: there is no round to finish");
+    };
+    let Some(round) = challenge.rounds.iter().find(|round| round.id == args.round) else {
+        let ids = challenge.rounds.iter().map(|round| &round.id);
+        bail!(
+            "there is no round {}: {}",
+            quote(&args.round),
+            offer(&args.round, ids)
+        );
+    };
+    let id = quote(&round.id);
+    if !round.has_work() {
+        bail!("the round {id} has neither a `final` data set nor a `ladder`: nothing is to be finished");
+    }
+    let Some(due) = challenge.due_from(round) else {
+        bail!("the round {id}, or another one with the same `final` data set, never closes");
+    };
+    if !challenge.is_due(round, dataperf::finishing::due_time(now(), args.early)) {
+        let early = if round.is_closed(now()) && !args.early {
+            ". `--early` does not wait for them"
+        } else {
+            ""
+        };
+        bail!(
+            "the round {id} can be finished from {due} on: until then uploads from before the close may still arrive{early}"
+        );
+    }
+    let request = FinishRequest {
+        round: Some(round.id.clone()),
+        early: args.early,
+    };
+    cloud
+        .evaluators()
+        .finish(descriptor(benchmark)?, &request)
+        .await?;
+    let finished = finished(&cloud, benchmark, &round.id, Duration::from_secs(args.timeout)).await?;
+    match format {
+        Format::Json => {
+            let boards = finished.iter().map(|(board, at)| -> Value {
+                json!({ "leaderboard": board.leaderboard, "finished_at": at })
+            });
+            print_json(&json!({ "round": round.id, "boards": boards.collect::<Vec<_>>() }))?;
+        }
+        Format::Text if finished.is_empty() => println!("the round {id} has no scores"),
+        Format::Text => {
+            for (board, at) in &finished {
+                println!("{} {}: finished at {at}", board.leaderboard, board.round);
+            }
+            if round.final_dataset.is_some() {
+                println!(
+                    "`dataperf leaderboard {benchmark} --round {}` shows the final boards",
+                    Board::final_of(&round.id)
+                );
+            }
+        }
+    }
+    Ok(Done::Fine)
+}
+
+/// The boards of a round and when each was finished, once all are.
+async fn finished(
+    cloud: &Cloud,
+    benchmark: &str,
+    round: &str,
+    patience: Duration,
+) -> Result<Vec<(Board, Timestamp)>> {
+    let (table, began) = (cloud.leaderboards(), Instant::now());
+    let mut boards = table.boards(benchmark).await?;
+    boards.retain(|board| board.round == round);
+    let mut finished = Vec::new();
+    for board in boards {
+        loop {
+            let run = table.run(&board.of_final()).await?;
+            if let Some(at) = run.and_then(|run| run.ended_at) {
+                finished.push((board, at));
+                break;
+            }
+            if began.elapsed() > patience {
+                bail!(
+                    "`{}` was not finished within {} seconds; the function may still work on it. `dataperf status {benchmark}` lists uploads that \
+                     are not evaluated yet, and the function's log has errors. Give the command again",
+                    board.leaderboard,
+                    patience.as_secs()
+                );
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+    Ok(finished)
+}

@@ -1,0 +1,304 @@
+//! Publishing a document adds its rounds to those that are published, which stay unless they are removed.
+
+use std::collections::BTreeSet;
+
+use super::document::rounds_fit;
+use super::{Announcement, BoardRules, Challenge, Round, announcements};
+use crate::Feedback;
+use crate::pointer;
+use crate::rejection::{Reason, Reasons, Rejection, quote};
+
+impl Challenge {
+    /// The published challenge with the rounds and rules of this one added. A round with the id of a published one takes its place. Rounds of other ids
+    /// stay as they are, with their title and text, unless they are `removed`. Where none is left, this challenge is the whole one.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when rounds of the two do not fit, or an id is that of a published round of other leaderboards.
+    pub fn merged_into(self, published: &Self, removed: &[String]) -> Result<Self, Rejection> {
+        let stays = |round: &&Round| !removed.contains(&round.id);
+        let is_own = |round: &Round| self.rounds.iter().any(|own| own.id == round.id);
+        let (replaced, kept): (Vec<&Round>, Vec<&Round>) = published
+            .rounds
+            .iter()
+            .filter(stays)
+            .partition(|round| is_own(round));
+        let mut reasons = Reasons::default();
+        for (idx, round) in self.rounds.iter().enumerate() {
+            let before = replaced.iter().find(|before| before.id == round.id);
+            if before.is_some_and(|before| !before.shares_boards(round)) {
+                let message = format!(
+                    "the id {} is that of a published round of other leaderboards: choose another, or remove that round with `--remove {}`",
+                    quote(&round.id),
+                    round.id
+                );
+                let at = pointer(&format!("/rounds/{idx}"), "id");
+                reasons.add(Reason::new("round_of_others", at, message));
+            }
+        }
+        reasons.append(rounds_fit(&kept, &self.rounds));
+        reasons.into_verdict(())?;
+        if kept.is_empty() {
+            return Ok(self);
+        }
+        let mut merged = Self {
+            announcements: self.merged_announcements(published, &kept),
+            ..self.with_rules_of(published)
+        };
+        let kept = kept.into_iter().map(|round| Round {
+            feedback: round
+                .feedback
+                .or_else(|| published.feedback_before(round, &merged)),
+            ..merged.titled_as(published, round)
+        });
+        let kept: Vec<Round> = kept.collect();
+        merged.rounds.extend(kept);
+        Ok(merged)
+    }
+
+    /// What people call the contest of a round.
+    pub fn title_of<'a>(&'a self, round: &'a Round) -> &'a str {
+        round.title.as_ref().unwrap_or(&self.title)
+    }
+
+    /// More about the contest of a round.
+    pub fn about_of<'a>(&'a self, round: &'a Round) -> Option<&'a str> {
+        let about = if round.title.is_some() {
+            &round.about
+        } else {
+            &self.about
+        };
+        about.as_deref()
+    }
+
+    /// This challenge with the published rules of boards that it does not name. Where it is about all boards, its rules are the only ones.
+    fn with_rules_of(&self, published: &Self) -> Self {
+        let of_rounds = self.rounds.iter().flat_map(|round| &round.leaderboards);
+        let own: BTreeSet<&String> = of_rounds.chain(self.leaderboards.keys()).collect();
+        if own.is_empty() || self.rounds.iter().any(|round| round.leaderboards.is_empty()) {
+            return self.clone();
+        }
+        let rules = own.into_iter().map(|board| {
+            let own = self.leaderboards.get(board).cloned().unwrap_or_default();
+            let rules = BoardRules {
+                ranking: Some(own.ranking.unwrap_or(self.ranking)),
+                feedback: Some(own.feedback.unwrap_or(self.feedback)),
+            };
+            (board.clone(), rules)
+        });
+        let of_others = published.leaderboards.clone().into_iter();
+        Self {
+            ranking: published.ranking,
+            feedback: published.feedback,
+            leaderboards: of_others.chain(rules).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// How much a published round shows, which has no setting of its own, where the rules of its boards differ in `merged`; of several levels the lowest.
+    fn feedback_before(&self, round: &Round, merged: &Self) -> Option<Feedback> {
+        let levels = |of: &Self| -> BTreeSet<Option<Feedback>> {
+            let level = |board| of.leaderboards.get(board).and_then(|rules| rules.feedback);
+            let named = self.leaderboards.keys().chain(merged.leaderboards.keys());
+            let boards = named.chain(&round.leaderboards).filter(|board| round.has(board));
+            let mut levels: BTreeSet<Option<Feedback>> = boards
+                .map(|board| Some(level(board).unwrap_or(of.feedback)))
+                .collect();
+            if round.leaderboards.is_empty() {
+                levels.insert(Some(of.feedback));
+            }
+            levels
+        };
+        let before = levels(self);
+        let is_changed = before != levels(merged);
+        before.into_iter().next().flatten().filter(|_| is_changed)
+    }
+
+    /// A published round with a title and a text of its own, unless they are this challenge's.
+    fn titled_as(&self, published: &Self, round: &Round) -> Round {
+        let (title, about) = (published.title_of(round), published.about_of(round));
+        let is_same = title == self.title && about == self.about.as_deref();
+        Round {
+            title: (!is_same).then(|| title.to_owned()),
+            about: about.filter(|_| !is_same).map(str::to_owned),
+            ..round.clone()
+        }
+    }
+
+    /// The published announcements for the rounds that are `kept`, and this challenge's own for its rounds.
+    fn merged_announcements(&self, published: &Self, kept: &[&Round]) -> Vec<Announcement> {
+        let of_kept = published.announcements.iter().map(|one| Announcement {
+            rounds: ids(kept.iter().copied().filter(|round| one.is_of(&round.id))),
+            ..one.clone()
+        });
+        let of_kept = of_kept.filter(|one| !one.rounds.is_empty());
+        let own = self.announcements.iter().map(|one| Announcement {
+            rounds: ids(self.rounds.iter().filter(|round| one.is_of(&round.id))),
+            ..one.clone()
+        });
+        let mut merged: Vec<Announcement> = own.chain(of_kept).collect();
+        announcements::sort(&mut merged);
+        merged
+    }
+}
+
+fn ids<'a>(rounds: impl Iterator<Item = &'a Round>) -> Vec<String> {
+    rounds.map(|round| round.id.clone()).collect()
+}
+
+impl Announcement {
+    /// Whether it is for the participants of a round.
+    pub fn is_of(&self, round: &str) -> bool {
+        self.rounds.is_empty() || self.rounds.iter().any(|id| id == round)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn challenge(of_task: &Value) -> Challenge {
+        let mut document = json!({ "schema": 1, "title": "t" });
+        for (key, value) in of_task.as_object().expect("an object") {
+            document[key] = value.clone();
+        }
+        serde_json::from_value(document).expect("a challenge")
+    }
+
+    fn round(id: &str, leaderboards: &[&str], month: u8) -> Value {
+        json!({ "id": id, "leaderboards": leaderboards, "opens": format!("2026-0{month}-01T00:00:00Z"),
+                "closes": format!("2026-0{month}-20T00:00:00Z") })
+    }
+
+    fn codes(refused: &Rejection) -> Vec<(&str, &str)> {
+        let reasons = refused.reasons().iter();
+        reasons
+            .map(|reason| (reason.code.as_str(), reason.at.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn published_rounds_stay_with_their_texts() {
+        let published = challenge(&json!({
+            "title": "Digits", "about": "Prize: a mug.", "ranking": "latest", "feedback": "full",
+            "announcements": [{ "date": "2026-01-05T00:00:00Z", "text": "Digits are new." }],
+            "leaderboards": { "digits-9": { "ranking": "all" } },
+            "rounds": [round("one", &["digits"], 1), round("two", &["digits"], 2)],
+        }));
+        let wines = json!({
+            "title": "Wines", "feedback": "metrics", "rounds": [round("wines", &["wine"], 1)],
+            "announcements": [{ "date": "2026-01-06T00:00:00Z", "text": "Wines are new." }],
+        });
+        let both = challenge(&wines).merged_into(&published, &[]).expect("both");
+        let shown = |challenge: &Challenge| -> Vec<(String, String, Option<String>, Vec<String>)> {
+            let rounds = challenge.rounds.iter();
+            let told = |id: &str| {
+                let told = challenge.announcements.iter().filter(|one| one.is_of(id));
+                told.map(|one| one.text.clone()).collect()
+            };
+            let shown = |round: &Round| {
+                let about = challenge.about_of(round).map(str::to_owned);
+                (
+                    round.id.clone(),
+                    challenge.title_of(round).to_owned(),
+                    about,
+                    told(&round.id),
+                )
+            };
+            rounds.map(shown).collect()
+        };
+        let of_wines = (
+            "wines".to_owned(),
+            "Wines".to_owned(),
+            None,
+            vec!["Wines are new.".to_owned()],
+        );
+        let of_digits = |id: &str| {
+            let about = Some("Prize: a mug.".to_owned());
+            (
+                id.to_owned(),
+                "Digits".to_owned(),
+                about,
+                vec!["Digits are new.".to_owned()],
+            )
+        };
+        assert_eq!(
+            shown(&both),
+            [of_wines.clone(), of_digits("one"), of_digits("two")]
+        );
+        assert_eq!(
+            (both.ranking, both.feedback),
+            (published.ranking, published.feedback)
+        );
+        assert_eq!(both.leaderboards["digits-9"], published.leaderboards["digits-9"]);
+        assert_eq!(both.leaderboards["wine"].feedback, Some(Feedback::Metrics));
+        assert_eq!(both.ranking("wine"), crate::challenge::Ranking::Best);
+
+        // the first contest again, with one of its rounds: the other stays too
+        let again = json!({ "title": "Digits", "about": "Prize: a mug.", "feedback": "full",
+            "announcements": [{ "date": "2026-01-05T00:00:00Z", "text": "Digits are new." }],
+            "rounds": [round("two", &["digits"], 3)] });
+        let all = challenge(&again).merged_into(&both, &[]).expect("all");
+        assert_eq!(shown(&all), [of_digits("two"), of_wines, of_digits("one")]);
+        assert_eq!(all.rounds[0].opens.to_string(), "2026-03-01T00:00:00.000Z");
+        // what removes a round names it
+        let less = challenge(&again)
+            .merged_into(&all, &["one".to_owned(), "wines".to_owned()])
+            .expect("less");
+        assert_eq!(less, challenge(&again));
+    }
+
+    #[test]
+    fn a_published_round_shows_no_more_than_before() {
+        let published = challenge(&json!({ "rounds": [round("one", &[], 1)],
+            "leaderboards": { "digits": { "feedback": "metrics" } } }));
+        let own = json!({ "feedback": "full", "rounds": [round("two", &[], 2)] });
+        let both = challenge(&own).merged_into(&published, &[]).expect("both");
+        let levels: Vec<Option<Feedback>> = both.rounds.iter().map(|round| round.feedback).collect();
+        assert_eq!(levels, [None, Some(Feedback::Score)]);
+        let same = json!({ "leaderboards": { "digits": { "feedback": "metrics" } }, "rounds": [round("two", &[], 2)] });
+        let both = challenge(&same).merged_into(&published, &[]).expect("both");
+        assert!(both.rounds.iter().all(|round| round.feedback.is_none()));
+    }
+
+    #[test]
+    fn rounds_that_do_not_fit_published_ones_are_refused() {
+        let published = challenge(&json!({ "rounds": [round("one", &["digits"], 1), round("all", &[], 3)] }));
+        let refused = |own: &Value, removed: &[String]| {
+            let merged = challenge(&json!({ "rounds": [own] })).merged_into(&published, removed);
+            merged.err()
+        };
+        let of_others = refused(&round("one", &["wine"], 2), &[]).expect("refused");
+        assert_eq!(codes(&of_others), [("round_of_others", "/rounds/0/id")]);
+        assert_eq!(refused(&round("one", &["wine"], 2), &["one".to_owned()]), None);
+        for own in [round("two", &["digits"], 1), round("two", &["wine"], 3)] {
+            let overlaps = refused(&own, &[]).expect("refused");
+            assert_eq!(codes(&overlaps), [("overlapping_rounds", "/rounds/0/opens")]);
+        }
+        assert_eq!(refused(&round("two", &["digits"], 2), &[]), None);
+    }
+
+    #[test]
+    fn a_final_data_set_of_one_round_is_no_other_rounds() {
+        let digest = |text: &str| json!(crate::Digest::of(text.as_bytes()));
+        let with = |mut round: Value, key: &str, dataset: &str| {
+            round[key] = digest(dataset);
+            challenge(&json!({ "rounds": [round] }))
+        };
+        for (of_others, own, is_refused) in [
+            (("final", "a"), ("dataset", "a"), true),
+            (("final", "a"), ("final", "a"), false), // scored with after both have closed
+            (("dataset", "a"), ("final", "a"), true),
+            (("final", "a"), ("dataset", "b"), false),
+            (("dataset", "a"), ("dataset", "a"), false),
+        ] {
+            let published = with(round("one", &["digits"], 1), of_others.0, of_others.1);
+            let both = with(round("two", &["wine"], 1), own.0, own.1).merged_into(&published, &[]);
+            let refused = both.err();
+            assert_eq!(refused.is_some(), is_refused, "{refused:?}");
+            assert!(refused.is_none_or(|refused| refused.reasons()[0].code == "final_in_use"));
+        }
+    }
+}
