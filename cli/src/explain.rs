@@ -8,8 +8,8 @@ struct Remedy {
     marks: &'static [&'static str],
     /// Whether the innermost cause is shown too.
     shows_last: bool,
-    /// The remedy.
-    remedy: &'static str,
+    /// How to fix it.
+    fix: &'static str,
 }
 
 /// The first that is found explains the error.
@@ -17,20 +17,20 @@ const REMEDIES: [Remedy; 3] = [
     Remedy {
         marks: &["no credentials found", "credential provider was not enabled"],
         shows_last: false,
-        remedy: "there are no credentials of AWS: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS sign in with its \
+        fix: "there are no credentials of AWS: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS sign in with its \
          command line, or set `AWS_PROFILE`",
     },
     Remedy {
         marks: &["A region must be set", "`region` - must be a valid host label"],
         shows_last: false,
-        remedy: "no region of AWS is named: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS set `AWS_REGION` or \
+        fix: "no region of AWS is named: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS set `AWS_REGION` or \
          `AWS_PROFILE`",
     },
     Remedy {
         // what the SDK calls a request that got no connection
         marks: &["dispatch failure"],
         shows_last: true,
-        remedy: "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with `--cloud` and the address of its page \
+        fix: "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with `--cloud` and the address of its page \
          where it is; for AWS check the network and the region",
     },
 ];

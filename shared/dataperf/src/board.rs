@@ -43,7 +43,9 @@ pub fn parse_round(name: &str) -> (&str, Stage) {
     } else {
         (name, Stage::Public)
     }
+}
 
+impl Board {
     /// Where failures are counted of submissions that are counted on this board.
     #[must_use]
     pub fn of_failures(&self) -> Self {
@@ -52,9 +54,7 @@ pub fn parse_round(name: &str) -> (&str, Stage) {
             ..self.clone()
         }
     }
-}
 
-impl Board {
     /// The id of the round that it is of.
     pub fn round_id(&self) -> &str {
         parse_round(&self.round).0

@@ -134,7 +134,7 @@ impl Replicates {
                 dataset: evaluated.provenance.dataset,
                 draws: draws.digest(),
                 score,
-                missing: missing.map(str::to_owned),
+                missing,
                 smallest: draws.smallest(),
                 is_clustered: draws.is_clustered(),
                 n_redrawn: draws.n_redrawn(),
