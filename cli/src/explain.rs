@@ -56,7 +56,7 @@ pub(crate) fn in_lines(error: &Error) -> String {
     if let Some(Remedy {
         marks,
         shows_last,
-        remedy,
+        fix: remedy,
     }) = REMEDIES.iter().find(|remedy| has(remedy.marks))
     {
         let is_of_sdk =
