@@ -71,7 +71,7 @@ fn images_of_the_kit_are_a_table_of_their_levels() {
 #[test]
 fn the_hardest_set_obeys_the_rules_and_is_hard() {
     let folder = tempfile::tempdir().unwrap();
-    let task = "schema: 1\ntask: curation\ntitle: Two classes\nunit: rows\nleaderboards: [{name: rows, max_examples: 40}]\n\
+    let task = "schema: 1\ntask: curation\ntitle: Two classes\nunit: rows\nleaderboards: [{name: rows, max_examples: 300}]\n\
         classes: [a, b]\nstart: start.csv\neval: eval.csv\nmodel: {kind: svc, kernel: linear}\nmetric: accuracy\n";
     fs::write(folder.path().join("task.yaml"), task).unwrap();
     fs::write(
@@ -95,7 +95,7 @@ fn the_hardest_set_obeys_the_rules_and_is_hard() {
     let hardest = pollster::block_on(Curation::hardest_artifact(&dataset, "rows"))
         .unwrap()
         .unwrap();
-    assert_eq!(read_rows(&hardest).unwrap().len(), 40);
+    assert_eq!(read_rows(&hardest).unwrap().len(), 300);
     let verdict = |artifact: &[u8]| pollster::block_on(evaluate(&dataset, "rows", artifact)).unwrap();
     assert!(verdict(&largest).score.is_some());
     let codes: Vec<String> = verdict(&hardest)
