@@ -586,6 +586,7 @@ async fn a_round_that_cannot_be_finished_keeps_no_other_from_it() {
 /// Asks the function for one round, as the caretaker asks for all.
 /// The challenge of another contest leaves a closed round whose final board is due, and each page shows its own contest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
 async fn another_contest_keeps_a_due_final_board() {
     let world = World::with(with_caretaker).await;
     let (_, last) = staged(&world);
