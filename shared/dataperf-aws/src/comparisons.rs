@@ -26,7 +26,6 @@ use dataperf::{Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::go_on::TO_GO_ON;
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
@@ -110,6 +109,9 @@ impl Found {
 pub(crate) struct Comparer {
     kept: Mutex<BTreeMap<SubmissionId, Arc<Replicates>>>,
 }
+
+/// The place in that partition of the mark that rounds are not finished yet, which is no board's.
+pub(crate) const TO_GO_ON: &str = "finish";
 
 /// The partition of a benchmark's boards whose comparison is due.
 pub(crate) fn due_partition(benchmark: &str) -> String {

@@ -4,14 +4,12 @@ use dataperf::Timestamp;
 use dataperf::ports::PortError;
 
 use crate::Table;
-use crate::comparisons::due_partition;
+use crate::comparisons::{TO_GO_ON, due_partition};
 use crate::items::{SCHEMA, count, text};
 use crate::keys::Key;
 use crate::reader::Reader;
 use crate::table::Condition;
 
-/// The mark's key in the partition of the boards whose comparison is due, which is no board's.
-pub(crate) const TO_GO_ON: &str = "finish";
 /// The attribute that says when the mark was left.
 const AT: &str = "at";
 
