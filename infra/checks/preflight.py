@@ -15,6 +15,7 @@ Exit code: 0 nothing will make it fail, perhaps with warnings; 1 something will.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from pathlib import Path
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+
+# Before the next imports, which set a region for the transform. `sam` reads the second variable, `dataperf` both.
+REGION = os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or boto3.Session().region_name
 
 from deployment import NAMES, PSEUDO_PARAMETERS, Stack
 from regions import REGIONS
@@ -82,7 +86,7 @@ def check_tools(findings):
 def check_region(findings, region):
     lacks = REGIONS.get(region)
     if lacks is None:
-        findings.fail(f"the region `{region}` is not one of {', '.join(REGIONS)}", "set AWS_REGION to one of them")
+        findings.fail(f"the region `{region}` is not one of {', '.join(REGIONS)}", "set AWS_DEFAULT_REGION and AWS_REGION to one of them")
     elif lacks:
         findings.warn(f"the region `{region}` has no {', '.join(lacks)}", f"deploy with {' '.join(lacks.values())}")
     else:
@@ -179,11 +183,13 @@ def main():
     parser.add_argument("--stack", default="dataperf")
     parser.add_argument("--reserve", action="store_true")
     args = parser.parse_args()
-    findings, session = Findings(), boto3.Session()
+    findings, session = Findings(), boto3.Session(region_name=REGION)
     check_tools(findings)
     if not session.region_name:
-        findings.fail("no region is set", "export AWS_REGION, such as eu-central-1")
+        findings.fail("no region is set", "export AWS_DEFAULT_REGION and AWS_REGION, such as eu-central-1")
         sys.exit(1)
+    if not os.environ.get("AWS_DEFAULT_REGION") and os.environ.get("AWS_REGION"):
+        findings.fail("`sam` doesn't read AWS_REGION", f"export AWS_DEFAULT_REGION={REGION} too")
     check_region(findings, session.region_name)
     account = {}
 
