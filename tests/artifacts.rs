@@ -459,7 +459,10 @@ fn nobody_may_be_listening() {
     let ended = run(full.into()).wait_with_output().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(said.starts_with("error: can't write to standard output"), "{said}");
+    assert!(
+        said.starts_with("error: can't write to standard output"),
+        "{said}"
+    );
     let mut gone = run(Stdio::piped());
     drop(gone.stdout.take());
     let ended = gone.wait_with_output().unwrap();

@@ -172,7 +172,7 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
             }
         }
         (Ending::Failed, _) => {
-            println!("{board}: failed, which is not the submitter's fault");
+            println!("{board}: failed");
             println!("{}", reasons(&verdict.reasons));
         }
     }

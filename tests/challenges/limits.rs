@@ -1,5 +1,6 @@
 //! Limits, in a rush and after failures.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
@@ -126,26 +127,39 @@ async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crashes_have_a_limit_of_their_own() {
     let world = World::with(with_caretaker).await;
-    let round =
-        json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "daily_limit": 2, "daily_failures": 1 });
-    assert_eq!(publish(&world, &json!([round])).code, 0);
+    let with_failures = |daily_failures: u64| {
+        let round = json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "daily_limit": 3, "daily_failures": daily_failures });
+        assert_eq!(publish(&world, &json!([round])).code, 0);
+    };
+    with_failures(2);
     world.cloud.faults().kill_at_every(BENCHMARK, 10); // a new process asks for more before it has a score
-    let crashed = world.put(&key("ada", 0), good(0)).await;
-    world.settle().await;
+    let mut crashed = Vec::new();
+    for n in [0, 3] {
+        crashed.push(world.put(&key("ada", n), good(n)).await);
+        world.settle().await;
+    }
     world.cloud.faults().kill_no_more(BENCHMARK);
-    assert_eq!(codes(&receipt(&world, &crashed).await), ["evaluator_crashed"]);
+    for crashed in &crashed {
+        assert_eq!(codes(&receipt(&world, crashed).await), ["evaluator_crashed"]);
+    }
     let refused = world.put(&key("ada", 1), good(1)).await;
     let of_another = world.put(&key("bo", 1), good(1)).await;
     world.settle().await;
     let refused = receipt(&world, &refused).await;
     assert_eq!(codes(&refused), ["daily_failures"], "{refused:?}");
     let reason = &refused.verdict.reasons[0];
-    assert_eq!((reason.limit, reason.actual), (Some(1), Some(1)));
+    assert_eq!((reason.limit, reason.actual), (Some(2), Some(2)));
     assert_eq!(receipt(&world, &of_another).await.verdict.status, Ending::Scored);
 
+    // the other failure alone uses up a lower limit, and what is evaluated again is let in all the same
+    with_failures(1);
+    let first = receipt(&world, &crashed[0]).await.submission;
+    assert_eq!(world.command(&["redrive", first.as_str()]).code, 0);
+    world.settle().await;
+    assert_eq!(receipt(&world, &crashed[0]).await.verdict.status, Ending::Scored);
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
     world.settle().await;
-    assert_eq!(receipt(&world, &crashed).await.verdict.status, Ending::Scored);
+    assert_eq!(receipt(&world, &crashed[1]).await.verdict.status, Ending::Scored);
     let again = world.put(&key("ada", 2), good(2)).await;
     world.settle().await;
     assert_eq!(receipt(&world, &again).await.verdict.status, Ending::Scored);
@@ -156,7 +170,7 @@ const CONTEST: &str = "schema: 1
 task: curation
 title: Two classes
 unit: rows
-leaderboards: [{name: rows, max_examples: 300}]
+leaderboards: [{name: rows, max_examples: 3000}]
 classes: [a, b]
 start: start.csv
 eval: eval.csv
@@ -179,22 +193,32 @@ async fn an_evaluation_without_end_is_begun_once() {
     let from = world.scratch().join("contest");
     fs::create_dir(&from).unwrap();
     fs::write(from.join("task.yaml"), CONTEST).unwrap();
-    fs::write(from.join("start.csv"), "label,x,y\na,1,2\nb,2,1\na,1,3\nb,3,1\n").unwrap();
-    fs::write(from.join("eval.csv"), "label,x,y\na,1,4\nb,4,1\n").unwrap();
+    // large numbers and labels that have nothing to do with them
+    let mut draws = 0_u64;
+    let mut draw = |n: u64| {
+        draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (draws >> 33) % n
+    };
+    let mut table = |n_rows: usize| {
+        let columns: Vec<String> = (0..60).map(|n| format!("x{n}")).collect();
+        let mut csv = format!("label,{}\n", columns.join(","));
+        for row in 0..n_rows {
+            let label = ["a", "b"][if row < 2 { row } else { draw(2) as usize }];
+            let numbers: Vec<String> = columns.iter().map(|_| draw(999).to_string()).collect();
+            writeln!(csv, "{label},{}", numbers.join(",")).unwrap();
+        }
+        csv
+    };
+    fs::write(from.join("start.csv"), table(4)).unwrap();
+    fs::write(from.join("eval.csv"), table(4)).unwrap();
     let frozen = world.scratch().join("frozen");
     let [from, out] = [&from, &frozen].map(|path| path.to_str().unwrap());
     let ran = dataperf(["dataset", "import", CURATION, "--from", from, "--out", out]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = world.command(&["dataset", "publish", out]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    // large numbers and labels that have nothing to do with them: it takes longer than the function may on any processor
-    let mut draws = 0_u64;
-    let mut draw = |n: u64| {
-        draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (draws >> 33) % n
-    };
-    let rows = (0..300).map(|_| format!("{},{},{}\n", ["a", "b"][draw(2) as usize], draw(9999), draw(9999)));
-    let csv = format!("label,x,y\n{}", rows.collect::<String>());
+    // it takes a minute of a processor, many times what the function may
+    let csv = table(3_000);
     let sent = world.put(&format!("{CURATION}/rows/ada/slow.csv"), csv).await;
     let [(receipt, _)] = &world.ended(CURATION, &[sent]).await[..] else {
         panic!("one upload");

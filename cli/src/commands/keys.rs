@@ -80,7 +80,7 @@ pub(crate) async fn publish(cloud: &Cloud) -> Result<Keys> {
     }
     let mut keys = known.clone().unwrap_or_default();
     keys.put_in_use(
-        in_use,
+        &in_use,
         Timestamp::from_unix_millis(at.unix_millis() + OVERLAP_MILLIS),
     );
     if known.as_ref() != Some(&keys) {
@@ -172,10 +172,12 @@ fn print(keys: &Keys, format: RowFormat) -> Result<()> {
                 let until = key
                     .valid_until
                     .map_or_else(|| "in use".to_owned(), |until| until.to_string());
-                let benchmarks = if key.benchmarks.len() == HOSTED.len() {
+                let signed = key.benchmarks.iter().filter(|(_, until)| until.is_none());
+                let signed: Vec<&str> = signed.map(|(benchmark, _)| benchmark.as_str()).collect();
+                let benchmarks = if signed.len() == HOSTED.len() {
                     "all".to_owned()
                 } else {
-                    key.benchmarks.join(", ")
+                    signed.join(", ")
                 };
                 table.add_row([&key.id, &benchmarks, &key.valid_from.to_string(), &until]);
             }

@@ -158,11 +158,12 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
             .with_context(|| format!("can't write `{}`", path.display()))?;
     }
     if receipt.verdict.status == Ending::Failed {
-        bail!(
-            "the platform failed to evaluate submission {}, which is not your fault: it counts against no \
-             limit (a program counts until the organizer has it evaluated again)",
-            submitted.id
-        );
+        let counts = if receipt.verdict.is_counted_failure() {
+            "it counts as one of the failures of the day"
+        } else {
+            "it is not your fault and counts against no limit (a program counts until the organizer has it evaluated again)"
+        };
+        bail!("submission {} could not be evaluated: {counts}", submitted.id);
     }
     Ok(done(&receipt.verdict))
 }

@@ -4,12 +4,14 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use dataperf::Digest;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::Board;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
-use dataperf_http::s3_as_reached;
+use dataperf_http::{Problem, s3_as_reached};
 
 use crate::cursor::Seal;
 use crate::dataset::{Described, OneContext};
@@ -110,11 +112,6 @@ impl App {
         &self.0.submissions
     }
 
-    /// What cursors are sealed with.
-    pub(crate) fn seal(&self) -> &Seal {
-        &self.0.seal
-    }
-
     /// The address of S3 on one machine, by the name that this request came by: a browser or another machine reaches both by it. None
     /// in AWS.
     pub(crate) fn local_s3(&self, headers: &HeaderMap) -> Option<String> {
@@ -142,5 +139,13 @@ impl App {
 
     pub(crate) fn contexts(&self) -> &Recent<Digest, Vec<OneContext>> {
         &self.0.contexts
+    }
+}
+
+impl FromRequestParts<App> for Seal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        app.0.seal.for_list(&parts.uri)
     }
 }

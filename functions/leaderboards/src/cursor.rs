@@ -1,8 +1,7 @@
 //! Cursors: where the next page begins, as one opaque word that only this API can have written.
 
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::Query;
 use axum::http::Uri;
-use axum::http::request::Parts;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dataperf_aws::Cursor;
@@ -12,8 +11,6 @@ use serde::de::DeserializeOwned;
 use sha2::Sha256;
 
 use dataperf_http::Problem;
-
-use crate::app::App;
 
 /// Parameters that may change from page to page of one list.
 const PER_PAGE: [&str; 4] = ["cursor", "format", "include", "limit"];
@@ -36,14 +33,6 @@ pub(crate) struct Place<C> {
 #[derive(Clone)]
 pub(crate) struct Seal(Hmac<Sha256>);
 
-impl FromRequestParts<App> for Seal {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        app.seal().for_list(&parts.uri)
-    }
-}
-
 impl Seal {
     /// The seal with a key of any length.
     pub(crate) fn new(key: &str) -> Result<Self, hmac::digest::InvalidLength> {
@@ -51,7 +40,7 @@ impl Seal {
     }
 
     /// The seal of one list: its path, and the parameters that choose its lines.
-    fn for_list(&self, uri: &Uri) -> Result<Self, Problem> {
+    pub(crate) fn for_list(&self, uri: &Uri) -> Result<Self, Problem> {
         let Query(mut query) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|rejection| Problem::bad_request("query", rejection.body_text()))?;
         query.retain(|(name, _)| !PER_PAGE.contains(&name.as_str()));

@@ -236,7 +236,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         let judged = judged.await;
         let wait = output.wait(submission.received_at, begun, now());
         let last_moment = *self.last_moment.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = last_moment.and_then(|last| last.duration_since(SystemTime::now()).ok());
+        let left = last_moment.map(|last| last.duration_since(SystemTime::now()).unwrap_or_default());
         tokio::time::sleep(left.map_or(wait, |left| wait.min(left))).await;
         judged
     }

@@ -79,6 +79,9 @@ fn is_scheduled(event: &Value) -> bool {
 /// What Lambda itself calls an invocation that took too long.
 const TIMED_OUT: &str = "Sandbox.Timedout";
 
+/// What Lambda calls an invocation whose process has ended, which an artifact may have brought about.
+const PROCESS_ENDED: [&str; 2] = ["Runtime.ExitError", "Runtime.OutOfMemory"];
+
 /// Why an upload was given up. Lambda's own errors are known by their type, its older ones by their message only.
 fn cause(condition: &str, error_type: &str, message: &str) -> Cause {
     if condition == "EventAgeExceeded" {
@@ -89,8 +92,10 @@ fn cause(condition: &str, error_type: &str, message: &str) -> Cause {
     }
     if error_type == TIMED_OUT || message.contains("Task timed out") {
         Cause::TimeLimit
-    } else {
+    } else if PROCESS_ENDED.contains(&error_type) {
         Cause::Crashed
+    } else {
+        Cause::Defect // such as a function that can't be started
     }
 }
 

@@ -13,6 +13,8 @@ pub use crate::attributes::{Item, SCHEMA, count, number, text};
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
+/// On submissions whose failed ending was taken back; other items don't have it.
+pub(crate) const REOPENED: &str = "reopened";
 /// How often a submission was withdrawn, as JSON.
 pub(crate) const WITHDRAWALS: &str = "withdrawals";
 /// On items whose score is what the Ladder has released: whether it is the submission's own.

@@ -109,8 +109,10 @@ impl Table {
             names: &["status"],
             values: vec![("failed", text(Ending::Failed.as_str()))],
         };
+        let mut again = received();
+        again.push((items::REOPENED.to_owned(), count(1)));
         let submission = Change {
-            set: received(),
+            set: again,
             remove: ["receipt", "finished_at"].into_iter().chain(given_back).collect(),
             condition: Some(failed),
             ..Change::default()

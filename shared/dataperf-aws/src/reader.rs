@@ -245,6 +245,7 @@ pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
         is_baseline,
         withdrawn_at,
         withdrawals,
+        is_reopened: item.contains_key(crate::items::REOPENED),
         upload,
         receipt,
     })

@@ -50,6 +50,8 @@ pub struct Submission {
     pub withdrawn_at: Option<Timestamp>,
     /// Every withdrawal, oldest first; the last one is in force unless it was undone.
     pub withdrawals: Vec<Withdrawal>,
+    /// Whether a failed ending of it was taken back, so that it is evaluated again.
+    pub is_reopened: bool,
     /// The receipt, once it has ended.
     pub receipt: Option<Receipt>,
 }
@@ -76,6 +78,7 @@ impl Submission {
             is_baseline,
             withdrawn_at: None,
             withdrawals: Vec::new(),
+            is_reopened: false,
             upload,
             receipt: None,
         }

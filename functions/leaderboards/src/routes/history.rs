@@ -201,7 +201,7 @@ mod tests {
             withdrawn_at: None,
             withdrawals: Vec::new(),
             ending: Some(ending),
-            score: None,
+            score: (ending == Ending::Scored).then_some(0.5),
             climb: None,
             dataset: None,
         }

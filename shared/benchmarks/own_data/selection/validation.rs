@@ -74,12 +74,10 @@ impl Checked {
                 classes.push(class);
             }
         }
-        reasons.explain(explain_unknown_ids(
-            "unknown_id",
-            &unknown,
-            selected.len(),
-            frozen.ids(),
-        ));
+        // of a list that is read in part only nobody knows how many of its ids are wrong
+        if n == selected.len() {
+            reasons.explain(explain_unknown_ids("unknown_id", &unknown, n, frozen.ids()));
+        }
         // if an example is unknown, so is its class, and nothing can be said about missing classes
         if reasons.is_empty() {
             add_missing_classes(&classes, frozen, &mut reasons);

@@ -417,7 +417,10 @@ impl Leaderboards for MemoryLeaderboards {
             Some(receipt) if receipt.verdict.status != Ending::Failed => {
                 return Ok(Reopened::Final(receipt.clone()));
             }
-            Some(_) => submission.receipt = None,
+            Some(_) => {
+                submission.receipt = None;
+                submission.is_reopened = true;
+            }
         }
         let submission = submission.clone();
         if let Some(failures) = table.failed.remove(&key) {

@@ -1,5 +1,7 @@
 //! The public keys of a platform, and checking a receipt with them.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
@@ -27,8 +29,8 @@ pub struct PublicKey {
     pub id: String,
     /// [`ALGORITHM`].
     pub algorithm: String,
-    /// The benchmarks whose receipts it signs or has signed, in order.
-    pub benchmarks: Vec<String>,
+    /// The benchmarks whose receipts it signs, and those whose receipts it has signed, each with the time before which it did.
+    pub benchmarks: BTreeMap<String, Option<Timestamp>>,
     /// The key as `SubjectPublicKeyInfo` in DER, in base64: a PEM file without its two lines.
     pub public_key: String,
     /// Signatures from then on are valid.
@@ -125,12 +127,21 @@ impl Keys {
             .get("benchmark")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        if !key.benchmarks.iter().any(|signed| signed == benchmark) {
-            return Err(SignatureError::OtherBenchmark {
-                key: signature.key,
-                signs: key.benchmarks.clone(),
-                benchmark: benchmark.to_owned(),
-            });
+        match key.benchmarks.get(benchmark) {
+            Some(Some(until)) if *until <= signature.signed_at => {
+                return Err(SignatureError::NotValidThen {
+                    key: signature.key,
+                    signed_at: signature.signed_at,
+                });
+            }
+            Some(_) => {}
+            None => {
+                return Err(SignatureError::OtherBenchmark {
+                    key: signature.key,
+                    signs: key.benchmarks.keys().cloned().collect(),
+                    benchmark: benchmark.to_owned(),
+                });
+            }
         }
         let value = STANDARD.decode(&signature.value);
         let value = value.map_err(|error| malformed(format!("`signature/value`: {error}")))?;
@@ -141,14 +152,27 @@ impl Keys {
         checked.map(|()| signature).map_err(|_| SignatureError::Mismatch)
     }
 
-    /// Adds keys, and ends the validity of all others `at` a time unless it has ended before.
-    pub fn put_in_use(&mut self, in_use: Vec<PublicKey>, others_until: Timestamp) {
-        let ids: Vec<String> = in_use.iter().map(|key| key.id.clone()).collect();
+    /// Adds keys, and ends the validity of all others `at` a time unless it has ended before, of each key for the benchmarks that another one
+    /// signs for by now.
+    pub fn put_in_use(&mut self, in_use: &[PublicKey], others_until: Timestamp) {
+        let signs = |id: &str, benchmark: &str| {
+            let own = in_use.iter().filter(|key| key.id == id);
+            own.flat_map(|key| key.benchmarks.keys())
+                .any(|signed| signed == benchmark)
+        };
         for key in in_use {
-            self.add(key);
+            self.add(key.clone());
         }
         for key in &mut self.keys {
-            if ids.contains(&key.id) {
+            let mut is_in_use = false;
+            for (benchmark, until) in &mut key.benchmarks {
+                if signs(&key.id, benchmark) {
+                    (*until, is_in_use) = (None, true);
+                } else {
+                    until.get_or_insert(others_until);
+                }
+            }
+            if is_in_use {
                 key.valid_until = None;
             } else {
                 key.valid_until.get_or_insert(others_until);
@@ -161,9 +185,9 @@ impl Keys {
         let Some(known) = self.keys.iter_mut().find(|known| known.id == key.id) else {
             return self.keys.push(key);
         };
-        known.benchmarks.extend(key.benchmarks);
-        known.benchmarks.sort();
-        known.benchmarks.dedup();
+        for (benchmark, until) in key.benchmarks {
+            known.benchmarks.entry(benchmark).or_insert(until);
+        }
     }
 }
 
@@ -182,7 +206,7 @@ impl PublicKey {
         Self {
             id: id.into(),
             algorithm: ALGORITHM.into(),
-            benchmarks: vec![benchmark.to_owned()],
+            benchmarks: BTreeMap::from([(benchmark.to_owned(), None)]),
             public_key: base64(der),
             valid_from,
             valid_until: None,

@@ -152,7 +152,7 @@ fn only_the_key_that_signed_fits_and_only_while_it_was_valid() {
     let (old, new) = (signer("old"), signer("new"));
     let receipts = [sign(receipt(), &old, at(10)), sign(receipt(), &new, at(20))];
     let mut rotated = keys(&[&old]);
-    rotated.put_in_use(vec![new.public_key("speech-selection", at(15))], at(18));
+    rotated.put_in_use(&[new.public_key("speech-selection", at(15))], at(18));
     for receipt in &receipts {
         assert!(rotated.check(receipt).is_ok());
     }
@@ -176,7 +176,7 @@ fn only_the_key_that_signed_fits_and_only_while_it_was_valid() {
     assert_eq!(rotated.check(&unsigned), Err(SignatureError::Unsigned));
 
     let again = rotated.clone();
-    rotated.put_in_use(vec![new.public_key("speech-selection", at(99))], at(99));
+    rotated.put_in_use(&[new.public_key("speech-selection", at(99))], at(99));
     assert_eq!(rotated, again, "a second time changes nothing");
     let text = serde_json::to_string(&rotated).expect("JSON");
     assert_eq!(serde_json::from_str::<Keys>(&text).expect("keys"), rotated);
@@ -187,7 +187,7 @@ fn key_of_another_benchmark_does_not_fit() {
     let (speech, vision) = (signer("speech"), signer("vision"));
     let mut keys = keys(&[&speech]);
     let own = vision.public_key("vision-selection", at(0));
-    keys.put_in_use(vec![speech.public_key("speech-selection", at(0)), own], at(9));
+    keys.put_in_use(&[speech.public_key("speech-selection", at(0)), own], at(9));
     assert!(
         keys.keys.iter().all(|key| key.valid_until.is_none()),
         "both stay in use"
@@ -199,11 +199,18 @@ fn key_of_another_benchmark_does_not_fit() {
     };
     assert_eq!(keys.check(&sign(receipt(), &vision, at(1))), Err(forged));
     assert!(keys.check(&sign(receipt(), &speech, at(1))).is_ok());
-    keys.add(vision.public_key("speech-selection", at(0)));
-    assert!(
-        keys.check(&sign(receipt(), &vision, at(1))).is_ok(),
-        "it signs for both by now"
-    );
+    // another key signs for the benchmark from now on; what the one before signs later is not valid, although it is in use for others
+    let in_use = [
+        speech.public_key("debugging", at(0)),
+        vision.public_key("speech-selection", at(0)),
+    ];
+    keys.put_in_use(&in_use, at(5));
+    assert!(keys.check(&sign(receipt(), &vision, at(6))).is_ok());
+    assert!(keys.check(&sign(receipt(), &speech, at(4))).is_ok());
+    assert!(matches!(
+        keys.check(&sign(receipt(), &speech, at(5))),
+        Err(SignatureError::NotValidThen { .. })
+    ));
 }
 
 fn stored(results: &MemoryBucket, receipt: &Receipt) -> Value {
