@@ -294,6 +294,71 @@ async fn another_board_of_the_eval_set_shows_no_held_score() {
     assert_eq!((top[0].entry.score, top[0].entry.climb), (Some(best), None));
 }
 
+/// A step so wide that of one data set nothing is released after the first score.
+const WIDE: f64 = 0.5;
+
+async fn upload(world: &World, leaderboard: &str, name: &str, n: usize) -> Receipt {
+    let key = format!("{BENCHMARK}/{leaderboard}/ada/{name}.json");
+    let sent = world.put(&key, good(n)).await;
+    world.settle().await;
+    whole(world, &sent).await
+}
+
+fn is_held(receipt: &Receipt) -> bool {
+    assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
+    (receipt.climb(), receipt.public_score()) == (Some(Climb::Held), None)
+}
+
+/// A data set that takes the place of another starts the Ladder again, once for all boards of an eval set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn boards_that_are_scored_again_share_their_ladder() {
+    let world = World::new().await;
+    publish_ladder(&world, &json!({ "step": WIDE }), OPEN_UNTIL);
+    let first = upload(&world, "en-25", "first", 0).await;
+    assert_eq!(first.climb(), Some(Climb::Climbed));
+    let held = upload(&world, "en-60", "held", 1).await;
+    assert!(is_held(&held), "{held:?}");
+
+    world.replace(&crate::organizer::other_dataset(&world));
+    for leaderboard in ["en-25", "en-60"] {
+        let ran = world.command(&["rescore", BENCHMARK, leaderboard, "--round", "spring"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    let again = async |receipt: &Receipt| {
+        let known = world
+            .leaderboards()
+            .submission(BENCHMARK, &receipt.submission)
+            .await;
+        let again = known.unwrap().unwrap().receipt.unwrap();
+        assert_ne!(again.verdict.dataset, receipt.verdict.dataset);
+        again
+    };
+    assert_eq!(again(&first).await.climb(), Some(Climb::Climbed));
+    let held = again(&held).await;
+    assert!(is_held(&held), "{held:?}");
+    let next = upload(&world, "en-60", "next", 2).await;
+    assert!(is_held(&next), "{next:?}");
+}
+
+/// A challenge that is published again, and so knows the data set in force, goes on with the Ladder that there is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publishing_the_challenge_again_keeps_the_ladder() {
+    let world = World::new().await;
+    publish_ladder(&world, &json!({ "step": WIDE }), OPEN_UNTIL);
+    world.replace(&crate::organizer::other_dataset(&world));
+    assert_eq!(
+        upload(&world, "en-25", "first", 0).await.climb(),
+        Some(Climb::Climbed)
+    );
+    let held = upload(&world, "en-60", "held", 1).await;
+    assert!(is_held(&held), "{held:?}");
+
+    publish_ladder(&world, &json!({ "step": WIDE }), OPEN_UNTIL);
+    let same = upload(&world, "en-60", "same", 1).await;
+    assert_eq!(same.verdict.dataset, held.verdict.dataset);
+    assert!(is_held(&same), "{same:?}");
+}
+
 /// `ladder: rounded` shows every score, and none of its digits that the eval set has no item for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_way_out_tells_more_than_the_rounded_score_until_the_close() {

@@ -192,7 +192,7 @@ impl Rescorer<'_> {
     }
 }
 
-/// Judges a submission that has ended before, by its artifact. No limit holds: it was admitted when it was uploaded.
+/// Judges a submission that has ended before, by its artifact.
 struct AgainJudge<'a, E> {
     evaluator: &'a E,
     /// The data set, or without it the one that is in force.
@@ -210,12 +210,7 @@ impl<E: Evaluator> Judge for AgainJudge<'_, E> {
         let round = self
             .challenge
             .and_then(|challenge| challenge.round(&submission.board.round));
-        Terms {
-            dataset: self.dataset,
-            programs: round.and_then(|round| round.programs),
-            ladder: round.and_then(|round| round.ladder),
-            ..Terms::outside_any_challenge(&submission.submitter)
-        }
+        Terms::again(round, &submission.board, &submission.submitter, self.dataset)
     }
 
     fn challenge(&self) -> Option<Challenge> {

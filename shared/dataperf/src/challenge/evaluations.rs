@@ -18,6 +18,13 @@ pub fn named_by_dataset(evaluations: BTreeMap<String, String>, dataset: Digest) 
     evaluations.into_iter().map(named).collect()
 }
 
+/// The name that the data set itself has for some evaluation data, which its successors keep.
+pub(super) fn without_dataset(evaluation: &str) -> &str {
+    evaluation
+        .rsplit_once(OF)
+        .map_or(evaluation, |(evaluation, _)| evaluation)
+}
+
 fn tag(dataset: Digest) -> String {
     let mut digits = dataset.hex();
     digits.truncate(N_DIGITS);
@@ -66,6 +73,9 @@ mod tests {
         let (of_one, of_two) = (named_by_dataset(names(), one), named_by_dataset(names(), two));
         assert_eq!(of_one["a"], of_one["b"]);
         assert_ne!(of_one["a"], of_two["a"]);
+        assert_eq!(without_dataset(&of_one["a"]), "main");
+        assert_eq!(without_dataset(&of_two["a"]), "main");
+        assert_eq!(without_dataset("main"), "main");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Under which terms an upload is judged: its round, and what follows from it.
 
+use super::evaluations::without_dataset;
 use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
 use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::ladder::Ladder;
@@ -66,6 +67,8 @@ pub struct Terms {
     pub ranking: Ranking,
     /// Whether it is a baseline.
     pub is_baseline: bool,
+    /// Whether it is a baseline that the round lists.
+    pub is_listed: bool,
     /// The limits; `None` where scored submissions are not even counted.
     pub limits: Option<Limits>,
     /// How many uploads of the submitter may fail in a day ([`Verdict::is_counted_failure`]); `None` for listed baselines.
@@ -91,6 +94,7 @@ impl Terms {
             programs: None,
             ranking: Ranking::default(),
             is_baseline: submitter.starts_with(BASELINE_PREFIX),
+            is_listed: false,
             limits: None,
             daily_failures: Some(DAILY_FAILURES),
             together: None,
@@ -126,7 +130,7 @@ impl Terms {
     /// The same terms in a round or, after its close, on the board that stays open as a benchmark, without a limit on the whole.
     fn within(self, round: &Round, leaderboard: &str, submitter: &str, at: Timestamp) -> Self {
         let is_closed = round.is_closed(at);
-        let is_listed = round.baselines.iter().any(|name| name == submitter);
+        let is_listed = is_listed(round, submitter);
         let limits = Limits {
             daily: round.daily_limit,
             total: round.total_limit.filter(|_| !is_closed),
@@ -140,6 +144,7 @@ impl Terms {
             dataset: round.dataset_at(at),
             programs: round.programs,
             is_baseline: self.is_baseline || is_listed,
+            is_listed,
             // Whoever is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),
             daily_failures: (!is_listed).then_some(round.daily_failures()),
@@ -150,6 +155,25 @@ impl Terms {
                 .retire
                 .is_some_and(|retire| retire.at.is_none_or(|retired_at| at < retired_at)),
             ..self
+        }
+    }
+
+    /// The terms of a submission of a round that is evaluated again, with `dataset` or, without it, with what is in force. No limit holds: it was
+    /// admitted when it was uploaded.
+    pub fn again(round: Option<&Round>, board: &Board, submitter: &str, dataset: Option<Digest>) -> Self {
+        let outside = Self {
+            dataset,
+            ..Self::outside_any_challenge(submitter)
+        };
+        let Some(round) = round else {
+            return outside;
+        };
+        Self {
+            programs: round.programs,
+            is_listed: is_listed(round, submitter),
+            together: together(round, &board.leaderboard),
+            ladder: round.ladder,
+            ..outside
         }
     }
 
@@ -164,11 +188,11 @@ impl Terms {
         }
     }
 
-    /// The evaluation data whose boards share the submitter's Ladder, by the name that [`Self::counter`] uses. A listed baseline, which has no limits
-    /// either, has a Ladder for each leaderboard.
+    /// The evaluation data whose boards share the submitter's Ladder, by the name that every data set has for it: the Ladder knows itself with which
+    /// data set it released a score, and goes on when a challenge is published for another one. A listed baseline has a Ladder for each leaderboard.
     pub fn ladder_of<'a>(&'a self, leaderboard: &'a str) -> &'a str {
-        let together = self.together.as_ref().filter(|_| self.limits.is_some());
-        together.map_or(leaderboard, |together| &together.evaluation)
+        let together = self.together.as_ref().filter(|_| !self.is_listed);
+        together.map_or(leaderboard, |together| without_dataset(&together.evaluation))
     }
 
     /// The limits against which a submission is counted before it is evaluated; `None` where neither has a number. Programs are counted in any case,
@@ -285,6 +309,10 @@ impl Terms {
     }
 }
 
+fn is_listed(round: &Round, submitter: &str) -> bool {
+    round.baselines.iter().any(|name| name == submitter)
+}
+
 fn together(round: &Round, leaderboard: &str) -> Option<Together> {
     let evaluation = round.evaluations.get(leaderboard)?;
     let leaderboards = round.shared_with(leaderboard).filter(|board| round.has(board));
@@ -310,6 +338,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::challenge::named_by_dataset;
 
     fn challenge() -> Challenge {
         let rounds = json!([
@@ -402,6 +431,44 @@ mod tests {
             reason.message.contains("`en-25` and `en-60` together"),
             "{reason:?}"
         );
+    }
+
+    #[test]
+    fn the_ladder_goes_on_with_another_data_set() {
+        let mut challenge = challenge();
+        let names = || {
+            [
+                ("en-25".to_owned(), "en".to_owned()),
+                ("en-60".into(), "en".into()),
+            ]
+            .into()
+        };
+        challenge.rounds[0].leaderboards = vec!["en-25".into(), "en-60".into()];
+        let time = "2026-03-11T00:00:00Z".parse().expect("a time");
+        let board = |leaderboard: &str| Board {
+            benchmark: "b".into(),
+            leaderboard: leaderboard.into(),
+            round: "two".into(),
+        };
+        let mut counters = Vec::new();
+        for dataset in [Digest::of(b"one"), Digest::of(b"two")] {
+            challenge.rounds[0].evaluations = named_by_dataset(names(), dataset);
+            for leaderboard in ["en-25", "en-60"] {
+                let board = board(leaderboard);
+                let terms = |submitter| Terms::of(Some(&challenge), leaderboard, submitter, time);
+                let round = challenge.round("two");
+                let again = |submitter| Terms::again(round, &board, submitter, Some(dataset));
+                for of_ada in [terms("ada"), again("ada")] {
+                    assert_eq!(of_ada.ladder_of(leaderboard), "en");
+                }
+                for listed in [terms("organizers"), again("organizers")] {
+                    assert_eq!(listed.ladder_of(leaderboard), leaderboard);
+                }
+                counters.push(terms("ada").counter(&board).leaderboard);
+            }
+        }
+        counters.dedup();
+        assert_eq!(counters.len(), 2, "limits count by data set: {counters:?}");
     }
 
     #[test]

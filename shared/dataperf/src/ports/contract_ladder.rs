@@ -3,7 +3,7 @@
 use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::{Board, Entry, Recorded};
 use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision};
-use crate::challenge::{Limits, Ranking, Together};
+use crate::challenge::{Ranking, Together};
 use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
 use crate::{Digest, Receipt, Timestamp};
 
@@ -164,7 +164,6 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         let of = |leaderboard: &str| {
             let leaderboard = format!("{leaderboard} of {ranking:?}");
             let mut story = Story::new(table, benchmark, &leaderboard, ranking);
-            story.terms.limits = Some(Limits::default());
             story.terms.together = Some(Together {
                 evaluation: format!("shared {ranking:?}"),
                 leaderboards: Vec::new(),
@@ -248,7 +247,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         evaluation: "shared Best".into(),
         leaderboards: Vec::new(),
     });
-    story.terms.limits = None;
+    story.terms.is_listed = true;
     assert_eq!(story.terms.ladder_of("one of Best"), "one of Best");
     Ok(())
 }
