@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{
-    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, warnings_of_rounding,
+    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, unknown_rounds,
+    warnings_of_rounding,
 };
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
@@ -156,13 +157,14 @@ pub(crate) async fn run(command: ChallengeCommand, rows: RowFormat) -> Result<Do
 
 fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
     let Read {
+        document,
         mut challenges,
         dates,
-        warnings,
     } = match read(&args.file)? {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
+    let warnings = warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now());
     for directory in &args.dataset {
         let Opened { manifest, digest, .. } = open(directory)?;
         let Some(challenge) = challenges.get_mut(&manifest.benchmark) else {
@@ -193,10 +195,10 @@ fn unreadable(error: &serde_saphyr::Error) -> Reason {
 /// A document that was accepted.
 #[derive(Default)]
 struct Read {
+    document: Value,
     challenges: BTreeMap<String, Challenge>,
     /// What dates without a time were read as.
     dates: Vec<Reason>,
-    warnings: Vec<Reason>,
 }
 
 /// The challenges of a document, or everything that is wrong with it. Repeated keys and numbers that are not finite don't hide other problems.
@@ -230,8 +232,8 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
     let Some(repeated) = repeated else {
         return Ok(checked.map(|challenges| Read {
             dates: bare_dates(&document),
-            warnings: warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now()),
             challenges,
+            document,
         }));
     };
     let mut reasons = Reasons::default();
@@ -311,18 +313,19 @@ fn refused(rejection: &Rejection, format: RowFormat) -> Result<Done> {
 
 async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     let Read {
+        document,
         mut challenges,
         dates,
-        mut warnings,
     } = match read(&args.file)? {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
     let cloud = args.cloud.connect().await;
-    let (tags, kept) = match merge(&cloud, &mut challenges, &args.remove).await? {
+    let (tags, kept) = match merge(&cloud, &document, &mut challenges, &args.remove).await? {
         Ok(merged) => merged,
         Err(rejection) => return refused(&rejection, format),
     };
+    let mut warnings = warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now());
     let mut reasons = Reasons::default();
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
@@ -356,11 +359,14 @@ type Merged = (BTreeMap<String, Option<String>>, Vec<String>);
 /// Adds to each challenge the published rounds that it does not have, but for the `removed` ones.
 async fn merge(
     cloud: &Cloud,
+    document: &Value,
     challenges: &mut BTreeMap<String, Challenge>,
     removed: &[String],
 ) -> Result<Result<Merged, Rejection>> {
     let (datasets, mut tags, mut kept) = (cloud.datasets(), BTreeMap::new(), Vec::new());
     let (mut reasons, mut published_ids) = (Reasons::default(), Vec::new());
+    let own = challenges.values().flat_map(|challenge| &challenge.rounds);
+    let own: Vec<String> = own.map(|round| round.id.clone()).collect();
     for (benchmark, challenge) in challenges {
         // read first: a challenge that is published after this has another tag
         let found = datasets
@@ -369,7 +375,11 @@ async fn merge(
         tags.insert(benchmark.clone(), found.map(|found| found.tag));
         let published = match Challenge::published(&datasets, benchmark).await {
             Ok(Some(published)) => published,
-            Ok(None) | Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => continue,
+            // no rounds stay
+            Ok(None) | Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => Challenge {
+                rounds: Vec::new(),
+                ..challenge.clone()
+            },
             Err(error @ ChallengeError::Port(_)) => return Err(error.into()),
         };
         published_ids.extend(published.rounds.iter().map(|round| round.id.clone()));
@@ -399,6 +409,8 @@ async fn merge(
             offer(unknown, known)
         );
     }
+    let known = published_ids.into_iter().chain(own).collect();
+    reasons.append(unknown_rounds(document, &known));
     Ok(reasons.into_verdict((tags, kept)))
 }
 

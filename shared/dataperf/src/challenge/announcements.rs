@@ -1,11 +1,14 @@
 //! What participants are told while a challenge goes on.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Challenge;
 use super::fields::{Object, Reader};
-use crate::Timestamp;
+use crate::rejection::{Reason, Reasons, quote};
+use crate::{Timestamp, offer};
 
 /// One announcement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,23 @@ impl Challenge {
     pub fn announced(&self, at: Timestamp) -> impl Iterator<Item = &Announcement> {
         self.announcements.iter().filter(move |one| one.date <= at)
     }
+}
+
+/// Refuses the names in a document's announcements that are no `known` rounds, which are those of the document and the published ones.
+pub fn unknown_rounds(document: &Value, known: &BTreeSet<String>) -> Reasons {
+    let mut reasons = Reasons::default();
+    let announcements = document["announcements"].as_array();
+    for (idx, one) in announcements.into_iter().flatten().enumerate() {
+        for (nth, id) in one["rounds"].as_array().into_iter().flatten().enumerate() {
+            let Some(id) = id.as_str().filter(|id| !known.contains(*id)) else {
+                continue;
+            };
+            let message = format!("there is no round {}: {}", quote(id), offer(id, known));
+            let at = format!("/announcements/{idx}/rounds/{nth}");
+            reasons.add(Reason::new("unknown_round", at, message));
+        }
+    }
+    reasons
 }
 
 /// Sorts announcements, the newest first.
@@ -60,5 +80,30 @@ impl Reader {
             text: text?,
             rounds: self.names(object, at, "rounds", Self::round_id),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_misspelt_round_of_an_announcement_is_refused() {
+        let known = BTreeSet::from(["spring".to_owned(), "summer".to_owned()]);
+        let document =
+            json!({ "announcements": [{ "rounds": ["spring"] }, {}, { "rounds": ["summer", "sprng"] }] });
+        let refused = unknown_rounds(&document, &known)
+            .into_verdict(())
+            .expect_err("refused");
+        let [reason] = refused.reasons() else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(
+            (reason.code.as_str(), reason.at.as_str()),
+            ("unknown_round", "/announcements/2/rounds/1")
+        );
+        assert!(reason.message.contains("did you mean `spring`?"), "{reason:?}");
     }
 }

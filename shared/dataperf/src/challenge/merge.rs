@@ -13,7 +13,8 @@ impl Challenge {
     /// stay as they are, with their title and text, unless they are `removed`. Where none is left, this challenge is the whole one.
     ///
     /// # Errors
-    /// A [`Rejection`] when rounds of the two do not fit, or an id is that of a published round of other leaderboards.
+    /// A [`Rejection`] when rounds of the two do not fit, an id is that of a published round of other leaderboards, or another ranking would hold in a
+    /// round that stays.
     pub fn merged_into(self, published: &Self, removed: &[String]) -> Result<Self, Rejection> {
         let stays = |round: &&Round| !removed.contains(&round.id);
         let is_own = |round: &Round| self.rounds.iter().any(|own| own.id == round.id);
@@ -37,13 +38,24 @@ impl Challenge {
         }
         reasons.append(rounds_fit(&kept, &self.rounds));
         reasons.into_verdict(())?;
+        let announcements = self.merged_announcements(published, &kept);
         if kept.is_empty() {
-            return Ok(self);
+            return Ok(Self {
+                announcements,
+                ..self
+            });
         }
         let mut merged = Self {
-            announcements: self.merged_announcements(published, &kept),
+            announcements,
             ..self.with_rules_of(published)
         };
+        let rankings = kept
+            .iter()
+            .copied()
+            .flat_map(|round| self.other_rankings(published, round, &merged));
+        let mut reasons = Reasons::default();
+        rankings.for_each(|reason| reasons.add(reason));
+        reasons.into_verdict(())?;
         let kept = kept.into_iter().map(|round| Round {
             feedback: round
                 .feedback
@@ -70,18 +82,32 @@ impl Challenge {
         about.as_deref()
     }
 
-    /// This challenge with the published rules of boards that it does not name. Where it is about all boards, its rules are the only ones.
+    /// This challenge with the published rules of boards that it does not name. Where it is about all boards, its own rules hold for the others, and no
+    /// board shows more than it says.
     fn with_rules_of(&self, published: &Self) -> Self {
         let of_rounds = self.rounds.iter().flat_map(|round| &round.leaderboards);
         let own: BTreeSet<&String> = of_rounds.chain(self.leaderboards.keys()).collect();
         if own.is_empty() || self.rounds.iter().any(|round| round.leaderboards.is_empty()) {
-            return self.clone();
+            let others = published
+                .leaderboards
+                .iter()
+                .filter(|(board, _)| !own.contains(board));
+            let others = others.map(|(board, rules)| {
+                let rules = BoardRules {
+                    feedback: rules.feedback.map(|feedback| feedback.min(self.feedback)),
+                    ..rules.clone()
+                };
+                (board.clone(), rules)
+            });
+            return Self {
+                leaderboards: others.chain(self.leaderboards.clone()).collect(),
+                ..self.clone()
+            };
         }
         let rules = own.into_iter().map(|board| {
-            let own = self.leaderboards.get(board).cloned().unwrap_or_default();
             let rules = BoardRules {
-                ranking: Some(own.ranking.unwrap_or(self.ranking)),
-                feedback: Some(own.feedback.unwrap_or(self.feedback)),
+                ranking: Some(self.ranking(board)),
+                feedback: Some(self.feedback(board)),
             };
             (board.clone(), rules)
         });
@@ -94,23 +120,51 @@ impl Challenge {
         }
     }
 
-    /// How much a published round shows, which has no setting of its own, where the rules of its boards differ in `merged`; of several levels the lowest.
+    /// The boards of a round that this challenge or `other` may have rules of; `None` is every other board of a round of all boards.
+    fn boards_of<'a>(&'a self, round: &'a Round, other: &'a Self) -> BTreeSet<Option<&'a String>> {
+        let named = self.leaderboards.keys().chain(other.leaderboards.keys());
+        let named = named.chain(&round.leaderboards).filter(|board| round.has(board));
+        let rest = round.leaderboards.is_empty().then_some(None);
+        named.map(Some).chain(rest).collect()
+    }
+
+    /// How much a published round shows, which has no setting of its own, where the rules of some of its boards differ in `merged`; of several levels the
+    /// lowest.
     fn feedback_before(&self, round: &Round, merged: &Self) -> Option<Feedback> {
-        let levels = |of: &Self| -> BTreeSet<Option<Feedback>> {
-            let level = |board| of.leaderboards.get(board).and_then(|rules| rules.feedback);
-            let named = self.leaderboards.keys().chain(merged.leaderboards.keys());
-            let boards = named.chain(&round.leaderboards).filter(|board| round.has(board));
-            let mut levels: BTreeSet<Option<Feedback>> = boards
-                .map(|board| Some(level(board).unwrap_or(of.feedback)))
-                .collect();
-            if round.leaderboards.is_empty() {
-                levels.insert(Some(of.feedback));
-            }
-            levels
+        let level = |of: &Self, board: Option<&String>| board.map_or(of.feedback, |board| of.feedback(board));
+        let boards = self.boards_of(round, merged);
+        let is_changed = |board: &Option<&String>| level(self, *board) != level(merged, *board);
+        let lowest = boards.iter().map(|board| level(self, *board)).min();
+        lowest.filter(|_| boards.iter().any(is_changed))
+    }
+
+    /// Why a published round can't stay: another ranking would hold on its boards in `merged`.
+    fn other_rankings(&self, published: &Self, round: &Round, merged: &Self) -> Vec<Reason> {
+        let ranking = |of: &Self, board: Option<&String>| board.map_or(of.ranking, |board| of.ranking(board));
+        let boards = published.boards_of(round, merged).into_iter();
+        let differs = boards.filter(|board| ranking(published, *board) != ranking(merged, *board));
+        let reason = |board: Option<&String>| {
+            let is_own = |board: &&String| {
+                let rules = self.leaderboards.get(*board);
+                rules.is_some_and(|rules| rules.ranking.is_some())
+            };
+            let under = board
+                .filter(is_own)
+                .map_or(String::new(), |board| pointer("/leaderboards", board));
+            let (before, id) = (ranking(published, board).as_str(), quote(&round.id));
+            let message = format!(
+                "the published round {id} has `ranking: {before}` on {}, and this document sets `{}`: write `ranking: {before}`, add the round to the \
+                 document to change its ranking, or remove it with `--remove {}`",
+                board.map_or_else(
+                    || "leaderboards that the document does not name".to_owned(),
+                    |board| quote(board)
+                ),
+                ranking(merged, board).as_str(),
+                round.id
+            );
+            Reason::new("ranking_of_published_round", pointer(&under, "ranking"), message)
         };
-        let before = levels(self);
-        let is_changed = before != levels(merged);
-        before.into_iter().next().flatten().filter(|_| is_changed)
+        differs.map(reason).collect()
     }
 
     /// A published round with a title and a text of its own, unless they are this challenge's.
@@ -124,18 +178,38 @@ impl Challenge {
         }
     }
 
-    /// The published announcements for the rounds that are `kept`, and this challenge's own for its rounds.
+    /// The published announcements for the rounds that are `kept`, and this challenge's own. Of the rounds that one names, those stay that there are; it
+    /// goes with the last of them. One that names none is for this challenge's rounds.
     fn merged_announcements(&self, published: &Self, kept: &[&Round]) -> Vec<Announcement> {
-        let of_kept = published.announcements.iter().map(|one| Announcement {
-            rounds: ids(kept.iter().copied().filter(|round| one.is_of(&round.id))),
-            ..one.clone()
+        let all = || self.rounds.iter().chain(kept.iter().copied());
+        let own = self.announcements.iter().map(|one| {
+            let rounds = match (one.rounds.as_slice(), kept) {
+                ([], []) => Vec::new(),
+                ([], _) => ids(self.rounds.iter()),
+                _ => ids(all().filter(|round| one.is_of(&round.id))),
+            };
+            (
+                one.rounds.is_empty(),
+                Announcement {
+                    rounds,
+                    ..one.clone()
+                },
+            )
         });
-        let of_kept = of_kept.filter(|one| !one.rounds.is_empty());
-        let own = self.announcements.iter().map(|one| Announcement {
-            rounds: ids(self.rounds.iter().filter(|round| one.is_of(&round.id))),
-            ..one.clone()
+        let own = own.filter(|(is_of_all, one)| *is_of_all || !one.rounds.is_empty());
+        let mut merged: Vec<Announcement> = own.map(|(_, one)| one).collect();
+        let of_kept = published.announcements.iter().map(|one| {
+            let repeats =
+                |own: &Announcement, id: &str| own.date == one.date && own.text == one.text && own.is_of(id);
+            let is_new = |round: &&Round| !merged.iter().any(|own| repeats(own, &round.id));
+            let of_rounds = kept.iter().copied().filter(|round| one.is_of(&round.id));
+            Announcement {
+                rounds: ids(of_rounds.filter(is_new)),
+                ..one.clone()
+            }
         });
-        let mut merged: Vec<Announcement> = own.chain(of_kept).collect();
+        let of_kept: Vec<Announcement> = of_kept.filter(|one| !one.rounds.is_empty()).collect();
+        merged.extend(of_kept);
         announcements::sort(&mut merged);
         merged
     }
@@ -237,7 +311,7 @@ mod tests {
         assert_eq!(both.ranking("wine"), crate::challenge::Ranking::Best);
 
         // the first contest again, with one of its rounds: the other stays too
-        let again = json!({ "title": "Digits", "about": "Prize: a mug.", "feedback": "full",
+        let again = json!({ "title": "Digits", "about": "Prize: a mug.", "ranking": "latest", "feedback": "full",
             "announcements": [{ "date": "2026-01-05T00:00:00Z", "text": "Digits are new." }],
             "rounds": [round("two", &["digits"], 3)] });
         let all = challenge(&again).merged_into(&both, &[]).expect("all");
@@ -261,6 +335,81 @@ mod tests {
         let same = json!({ "leaderboards": { "digits": { "feedback": "metrics" } }, "rounds": [round("two", &[], 2)] });
         let both = challenge(&same).merged_into(&published, &[]).expect("both");
         assert!(both.rounds.iter().all(|round| round.feedback.is_none()));
+    }
+
+    #[test]
+    fn feedback_of_a_kept_round_is_compared_by_board() {
+        let published = challenge(
+            &json!({ "feedback": "full", "leaderboards": { "wine": { "feedback": "score" } },
+            "rounds": [round("one", &["digits", "wine"], 1)] }),
+        );
+        let own = json!({ "feedback": "full", "leaderboards": { "digits": { "feedback": "score" } },
+            "rounds": [round("two", &["digits", "wine"], 2)] });
+        let both = challenge(&own).merged_into(&published, &[]).expect("both");
+        assert_eq!(both.feedback("wine"), Feedback::Full);
+        assert_eq!(both.rounds[1].feedback, Some(Feedback::Score));
+    }
+
+    #[test]
+    fn announcements_stay_with_the_rounds_they_name() {
+        let published = challenge(
+            &json!({ "rounds": [round("one", &["digits"], 1), round("gone", &["digits"], 2)],
+            "announcements": [{ "date": "2026-01-05T00:00:00Z", "text": "for one", "rounds": ["one"] }] }),
+        );
+        let news = |text: &str, rounds: &[&str]| json!({ "date": "2026-01-05T00:00:00Z", "text": text, "rounds": rounds });
+        let own = json!({ "rounds": [round("two", &["digits"], 3)], "announcements": [
+            news("for one", &["one"]), news("for both", &["one", "two"]), news("for none", &["gone"]), news("for all", &[]),
+        ] });
+        let told = |removed: &[&str]| -> Vec<(String, Vec<String>)> {
+            let removed: Vec<String> = removed.iter().map(ToString::to_string).collect();
+            let both = challenge(&own).merged_into(&published, &removed).expect("both");
+            both.announcements
+                .into_iter()
+                .map(|one| (one.text, one.rounds))
+                .collect()
+        };
+        let expected = |text: &str, rounds: &[&str]| {
+            (
+                text.to_owned(),
+                rounds.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(
+            told(&["gone"]),
+            [
+                expected("for one", &["one"]),
+                expected("for both", &["two", "one"]),
+                expected("for all", &["two"])
+            ]
+        );
+        assert_eq!(
+            told(&["gone", "one"]),
+            [expected("for both", &["two"]), expected("for all", &[])]
+        );
+    }
+
+    #[test]
+    fn a_kept_round_keeps_its_ranking() {
+        let published = challenge(&json!({ "rounds": [round("one", &["digits"], 1)] }));
+        let own = |ranking: &str| json!({ "ranking": ranking, "rounds": [round("two", &["digits"], 2)] });
+        let refused = challenge(&own("latest"))
+            .merged_into(&published, &[])
+            .expect_err("refused");
+        assert_eq!(codes(&refused), [("ranking_of_published_round", "/ranking")]);
+        assert!(challenge(&own("best")).merged_into(&published, &[]).is_ok());
+        // who names the round means it
+        let both = json!({ "ranking": "latest", "rounds": [round("one", &["digits"], 1), round("two", &["digits"], 2)] });
+        assert!(challenge(&both).merged_into(&published, &[]).is_ok());
+    }
+
+    #[test]
+    fn rules_of_boards_stay_beside_rounds_of_all() {
+        let published = challenge(&json!({ "rounds": [round("one", &[], 1)],
+            "leaderboards": { "wine": { "ranking": "all", "feedback": "full" } } }));
+        let own = challenge(&json!({ "rounds": [round("two", &[], 2)] }));
+        let both = own.merged_into(&published, &[]).expect("both");
+        assert_eq!(both.ranking("wine"), crate::challenge::Ranking::All);
+        assert_eq!(both.feedback("wine"), Feedback::Score); // as the document says
     }
 
     #[test]

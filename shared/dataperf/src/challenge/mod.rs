@@ -31,7 +31,7 @@ use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
 pub use crate::submitter::BASELINE_PREFIX;
-pub use announcements::Announcement;
+pub use announcements::{Announcement, unknown_rounds};
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
@@ -480,13 +480,21 @@ impl Challenge {
         of_board.unwrap_or(self.ranking)
     }
 
+    /// How much is shown of what is on a leaderboard, where its round doesn't say it.
+    fn feedback(&self, leaderboard: &str) -> Feedback {
+        let of_board = self
+            .leaderboards
+            .get(leaderboard)
+            .and_then(|rules| rules.feedback);
+        of_board.unwrap_or(self.feedback)
+    }
+
     /// What submitters and the public see, `at` a time, of a verdict on a board that was reached with `dataset`.
     ///
     /// After its round has closed that is everything, unless another round that has not closed yet is scored with the same
     /// data: what is in force now for a board may be what an unpinned round of it is scored with then. A board outside of any round never closes.
     pub fn shown(&self, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
-        let rules = self.leaderboards.get(&board.leaderboard);
-        let level = rules.and_then(|rules| rules.feedback).unwrap_or(self.feedback);
+        let level = self.feedback(&board.leaderboard);
         let Some(round) = self.round(&board.round) else {
             return Shown {
                 level,
