@@ -528,6 +528,11 @@ async fn what_is_rounded_beside_another_round_is_shown_when_that_one_has_closed(
     };
     finish_round(&world, "spring").await;
     assert_eq!(shown().await, [[rounded], [rounded]]);
+    let waits = world.command(&["challenge", "finish", BENCHMARK, "spring"]);
+    assert!(
+        waits.code == 1 && waits.stderr.contains("the round `summer` has closed"),
+        "{waits:?}"
+    );
     assert_eq!(publish(&world, &rounds("2020-04-01")).code, 0);
     finish_round(&world, "spring").await;
     assert_eq!(shown().await, [[own], [own]]);

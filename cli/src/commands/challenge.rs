@@ -14,8 +14,8 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{
-    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, unknown_rounds,
-    warnings_of_rounding,
+    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, set_default_ladders,
+    unknown_rounds, warnings_of_rounding,
 };
 use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
@@ -325,6 +325,9 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         Ok(merged) => merged,
         Err(rejection) => return refused(&rejection, format),
     };
+    for (benchmark, challenge) in &mut challenges {
+        set_default_ladders(&document, challenge, descriptor(benchmark)?);
+    }
     let mut warnings = warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now());
     let mut reasons = Reasons::default();
     for (benchmark, challenge) in &mut challenges {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::Admission;
 use crate::artifact_judge::{Evaluator, evaluated};
 use crate::board::FINAL_ROUND;
-use crate::challenge::{Challenge, Round, Terms, shown_of_released};
+use crate::challenge::{Challenge, Round, Terms, last_to_close, shown_of_released};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
@@ -56,15 +56,21 @@ impl Challenge {
             other.id == round.id
                 || (round.final_dataset.is_some() && other.final_dataset == round.final_dataset)
         };
-        let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
-        let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
-        last.flatten().map(|closes| after(closes, GRACE_MILLIS))
+        let closes = last_to_close(self.rounds.iter().filter(shares))?.closes;
+        closes.map(|closes| after(closes, GRACE_MILLIS))
     }
 
-    /// By when the final board of a round is made, where it has one: the caretaker has begun to make it by then.
+    /// By when the final board of a round is made, where it has one: the caretaker has begun to make it by then. Where the round has a Ladder, that is
+    /// after every other round has closed that may be scored with the same data, as far as it was known when the challenge was published.
     pub fn final_by(&self, round: &Round) -> Option<Timestamp> {
-        let due = self.due_from(round).filter(|_| round.final_dataset.is_some());
-        due.map(|due| after(due, ASKED_WITHIN_MILLIS))
+        let due = self.due_from(round).filter(|_| round.final_dataset.is_some())?;
+        let shares = |other: &&Round| other.id != round.id && other.may_use_data_of(round);
+        let others = round.ladder.map(|_| self.rounds.iter().filter(shares));
+        let whole_at = match others.and_then(last_to_close) {
+            Some(last) => last.closes?,
+            None => due,
+        };
+        Some(after(due.max(whole_at), ASKED_WITHIN_MILLIS))
     }
 }
 

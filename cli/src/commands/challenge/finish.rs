@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{Challenge, Round, shown_of_released};
 use dataperf::finishing::FinishRequest;
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Maintenance as _;
-use dataperf::{Timestamp, offer, quote};
+use dataperf::{Feedback, Timestamp, offer, quote};
 use dataperf_benchmarks::IDS;
 use serde_json::{Value, json};
 
@@ -73,6 +73,9 @@ pub(super) async fn run(args: FinishArgs, format: Format) -> Result<Done> {
             "the round {id} can be finished from {due} on: until then uploads from before the close may still arrive{early}"
         );
     }
+    if let Some(why) = held(&cloud, benchmark, &challenge, round).await? {
+        bail!("the round {id} can't be finished yet: {why}");
+    }
     let request = FinishRequest {
         round: Some(round.id.clone()),
         early: args.early,
@@ -103,6 +106,37 @@ pub(super) async fn run(args: FinishArgs, format: Format) -> Result<Done> {
         }
     }
     Ok(Done::Fine)
+}
+
+/// Why submissions' own scores, which the Ladder of a round withholds, can't be shown yet. The final board is made after they are.
+async fn held(
+    cloud: &Cloud,
+    benchmark: &str,
+    challenge: &Challenge,
+    round: &Round,
+) -> Result<Option<String>> {
+    let table = cloud.leaderboards();
+    for board in table.boards(benchmark).await? {
+        if board.round != round.id {
+            continue;
+        }
+        for line in table.series(&board).await? {
+            let shown = shown_of_released(Some(challenge), &board, line.dataset, now());
+            if line.climb.is_none() || shown.level == Feedback::Full {
+                continue;
+            }
+            let last = challenge.last_with_data_of(&board, line.dataset).unwrap_or(round);
+            let closes = last.closes.map_or_else(
+                || "never closes".to_owned(),
+                |closes| format!("closes at {closes}"),
+            );
+            return Ok(Some(format!(
+                "what its Ladder withholds is shown once the round {} has closed, which may be scored with the same data and {closes}",
+                quote(&last.id)
+            )));
+        }
+    }
+    Ok(None)
 }
 
 /// The boards of a round and when each was finished, once all are.

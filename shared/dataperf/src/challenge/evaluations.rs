@@ -1,6 +1,6 @@
 //! Names of evaluation data that no two data sets share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Round;
 use crate::Digest;
@@ -49,6 +49,20 @@ impl Round {
         };
         let mut own = self.evaluations.iter().filter(|(board, _)| self.has(board));
         self.evaluations.is_empty() || own.any(|(_, evaluation)| is_of(evaluation))
+    }
+
+    /// Whether some boards of both rounds may be scored with one data set, as far as it was known when the challenge was published.
+    pub(crate) fn may_use_data_of(&self, other: &Self) -> bool {
+        let tags = |round: &Self| -> BTreeSet<String> {
+            let own = round.evaluations.iter().filter(|(board, _)| round.has(board));
+            let tags = own.filter_map(|(_, evaluation)| evaluation.rsplit_once(OF));
+            tags.map(|(_, tag)| tag.to_owned()).collect()
+        };
+        match (self.dataset, other.dataset) {
+            (_, Some(_)) => self.may_use(other.dataset),
+            (Some(_), None) => other.may_use(self.dataset),
+            (None, None) => self.shares_boards(other) || !tags(self).is_disjoint(&tags(other)),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub use announcements::{Announcement, unknown_rounds};
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
-pub use release::warnings_of_rounding;
+pub use release::{set_default_ladders, warnings_of_rounding};
 pub use retire::Retire;
 pub use terms::{DAILY_FAILURES, Limits, OverLimit, Reserved, Terms, Together};
 
@@ -503,16 +503,8 @@ impl Challenge {
         };
         let level = round.feedback.unwrap_or(level);
         let level = round.ladder.map_or(level, |_| Feedback::Score);
-        let shares = |other: &&Round| {
-            other.id == round.id
-                || other.may_use(dataset)
-                || (round.dataset.is_some() && other.may_use(round.dataset))
-                || (other.dataset.is_none() && other.has(&board.leaderboard))
-                || (dataset.is_some() && other.final_dataset == dataset)
-        };
-        let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
-        let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
-        let whole_at = last.flatten();
+        let last = self.last_with_data_of(board, dataset);
+        let whole_at = last.and_then(|last| last.closes);
         Shown {
             level: if whole_at.is_some_and(|whole_at| whole_at <= at) {
                 Feedback::Full
@@ -521,6 +513,20 @@ impl Challenge {
             },
             whole_at,
         }
+    }
+
+    /// The round that closes last of a board's round and those that may be scored with its data, or with `dataset`; one that never closes is the last.
+    /// Everything of the board is shown once it has closed. `None` where the board is of no round.
+    pub fn last_with_data_of(&self, board: &Board, dataset: Option<Digest>) -> Option<&Round> {
+        let round = self.round(&board.round)?;
+        let shares = |other: &&Round| {
+            other.id == round.id
+                || other.may_use(dataset)
+                || (round.dataset.is_some() && other.may_use(round.dataset))
+                || (other.dataset.is_none() && other.has(&board.leaderboard))
+                || (dataset.is_some() && other.final_dataset == dataset)
+        };
+        last_to_close(self.rounds.iter().filter(shares))
     }
 
     /// The rounds of a leaderboard in the order of their opening.
@@ -533,6 +539,11 @@ impl Challenge {
         rounds.sort_by_key(|round| round.opens);
         rounds
     }
+}
+
+/// The round that closes last; one that never closes is the last.
+pub(crate) fn last_to_close<'a>(rounds: impl Iterator<Item = &'a Round>) -> Option<&'a Round> {
+    rounds.max_by_key(|round| round.closes.map_or((1, None), |closes| (0, Some(closes))))
 }
 
 /// What [`Challenge::shown`] says; without a challenge, the score alone, for good.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fields::{Object, Reader};
-use super::{Challenge, Round};
+use super::{Challenge, Round, last_to_close};
 use crate::Timestamp;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
@@ -125,24 +125,28 @@ impl Challenge {
         if round.retire.is_some() {
             return Some(Unexpected::Retires);
         }
-        let Some(closes) = round.closes else {
+        if round.closes.is_none() {
             return Some(Unexpected::NeverCloses);
-        };
-        // one that never closes is the last
-        let end = |round: &Round| round.closes.map_or((1, None), |closes| (0, Some(closes)));
-        let others = self
-            .rounds
-            .iter()
-            .filter(|other| other.may_share_data_with(round));
-        let last = others.max_by_key(|other| end(other))?;
-        if end(last) <= (0, Some(closes)) {
-            return None;
         }
+        let last = self.last_after(round)?;
         Some(match (last.closes, round.final_dataset) {
             (None, _) => Unexpected::NeverShown(last),
             (Some(_), Some(_)) => Unexpected::FinalWouldWait(last),
             (Some(_), None) => Unexpected::SharedData(last),
         })
+    }
+
+    /// The last of the rounds that may be scored with the data of this one and close after it.
+    fn last_after(&self, round: &Round) -> Option<&Round> {
+        let others = self
+            .rounds
+            .iter()
+            .filter(|other| other.may_share_data_with(round));
+        let is_later = |last: &&Round| {
+            last.closes
+                .is_none_or(|closes| round.closes.is_some_and(|own| own < closes))
+        };
+        last_to_close(others).filter(is_later)
     }
 
     fn shows_more_than_scores<'a>(&'a self, round: &'a Round) -> Option<More<'a>> {
@@ -178,8 +182,25 @@ impl Round {
     }
 }
 
+/// How many of a challenge's rounds a document has, which are the first ones; and whether it says of each whether it has a `ladder`.
+fn says_ladder(document: &Value, benchmark: &str) -> Vec<bool> {
+    let rounds = document["benchmarks"][benchmark]["rounds"].as_array();
+    let rounds = rounds.into_iter().flatten();
+    rounds.map(|round| round.get("ladder").is_some()).collect()
+}
+
+/// Sets the Ladder of each round of an accepted document that doesn't say `ladder`, once published rounds are added to its challenge.
+pub fn set_default_ladders(document: &Value, challenge: &mut Challenge, hosted: &Descriptor) {
+    for (idx, says_ladder) in says_ladder(document, hosted.id).into_iter().enumerate() {
+        if !says_ladder {
+            challenge.rounds[idx].ladder = challenge.ladder_unless_said(&challenge.rounds[idx], hosted);
+        }
+    }
+}
+
 /// A warning for each round of an accepted document that shows scores alone, doesn't say `ladder`, and has not closed `at` a time, where the default
-/// is not to round until the round closes. `challenges` are what [`check`](super::check) made of the document.
+/// is not to round until the round closes; and for each that keeps the scores of a published round rounded. `challenges` are what [`check`](super::check)
+/// made of the document, with published rounds after its own.
 pub fn warnings_of_rounding(
     document: &Value,
     challenges: &BTreeMap<String, Challenge>,
@@ -192,8 +213,9 @@ pub fn warnings_of_rounding(
             continue;
         };
         let place = pointer(&pointer("/benchmarks", id), "rounds");
-        for (idx, round) in challenge.rounds.iter().enumerate() {
-            let says_ladder = document["benchmarks"][id]["rounds"][idx].get("ladder").is_some();
+        let says_ladder = says_ladder(document, id);
+        let (own, published) = challenge.rounds.split_at(says_ladder.len());
+        for (idx, (round, says_ladder)) in own.iter().zip(says_ladder).enumerate() {
             if says_ladder || round.is_closed(at) || !challenge.shows_scores_alone(round, hosted) {
                 continue;
             }
@@ -205,8 +227,37 @@ pub fn warnings_of_rounding(
                 });
             }
         }
+        let is_rounded = |round: &&Round| {
+            round.ladder.is_some() && (!round.is_closed(at) || round.final_dataset.is_some())
+        };
+        for round in published.iter().filter(is_rounded) {
+            let Some(last) = challenge.last_after(round) else {
+                continue;
+            };
+            if let Some(idx) = own.iter().position(|own| own.id == last.id) {
+                warnings.push(keeps_rounded(round, last, format!("{place}/{idx}")));
+            }
+        }
     }
     warnings
+}
+
+/// The warning that a published round's scores stay rounded until the round at this place closes.
+fn keeps_rounded(published: &Round, last: &Round, at: String) -> Reason {
+    let until = last.closes.map_or_else(
+        || "for good, since this round never closes".to_owned(),
+        |closes| format!("until {closes}, when this round closes"),
+    );
+    let of_final = if published.final_dataset.is_some() {
+        ", and its `final` board is not made before that unless it is made by now"
+    } else {
+        ""
+    };
+    let message = format!(
+        "scores of the published round {} stay rounded {until}{of_final}: both may be scored with the same data. Pin a `dataset` of its own in this round",
+        quote(&published.id)
+    );
+    Reason::new("stays_rounded", at, message)
 }
 
 impl Reader {

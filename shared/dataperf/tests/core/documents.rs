@@ -539,3 +539,83 @@ fn what_takes_place_at_once_is_warned_of() {
         ["final_at_once", "retired_at_once"]
     );
 }
+
+#[test]
+fn a_final_board_waits_for_rounds_with_the_same_data() {
+    let past = |ladder: Option<&str>, pinned: Option<&str>| {
+        let mut round = json!({ "id": "past", "leaderboards": ["en-25"], "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z",
+            "final": dataperf::Digest::of(b"last"), "ladder": ladder });
+        if let Some(pinned) = pinned {
+            round["dataset"] = json!(dataperf::Digest::of(pinned.as_bytes()));
+        }
+        round
+    };
+    let by = |past: serde_json::Value, closes: Option<&str>| {
+        let other = json!({ "id": "other", "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "closes": closes,
+            "dataset": dataperf::Digest::of(b"a") });
+        let challenge: Challenge =
+            serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [past, other] }))
+                .expect("a challenge");
+        challenge.final_by(&challenge.rounds[0]).map(|by| by.to_string())
+    };
+    let (alone, waits) = (
+        Some("2026-02-01T00:30:00.000Z".to_owned()),
+        Some("2027-01-01T00:15:00.000Z".to_owned()),
+    );
+    let in_2027 = Some("2027-01-01T00:00:00Z");
+    assert_eq!(by(past(None, Some("a")), in_2027), alone);
+    assert_eq!(by(past(Some("rounded"), Some("a")), in_2027), waits);
+    assert_eq!(by(past(Some("rounded"), Some("b")), in_2027), alone);
+    assert_eq!(by(past(Some("rounded"), None), in_2027), waits);
+    assert_eq!(by(past(Some("rounded"), Some("a")), None), None);
+}
+
+#[test]
+fn the_default_ladder_considers_published_rounds() {
+    let hosted = Descriptor::of::<VisionSelection>();
+    let round = |id: &str, month: u8, keys: Value| {
+        let mut round = json!({ "id": id, "opens": format!("2026-0{month}-01T00:00:00Z"), "closes": format!("2026-0{}-01T00:00:00Z", month + 1) });
+        for (key, value) in keys.as_object().unwrap() {
+            round[key] = value.clone();
+        }
+        json!({ "schema": 1, "title": "t", "benchmarks": { "vision-selection": { "rounds": [round] } } })
+    };
+    let with = |document: &Value, published: &Value| {
+        let published = check(published)
+            .expect("a challenge")
+            .remove("vision-selection")
+            .unwrap();
+        let mut challenges = check(document).expect("a challenge");
+        let own = challenges.remove("vision-selection").unwrap();
+        let mut merged = own.merged_into(&published, &[]).expect("both");
+        dataperf::challenge::set_default_ladders(document, &mut merged, &hosted);
+        let ladders: Vec<bool> = merged.rounds.iter().map(|round| round.ladder.is_some()).collect();
+        let challenges = BTreeMap::from([("vision-selection".to_owned(), merged)]);
+        let at = "2026-03-15T00:00:00Z".parse().unwrap();
+        let hosted = [Descriptor::of::<VisionSelection>()];
+        let warnings = dataperf::challenge::warnings_of_rounding(document, &challenges, &hosted, at);
+        let warnings: Vec<(String, String)> = warnings.into_iter().map(|one| (one.code, one.at)).collect();
+        (ladders, warnings)
+    };
+    let warning = |code: &str| {
+        vec![(
+            code.to_owned(),
+            "/benchmarks/vision-selection/rounds/0".to_owned(),
+        )]
+    };
+    let last = json!({ "final": dataperf::Digest::of(b"last") });
+    let (spring, summer) = (round("spring", 3, last), round("summer", 5, json!({})));
+    // the published round closes later: a final board would wait for it
+    assert_eq!(
+        with(&spring, &summer),
+        (vec![false, true], warning("not_rounded"))
+    );
+    // the published round is rounded, and waits for the later one
+    assert_eq!(
+        with(&summer, &spring),
+        (vec![true, true], warning("stays_rounded"))
+    );
+    let pinned = |data: &[u8], month, id| round(id, month, json!({ "dataset": dataperf::Digest::of(data) }));
+    let apart = with(&pinned(b"a", 3, "spring"), &pinned(b"b", 5, "summer"));
+    assert_eq!(apart, (vec![true, true], vec![]));
+}
