@@ -140,7 +140,7 @@ class World:
         expect(new.returncode == 1 and "of the account's 10 can be reserved" in new.stdout and "3008" in new.stdout, new)
 
     def prepare(self) -> None:
-        """The files that the document speaks of, and two submissions that fail because there is no data set yet."""
+        """The files that the document speaks of, and two submissions that fail because the data set in force is not there."""
         work, demo = self.shell.work, self.root / "demo"
         (work / "demo").symlink_to(demo)
         shutil.copytree(demo / BENCHMARK, work / "public", ignore=shutil.ignore_patterns("submissions"))
@@ -148,6 +148,10 @@ class World:
         shutil.rmtree(work / "new" / "dataperf_id_data")
         (work / "challenge.yaml").write_text("schema: 1\ntitle: Spring\nbenchmarks:\n  speech-selection:\n    ranking: best\n")
         artifact = (demo / BENCHMARK / "submissions" / BOARD / "coin-flip" / "random.json").read_bytes()
+        # of a data set that isn't there: the platform fails until one is published
+        broken = {"schema": 2, "boards": {BOARD: "sha256:" + "0" * 64}}
+        current = {"Bucket": self.outputs["DatasetsBucket"], "Key": f"{BENCHMARK}/current.json"}
+        self.s3.put_object(**current, Body=json.dumps(broken).encode())
         for submitter in ("ada", "bo"):
             self.s3.put_object(Bucket=self.outputs["SubmissionsBucket"], Key=f"{BENCHMARK}/{BOARD}/{submitter}/x.json", Body=artifact)
         for name in ("my-selection.json", "coreset.json"):
@@ -158,6 +162,7 @@ class World:
         self.placeholders["SUBMISSIONS-BUCKET"] = self.outputs["SubmissionsBucket"]
         self.placeholders["ID"] = self.receipt("ada", "failed")["submission"]
         self.receipt("bo", "failed")
+        self.s3.delete_object(**current)
 
     def receipt(self, submitter: str, status: str) -> dict:
         """The submitter's only receipt, once it has that status."""

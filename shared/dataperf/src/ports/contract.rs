@@ -255,6 +255,10 @@ async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> 
     assert_eq!(entries.iter().map(|entry| &entry.id).collect::<Vec<_>>(), [&id]);
     assert_eq!(table.unfinished(benchmark).await?, []);
 
+    let submission = Submission {
+        is_reopened: true,
+        ..submission
+    };
     assert_eq!(
         table.reopen(benchmark, &id).await?,
         Reopened::Reopened(submission.clone())
