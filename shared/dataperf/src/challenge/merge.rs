@@ -133,9 +133,11 @@ impl Challenge {
     fn feedback_before(&self, round: &Round, merged: &Self) -> Option<Feedback> {
         let level = |of: &Self, board: Option<&String>| board.map_or(of.feedback, |board| of.feedback(board));
         let boards = self.boards_of(round, merged);
-        let is_changed = |board: &Option<&String>| level(self, *board) != level(merged, *board);
-        let lowest = boards.iter().map(|board| level(self, *board)).min();
-        lowest.filter(|_| boards.iter().any(is_changed))
+        let is_changed = boards
+            .iter()
+            .any(|&board| level(self, board) != level(merged, board));
+        let lowest = boards.iter().map(|&board| level(self, board)).min();
+        lowest.filter(|_| is_changed)
     }
 
     /// Why a published round can't stay: another ranking would hold on its boards in `merged`.
