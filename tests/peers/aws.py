@@ -98,12 +98,17 @@ class Peers:
         return json.loads((self.demo / "expected_scores.json").read_text())["scored"][name]["score"]
 
 
-def failed_while_there_is_no_data_set(peers: Peers) -> None:
+def failed_while_the_data_set_is_missing(peers: Peers) -> None:
+    # the data set in force is not there: the platform fails until one is published
+    current = {"Bucket": "datasets", "Key": "speech-selection/current.json"}
+    broken = {"schema": 2, "boards": {"en-25": "sha256:" + "0" * 64}}
+    peers.s3.put_object(**current, Body=json.dumps(broken).encode())
     key = "speech-selection/en-25/early/x.json"
     peers.aws("s3", "cp", peers.demo_file("en-25/coin-flip/random.json"), f"s3://submissions/{key}")
     [receipt_key] = peers.receipt_keys("speech-selection/en-25/early/", 1)
     receipt = json.loads(peers.aws("s3", "cp", f"s3://results/{receipt_key}", "-"))
     expect((receipt["status"], receipt["reasons"][0]["code"]) == ("failed", "organizer_fault"), receipt)
+    peers.s3.delete_object(**current)
 
 
 def publish(peers: Peers) -> None:
@@ -344,7 +349,7 @@ def what_failed_is_evaluated_again(peers: Peers) -> None:
 
 
 CHECKS = (
-    failed_while_there_is_no_data_set,
+    failed_while_the_data_set_is_missing,
     publish,
     cli_copies_a_submission_and_its_receipt,
     python_checks_the_signature,

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use dataperf::Timestamp;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::signature::Keys;
+use dataperf::signature::{Keys, PublicKey};
 use dataperf_aws::KmsKey;
 use dataperf_hosted::HOSTED;
 use serde_json::json;
@@ -160,7 +160,16 @@ fn print(keys: &Keys, format: RowFormat) -> Result<()> {
         "valid_until",
         "public_key",
     ];
-    let rows = || keys.keys.iter().map(|key| json!(key)).collect();
+    let signed = |key: &PublicKey| -> Vec<String> {
+        let signed = key.benchmarks.iter().filter(|(_, until)| until.is_none());
+        signed.map(|(benchmark, _)| benchmark.clone()).collect()
+    };
+    let row = |key: &PublicKey| {
+        let mut row = json!(key);
+        row["benchmarks"] = json!(signed(key));
+        row
+    };
+    let rows = || keys.keys.iter().map(row).collect();
     print_tabled(
         || Ok(keys),
         &columns,
@@ -172,8 +181,7 @@ fn print(keys: &Keys, format: RowFormat) -> Result<()> {
                 let until = key
                     .valid_until
                     .map_or_else(|| "in use".to_owned(), |until| until.to_string());
-                let signed = key.benchmarks.iter().filter(|(_, until)| until.is_none());
-                let signed: Vec<&str> = signed.map(|(benchmark, _)| benchmark.as_str()).collect();
+                let signed = signed(key);
                 let benchmarks = if signed.len() == HOSTED.len() {
                     "all".to_owned()
                 } else {
