@@ -366,7 +366,7 @@ def outcomes_are_told_again(world: World, _: Ran) -> None:
     sns, topic = world.session.client("sns"), world.outputs["OutcomesTopicArn"]
     queue = world.sqs.create_queue(QueueName="outcomes-read")["QueueUrl"]
     arn = world.sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
+    subscribed = sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})["SubscriptionArn"]
     code = re.search(r"ZipFile: \|\n(.*?)\n\n  Stream:", (world.root / "infra/notifications.yaml").read_text(), re.DOTALL)[1]
     os.environ["TOPIC"] = topic
     function: dict = {}
@@ -377,6 +377,7 @@ def outcomes_are_told_again(world: World, _: Ran) -> None:
     wanted = {item["id"]["S"]: item.get("score", {}).get("N", "") for item in ended[:3]}
     expect({message["submission"]: message["score"] for message in sent} == wanted, sent)
     expect(all(len(message) == 10 for message in sent), sent)
+    sns.unsubscribe(SubscriptionArn=subscribed)
     world.sqs.delete_queue(QueueUrl=queue)
 
 
