@@ -325,6 +325,7 @@ impl Leaderboards for Table {
                 }
                 Some(_) => submission.entry(),
             };
+            submission.is_reopened = true;
             match self.transact(self.reopening(&failed, &item)?).await {
                 Ok(()) => return Ok(Reopened::Reopened(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
