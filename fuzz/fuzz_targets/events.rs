@@ -22,6 +22,6 @@ fuzz_target!(|input: &str| {
         }
     }
     if let Ok(given_up) = given_up::given_up(input) {
-        assert!(!given_up.cause.reason(&given_up.request_id).message.is_empty());
+        assert!(!given_up.cause.reason(&given_up.request_id, true).message.is_empty());
     }
 });
