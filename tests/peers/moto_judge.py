@@ -228,8 +228,9 @@ def main() -> None:
                 check()
                 print(f"{check.__name__:42} {time.monotonic() - began:6.1f} s  passed", flush=True)
         finally:
-            judge.server.terminate()
-            judge.server.wait(timeout=30)
+            # Its threads may wait for open connections, and it stores nothing.
+            judge.server.kill()
+            judge.server.wait()
 
 
 if __name__ == "__main__":

@@ -215,8 +215,8 @@ class World:
         if hasattr(self, "shell"):
             self.shell.stop()
             self.functions.stop()
-        self.server.terminate()
-        self.server.wait(timeout=30)
+        self.server.kill()
+        self.server.wait()
 
 
 # ---- What has to hold after a statement, by what the statement begins with ----
