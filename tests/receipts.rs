@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::maintenance::{Maintenance as _, Order, Ranking, Withdrawn};
+use dataperf::ports::maintenance::{Maintenance as _, Withdrawn};
 use dataperf::release::ReleaseProgress;
 use dataperf::{Ending, Receipt};
 use dataperf_local::{Config, Moment, Storm};
@@ -365,12 +365,9 @@ async fn releasing_killed_at_any_moment() {
         let noon = day(n).replace("T00", "T12");
         let stands = crate::challenges::upload_at(&world, "ada", 0, &noon).await;
         let withdrawn = crate::challenges::upload_at(&world, "bo", 1, &noon).await;
-        let order = Order {
-            direction: hosted(BENCHMARK).direction,
-            ranking: Ranking::Best,
-        };
+        let direction = hosted(BENCHMARK).direction;
         let done = table
-            .withdraw(BENCHMARK, &withdrawn.submission, at, order, None)
+            .withdraw(BENCHMARK, &withdrawn.submission, at, direction, None)
             .await;
         assert!(matches!(done.unwrap(), Withdrawn::Now(_)));
         sent.push([stands, withdrawn]);

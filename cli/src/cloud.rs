@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use dataperf::challenge::{Challenge, Ranking};
-use dataperf::ports::leaderboard::Board;
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Order;
 use dataperf_aws::{Clients, Evaluators, ReceiptKeys, S3Bucket, Service, Table};
 use dataperf_hosted::deployment::{DATASETS, RESULTS, SIGNING_KEY, SUBMISSIONS, TABLE};
@@ -311,6 +311,25 @@ impl Cloud {
             direction: hosted.direction,
             ranking: hosted.ranking(chosen),
         })
+    }
+
+    /// Has the rows of a board follow from its facts, as they are now.
+    pub(crate) async fn project(&self, board: &Board) -> Result<()> {
+        let hosted = descriptor(&board.benchmark)?;
+        let (table, datasets) = (self.leaderboards(), self.datasets());
+        Ok(table.project_now(board, hosted, &datasets).await?)
+    }
+
+    /// Has the rows of all boards of a benchmark follow its rules as they are now, and has the boards compared.
+    pub(crate) async fn project_all(&self, benchmark: &str) -> Result<()> {
+        let table = self.leaderboards();
+        for board in table.boards(benchmark).await? {
+            if !board.is_final() {
+                self.project(&board).await?;
+            }
+            table.mark_to_compare(&board).await?;
+        }
+        Ok(())
     }
 
     /// The bucket of frozen data sets.

@@ -347,6 +347,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     for (benchmark, challenge) in &challenges {
         let tag = tags.get(benchmark).and_then(Option::as_deref);
         replace(&cloud, benchmark, challenge, tag).await?;
+        cloud.project_all(benchmark).await?;
     }
     let kept = match kept.as_slice() {
         [] => String::new(),

@@ -58,20 +58,16 @@ pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
     let Some(found) = table.submission(benchmark, id).await? else {
         return Err(known::no_submission(&cloud, benchmark, &args.submission).await?);
     };
-    let order = cloud.order(&found.board).await?;
+    let direction = descriptor(benchmark)?.direction;
     let (submission, said) = if args.undo {
-        let hosted = descriptor(benchmark)?;
-        match table
-            .reinstate(benchmark, id, now(), hosted, order.ranking, reason)
-            .await?
-        {
+        match table.reinstate(benchmark, id, now(), direction, reason).await? {
             Reinstated::Now(submission) => (submission, "stands again"),
             Reinstated::NotWithdrawn(_) => {
                 bail!("submission `{id}` is not withdrawn: there is nothing to undo")
             }
         }
     } else {
-        match table.withdraw(benchmark, id, now(), order, reason).await? {
+        match table.withdraw(benchmark, id, now(), direction, reason).await? {
             Withdrawn::Now(submission) => (submission, "is withdrawn"),
             Withdrawn::Before(submission) => (submission, "was withdrawn before"),
             Withdrawn::NothingToWithdraw(_) => {
@@ -79,6 +75,7 @@ pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
             }
         }
     };
+    cloud.project(&found.board).await?;
     match format {
         Format::Json => print_json(
             &json!({ "submission": id, "leaderboard": submission.board.leaderboard,

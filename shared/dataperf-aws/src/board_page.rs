@@ -50,8 +50,7 @@ impl Table {
         loop {
             let begin = (!from.at.is_empty()).then(|| start(&partition, &from.at));
             let (items, next) = self.page(&partition, begin.transpose()?, at_once).await?;
-            let found: Result<Vec<BoardRow>, PortError> = items.iter().map(row).collect();
-            let found = self.dated(found?).await?;
+            let found: Vec<BoardRow> = items.iter().map(row).collect::<Result<_, PortError>>()?;
             let n_found = found.len();
             for (number, (item, row)) in items.iter().zip(found).enumerate() {
                 if is_of_other_dataset(&row.entry, from.dataset) == from.are_others {
@@ -77,15 +76,6 @@ impl Table {
             }
             at_once = PASSED_OVER.max(n);
         }
-    }
-
-    /// Rows with the data set that each was scored with.
-    async fn dated(&self, mut rows: Vec<BoardRow>) -> Result<Vec<BoardRow>, PortError> {
-        let entries = rows.iter().map(|row| row.entry.clone()).collect();
-        for (row, entry) in rows.iter_mut().zip(self.with_datasets(entries).await?) {
-            row.entry = entry;
-        }
-        Ok(rows)
     }
 }
 

@@ -114,6 +114,21 @@ async fn on_all_boards(caretaker: &Caretaker, task: Task, context: &Context) -> 
     );
     let table = resources.leaderboards().await;
     let (mut n_asked, mut fault) = (0, None);
+    for hosted in caretaker.hosted {
+        if let Task::Compare = task
+            && let Err(error) = project_boards(resources, &table, hosted).await
+        {
+            let message = with_causes(&error);
+            tracing::error!(
+                request_id = context.request_id,
+                benchmark = hosted.id,
+                outcome = "fault",
+                error = message,
+                "boards can't be projected"
+            );
+            fault.get_or_insert(Fault::from(error));
+        }
+    }
     // artifacts of several kinds have no evidence that boards could be compared by
     let compared = caretaker.hosted.iter().filter(|hosted| hosted.kinds.is_empty());
     for hosted in compared {
@@ -155,6 +170,16 @@ async fn every_minute(
         table.unmark_to_go_on(hosted.id, at).await?;
     }
     compare_boards(table, evaluators, hosted).await
+}
+
+/// Writes the rows of the boards whose facts have changed and that nobody projects: who did was killed.
+async fn project_boards(resources: &Resources, table: &Table, hosted: &Descriptor) -> Result<(), PortError> {
+    for board in table.boards_to_project(hosted.id).await? {
+        table
+            .project_now(&board, hosted, &resources.datasets().await)
+            .await?;
+    }
+    Ok(())
 }
 
 async fn compare_boards(

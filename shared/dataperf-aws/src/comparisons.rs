@@ -16,13 +16,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows, Summary};
+use dataperf::facts::{self, count_scored};
 use dataperf::ladder::Ladder;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards as _, OPEN_ROUND, Ranked};
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Projected, Ranked, with_shared_ranks};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
-use dataperf::{Digest, Direction, SubmissionId, Timestamp};
+use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,6 @@ use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
 use crate::reader::Reader;
-use crate::rows::with_n_scored;
 use crate::runtime::now;
 use crate::table::Condition;
 use crate::{S3Bucket, Table};
@@ -47,9 +47,6 @@ const MAX_KEPT_BYTES: usize = 128 << 20;
 const LONGEST_MILLIS: i64 = 5 * 60 * 1000;
 /// The attribute that says until when somebody is comparing a board.
 const UNTIL: &str = "until";
-/// The index that lists a board's rows is this long behind the table at most, normally.
-const INDEX_LAG: Duration = Duration::from_millis(100);
-
 /// The bytes with the header and the deviations of an object with replicates.
 const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
 
@@ -87,8 +84,6 @@ struct Found {
     direction: Direction,
     dataset: Option<Digest>,
     shows_every_score: bool,
-    /// Whether the index does not list the submission yet, although it stands on the board.
-    is_behind: bool,
 }
 
 impl Found {
@@ -161,18 +156,6 @@ impl Table {
         self.put_new(comparison_mark(board)).await
     }
 
-    /// Whether a submission stands on its board by now, according to the rows themselves: the index may not list it yet.
-    async fn stands(&self, board: &Board, id: &SubmissionId) -> Result<bool, PortError> {
-        let Some(submission) = self.submission(&board.benchmark, id).await? else {
-            return Ok(false);
-        };
-        let entry = submission.entry();
-        let (row, own) =
-            futures_util::try_join!(self.item(Key::row(&entry)), self.item(Key::own_row(&entry)))?;
-        let is_its = |row: &Item| row.get("id") == Some(&text(id.as_str()));
-        Ok(row.iter().chain(&own).any(is_its))
-    }
-
     /// Takes the mark of a board away to compare it. Others leave the board to the caller `until` this time, or until the caller says that it has
     /// compared it.
     ///
@@ -223,45 +206,54 @@ impl Table {
 }
 
 impl Comparer {
-    /// Compares a board after a submission to it has been scored, or marks it to be compared.
+    /// Compares a board after one of its submissions has been scored, or marks it to be compared.
     ///
     /// # Errors
     /// [`PortError`] when the mark can't be written.
-    pub(crate) async fn after(
+    pub(crate) async fn after_score(
         &self,
         board: &Board,
-        submission: Option<&SubmissionId>,
-        direction: Direction,
+        hosted: &Descriptor,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        match self.now_or_later(board, submission, direction, stores).await {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                tracing::warn!(board = ?board, %error, "not compared now: it is marked to be compared");
-                stores.table.mark_to_compare(board).await.map(drop)
-            }
+        // on a busy board most calls find a mark, whose writer compares their rows as well
+        match stores.table.mark_to_compare(board).await {
+            Ok(true) => self.after_change(board, hosted, stores).await,
+            marked => marked.map(drop),
         }
+    }
+
+    /// Compares a board after many of its facts have changed, or marks it to be compared.
+    ///
+    /// # Errors
+    /// [`PortError`] when the mark can't be written.
+    pub(crate) async fn after_change(
+        &self,
+        board: &Board,
+        hosted: &Descriptor,
+        stores: &Stores<'_>,
+    ) -> Result<(), PortError> {
+        stores.table.mark_to_compare(board).await?;
+        if let Err(error) = self.now_or_later(board, hosted, stores).await {
+            tracing::warn!(board = ?board, %error, "not compared now: it is marked to be compared");
+            stores.table.mark_to_compare(board).await?;
+        }
+        Ok(())
     }
 
     async fn now_or_later(
         &self,
         board: &Board,
-        submission: Option<&SubmissionId>,
-        direction: Direction,
+        hosted: &Descriptor,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        // on a busy board most calls find a mark, whose writer compares their rows as well; a run that has changed many rows may have left the mark
-        // itself
-        if !stores.table.mark_to_compare(board).await? && submission.is_some() {
-            return Ok(());
-        }
         if let Some(rest) = rest_of_interval(board, stores.results).await? {
             if rest > interval(0) {
                 return Ok(());
             }
             tokio::time::sleep(rest).await;
         }
-        self.compare(board, submission, direction, stores).await
+        self.compare(board, hosted, stores).await
     }
 
     /// Compares a board and takes its mark away.
@@ -271,11 +263,10 @@ impl Comparer {
     pub(crate) async fn compare(
         &self,
         board: &Board,
-        submission: Option<&SubmissionId>,
-        direction: Direction,
+        hosted: &Descriptor,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        let compared = self.compared(board, submission, direction, stores).await;
+        let compared = self.compared(board, hosted, stores).await;
         if compared.is_err() {
             stores.table.mark_to_compare(board).await?;
         }
@@ -285,26 +276,21 @@ impl Comparer {
     async fn compared(
         &self,
         board: &Board,
-        submission: Option<&SubmissionId>,
-        direction: Direction,
+        hosted: &Descriptor,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
         let Stores { table, results, .. } = stores;
-        // before the rows are read: a later change leaves another mark, and a change that found this mark is in the index by then
+        // before the facts are read: a later change leaves another mark
         let until = Timestamp::from_unix_millis(now().unix_millis().saturating_add(LONGEST_MILLIS));
         table.take_to_compare(board, until).await?;
-        tokio::time::sleep(INDEX_LAG).await;
         let key = Comparison::key(board);
         for _ in 0..TRIES {
             let before = results.get_beginning(&key, FIRST_BYTES as u64).await?;
             let at = now();
-            let found = self.found(board, submission, direction, stores).await?;
+            let found = self.found(board, hosted, stores).await?;
             let bytes = Bytes::from(Comparison::of(&found.rows(), at).to_bytes()?);
             let tag = before.map(|before| before.tag);
             if results.put_if(&key, bytes, tag.as_deref()).await? {
-                if found.is_behind {
-                    table.mark_to_compare(board).await?;
-                }
                 self.write_pairs(board, found, at, stores).await?;
                 return table.compared(board, until).await;
             }
@@ -316,29 +302,26 @@ impl Comparer {
     async fn found(
         &self,
         board: &Board,
-        submission: Option<&SubmissionId>,
-        direction: Direction,
+        hosted: &Descriptor,
         stores: &Stores<'_>,
     ) -> Result<Found, PortError> {
-        let Stores { table, results, .. } = stores;
-        let (mut rows, mut n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
-        let is_listed = |rows: &[Ranked]| {
-            let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
-            submission.is_none_or(stands)
-        };
-        // the index may not list it yet; a submission that does not stand on the board costs one short wait
-        let mut is_behind = false;
-        if !is_listed(&rows) {
-            tokio::time::sleep(INDEX_LAG).await;
-            (rows, n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
-            is_behind = match submission {
-                Some(id) if rows.len() < MAX_ROWS && !is_listed(&rows) => table.stands(board, id).await?,
-                _ => false,
-            };
-        }
+        let Stores {
+            table,
+            results,
+            datasets,
+        } = stores;
+        let rules = table.rules(board, hosted, datasets).await?;
+        // whoever recorded a score may have known older rules, or another data set to be active
+        while table.project_board(board, &rules).await? == Projected::Behind {}
+        let facts = table.read_facts(board).await?;
+        let all = facts::board(&facts, &rules);
+        let mut rows = if board.is_final() { all.last } else { all.public };
+        rows.truncate(MAX_ROWS);
+        let rows = with_shared_ranks(rows, None);
         let replicates = self.replicates(board, &rows, results).await?;
         let newest = rows.iter().max_by_key(|row| row.entry.received_at);
-        let dataset = newest.and_then(|newest| newest.entry.dataset);
+        let newest = newest.and_then(|newest| newest.entry.dataset);
+        let dataset = rules.dataset.filter(|_| !board.is_final()).or(newest);
         let is_released = rows.iter().any(|row| row.entry.climb.is_some());
         let ladder = if is_released {
             ladder(board, stores).await?
@@ -347,11 +330,10 @@ impl Comparer {
         };
         Ok(Found {
             shows_every_score: ladder == Some(Ladder::Rounded),
-            is_behind,
             rows,
             replicates,
-            n_submissions,
-            direction,
+            n_submissions: count_scored(&facts),
+            direction: hosted.direction,
             dataset,
         })
     }

@@ -4,10 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Round};
+use dataperf::facts::Rules;
 use dataperf::finishing::{Finish, FinishRequest, Finished, due_time};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::Bucket;
-use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Projected};
 use dataperf::ports::maintenance::Maintenance;
 use dataperf::ports::signer::Signer;
 use dataperf::release::{self, Release, is_over};
@@ -217,6 +218,13 @@ impl Finishing<'_> {
         Ok(finished)
     }
 
+    /// Has the rows of a board follow from its facts, and marks it to be compared.
+    async fn follow(&self, board: &Board, hosted: &Descriptor) -> Result<(), PortError> {
+        let rules = Rules::new(hosted, Some(self.challenge), board, None, now());
+        while self.table.project(board, &rules).await? == Projected::Behind {}
+        self.table.mark_to_compare(board).await.map(drop)
+    }
+
     /// Writes the whole receipts of a board, as far as they may be shown by now.
     async fn release(&self, board: &Board, hosted: &Descriptor) -> Result<release::Done, WorkflowError> {
         let release = Release {
@@ -231,12 +239,12 @@ impl Finishing<'_> {
         };
         let released = release.run().await;
         // a release that failed may have lifted something before
-        let marked = match released.as_ref().map(|released| released.n_lifted) {
-            Ok(0) => Ok(false),
-            Ok(_) | Err(_) => self.table.mark_to_compare(board).await,
+        let followed = match released.as_ref().map(|released| released.n_lifted) {
+            Ok(0) => Ok(()),
+            Ok(_) | Err(_) => self.follow(board, hosted).await,
         };
         let released = released?;
-        marked?;
+        followed?;
         Ok(released)
     }
 }

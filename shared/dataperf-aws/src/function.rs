@@ -19,7 +19,7 @@ use dataperf::programs::{Output, ProgramRequest, Programs};
 use dataperf::replicates::Replicates;
 use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{Benchmark, Descriptor, Digest, Ending, SubmissionId, Upload, Verdict};
+use dataperf::{Benchmark, Descriptor, Digest, Ending, Upload, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
@@ -124,14 +124,14 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
             let receipt = &settled.receipt;
             let (board, id) = (receipt.board(), &receipt.submission);
             if receipt.verdict.status == Ending::Scored {
-                self.compare_after(&board, Some(id)).await?;
+                self.compare_after(&board, true).await?;
             }
             let is_output = object.key != receipt.key; // of a program, which may have been run for a run of `rescore`
             if is_output
                 && !settled.recorded
                 && go_on(self, &self.resources, &board, id, &context.request_id).await? > 0
             {
-                self.compare_after(&board, None).await?;
+                self.compare_after(&board, false).await?;
             }
             Ok(())
         }
@@ -147,7 +147,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
             self.set_last_moment(context);
             let rescored = rescore(self, &self.resources, upload, &context.request_id).await?;
             if let Some((Some(board), 1..)) = &rescored {
-                self.compare_after(board, None).await?;
+                self.compare_after(board, false).await?;
             }
             Ok(rescored.map(|(_, n_recorded)| n_recorded))
         }
@@ -325,8 +325,8 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         Ok(known.map(|submission| Cow::Owned(submission.upload)))
     }
 
-    /// Compares a board after its rows have changed, now or soon.
-    async fn compare_after(&self, board: &Board, submission: Option<&SubmissionId>) -> Result<(), Fault> {
+    /// Compares a board after one score or after many changes, now or soon.
+    async fn compare_after(&self, board: &Board, is_one_score: bool) -> Result<(), Fault> {
         let (table, results) = (
             self.resources.leaderboards().await,
             self.resources.results().await,
@@ -337,7 +337,13 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             datasets: &self.resources.datasets().await,
         };
         let span = info_span!("compare", benchmark = B::ID);
-        let compared = self.comparer.after(board, submission, B::DIRECTION, &stores);
+        let compared = async {
+            if is_one_score {
+                self.comparer.after_score(board, self.hosted(), &stores).await
+            } else {
+                self.comparer.after_change(board, self.hosted(), &stores).await
+            }
+        };
         Ok(compared.instrument(span).await?)
     }
 

@@ -73,19 +73,19 @@ impl Key {
         }
     }
 
-    /// A submission's point in its board's series.
-    pub(crate) fn series(entry: &Entry) -> Self {
+    /// The fact of a submission that was scored on its board.
+    pub(crate) fn fact(entry: &Entry) -> Self {
         Self {
-            pk: series_partition(&entry.board),
+            pk: facts_partition(&entry.board),
             sk: sort_key(entry),
         }
     }
 
-    /// What is kept of a submission on its board while it is withdrawn.
-    pub(crate) fn withdrawn(entry: &Entry) -> Self {
+    /// The state of a board's projection.
+    pub(crate) fn projection(board: &Board) -> Self {
         Self {
-            pk: withdrawn_partition(&entry.board),
-            sk: sort_key(entry),
+            pk: projections_partition(&board.benchmark),
+            sk: format!("{}#{}", board.leaderboard, board.round),
         }
     }
 
@@ -178,19 +178,16 @@ pub(crate) fn failed_partition(benchmark: &str) -> String {
     format!("{benchmark}#failed")
 }
 
-pub(crate) fn series_partition(board: &Board) -> String {
-    format!("{}#series#{}#{}", board.benchmark, board.leaderboard, board.round)
+pub(crate) fn facts_partition(board: &Board) -> String {
+    format!("{}#facts#{}#{}", board.benchmark, board.leaderboard, board.round)
 }
 
-pub(crate) fn withdrawn_partition(board: &Board) -> String {
-    format!(
-        "{}#withdrawn#{}#{}",
-        board.benchmark, board.leaderboard, board.round
-    )
+pub(crate) fn projections_partition(benchmark: &str) -> String {
+    format!("{benchmark}#projections")
 }
 
 pub(crate) fn rows_partition(board: &Board) -> String {
-    format!("{}#best#{}#{}", board.benchmark, board.leaderboard, board.round)
+    format!("{}#rows#{}#{}", board.benchmark, board.leaderboard, board.round)
 }
 
 pub(crate) fn boards_partition(benchmark: &str) -> String {

@@ -1,11 +1,11 @@
 //! The table's port on `DynamoDB`.
 
 use dataperf::challenge::{Reserved, Terms};
+use dataperf::facts::{Fact, Rules};
 use dataperf::ladder::Rung;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Leaderboards, Ranked, Recorded, Reopened, Submission, Usage, with_shared_ranks,
+    Board, Entry, Leaderboards, Projected, Ranked, Recorded, Reopened, Submission, Usage, with_shared_ranks,
 };
-use dataperf::ports::maintenance::Order;
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, SubmitterName, Timestamp};
 
@@ -13,11 +13,11 @@ use crate::counts::{self, Counted};
 use crate::items::{self, BASELINE, Item, count, entry_item, text};
 use crate::keys::{self, Key};
 use crate::names;
+use crate::projections::fact_item;
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
 use crate::row_spread::RowSpread;
-use crate::rows;
 use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 use crate::unfinished::mark;
 
@@ -31,8 +31,7 @@ pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
 impl Table {
     pub(crate) async fn entries(&self, partition: &Partition, n: usize) -> Result<Vec<Entry>, PortError> {
         let items = self.query_first(partition, n).await?;
-        let entries: Result<Vec<Entry>, PortError> = items.iter().map(reader::entry).collect();
-        self.with_datasets(entries?).await
+        items.iter().map(reader::entry).collect()
     }
 
     /// The operations that end a submission that is `counted` so far; the first one decides between two deliveries.
@@ -88,10 +87,9 @@ impl Table {
             operations.push((Step::Other, table.put(mark, None)));
         }
         if entry.is_on_board() {
-            operations.push((
-                Step::Other,
-                table.put(entry_item(Key::series(entry), entry), None),
-            ));
+            // the spread of a score that is not shown as it is tells more than the score does
+            let spread = (receipt.climb().is_none()).then(|| RowSpread::of(&receipt.verdict, hosted));
+            operations.push((Step::Other, table.put(fact_item(entry, spread.as_ref())?, None)));
             // Only where it is missing: an item that every submission to a board touched would be in every other's way.
             if !table.lists(&entry.board).await? {
                 operations.push((Step::Other, table.put(items::board_item(&entry.board), None)));
@@ -208,23 +206,12 @@ impl Leaderboards for Table {
     ) -> Result<Recorded, PortError> {
         let json = receipt_json(receipt)?;
         let entry = ended(receipt, terms);
-        let order = Order {
-            direction: hosted.direction,
-            ranking: terms.ranking,
-        };
-        // the spread of a score that is not shown as it is tells more than the score does
-        let spread = (receipt.climb().is_none()).then(|| RowSpread::of(&receipt.verdict, hosted));
         let (mut counted, mut is_read) = (counts::expected(receipt, &entry, terms), false);
         let mut retry = Retry::of(format!("submission `{}`", receipt.submission));
         loop {
-            let mut operations = self
+            let operations = self
                 .ending(receipt, hosted, &json, &entry, terms, counted.as_ref())
                 .await?;
-            let earlier = rows::Earlier {
-                may_be_late: terms.is_before_retirement,
-                may_have_tries: receipt.ladder.as_ref().is_some_and(|ladder| ladder.rung > 0),
-            };
-            operations.extend(rows::scored(self, &entry, spread.as_ref(), order, earlier).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => {
@@ -246,7 +233,7 @@ impl Leaderboards for Table {
                     retry.changed().await?;
                 }
                 Err(Cancelled::Condition(Step::Rung)) => return Ok(Recorded::LadderMoved),
-                // The submitter's row has changed since it was read, or the transaction met another one.
+                // The transaction met another one.
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
@@ -287,6 +274,19 @@ impl Leaderboards for Table {
             .transpose()
     }
 
+    async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError> {
+        self.read_facts(board).await
+    }
+
+    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
+        self.project_board(board, rules).await
+    }
+
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        self.entries(&Partition::of(keys::rows_partition(board)), usize::MAX)
+            .await
+    }
+
     async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
         let rows = self.entries(&Partition::ranking(board), n).await?;
         Ok(with_shared_ranks(rows, None))
@@ -295,11 +295,6 @@ impl Leaderboards for Table {
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
         let partition = Partition::of(keys::history_partition(benchmark, submitter));
         self.entries(&partition.newest_first(), n).await
-    }
-
-    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let partition = Partition::of(keys::series_partition(board));
-        self.entries(&partition, usize::MAX).await
     }
 
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {

@@ -3,20 +3,20 @@
 use dataperf::ladder::Released;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
 use dataperf::ports::maintenance::{
-    DataNote, Finalized, Maintenance, Order, Ranking, Reinstated, Revised, Revision, Run, Withdrawn,
+    DataNote, Finalized, Maintenance, Reinstated, Revised, Revision, Run, Withdrawn,
 };
 use dataperf::ports::{PortError, async_trait};
-use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
+use dataperf::{Descriptor, Direction, Receipt, SubmissionId, Timestamp};
 
 use crate::comparisons::comparison_mark;
-use crate::items::{self, FIRST_ENDED_AT, N_BACK, count, entry_item, text};
-use crate::keys::{Key, revisions_partition, rows_partition, runs_partition, withdrawn_partition};
+use crate::items::{self, FIRST_ENDED_AT, N_BACK, count, text};
+use crate::keys::{Key, revisions_partition, runs_partition};
 use crate::leaderboards::receipt_json;
+use crate::projections::{SpreadChange, fact_change, final_change};
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
-use crate::row_spread::RowSpread;
-use crate::rows;
+use crate::row_spread::{RowSpread, SPREAD};
 use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
 /// The condition that a submission has the verdict that was read and is not withdrawn.
@@ -41,49 +41,29 @@ fn as_withdrawn(old: &Receipt, at: Timestamp) -> Condition {
 }
 
 impl Table {
-    /// The operations that bring everything that says how a submission ended into its new state, and whether they may move a row of the final board.
-    async fn changed(
+    /// The operations that bring everything that says how a submission ended into its new state.
+    fn changed(
         &self,
         as_read: Condition,
         entry: &Entry,
         receipt: &Receipt,
-        spread: Option<&RowSpread>,
-        order: Order,
-    ) -> Result<(Vec<Operation>, bool), PortError> {
-        let mut line = vec![(
-            "status".to_owned(),
-            text(entry.ending.map_or("", dataperf::Ending::as_str)),
-        )];
-        line.extend(
-            entry
-                .score
-                .map(|score| ("score".to_owned(), items::number(score))),
+        spread: SpreadChange<'_>,
+    ) -> Result<Vec<Operation>, PortError> {
+        let fact = fact_change(entry, spread)?;
+        let remove = fact.remove.iter().filter(|name| **name != SPREAD).copied();
+        let (line, remove): (Vec<_>, Vec<_>) = (
+            fact.set
+                .iter()
+                .filter(|(name, _)| name != SPREAD)
+                .cloned()
+                .collect(),
+            remove.collect(),
         );
-        line.extend(
-            entry
-                .withdrawn_at
-                .map(|at| ("withdrawn_at".to_owned(), text(at.to_string()))),
-        );
-        line.extend(items::withdrawals(entry));
-        line.extend(items::dataset(entry));
-        line.extend(items::climb(entry));
-        let absent = [
-            ("withdrawn_at", entry.withdrawn_at.is_none()),
-            ("score", entry.score.is_none()),
-            (items::LADDER, entry.climb.is_none()),
-            (items::DATASET, entry.dataset.is_none()),
-        ];
-        let remove: Vec<&'static str> = absent
-            .iter()
-            .filter(|(_, is_absent)| *is_absent)
-            .map(|(name, _)| *name)
-            .collect();
         let mut whole = line.clone();
         whole.extend([
             ("receipt".to_owned(), text(receipt_json(receipt)?)),
             ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
         ]);
-        let table = self;
         let submission = Change {
             set: whole,
             remove: remove.clone(),
@@ -95,33 +75,21 @@ impl Table {
             remove,
             ..Change::default()
         };
-        let series = if entry.is_on_board() {
-            table.put(entry_item(Key::series(entry), entry), None)
-        } else {
-            table.delete(Key::series(entry), None)
-        };
-        let mut operations = vec![
-            (
-                Step::Submission,
-                table.update(Key::submission(&entry.board.benchmark, &entry.id), submission),
-            ),
-            (Step::Other, table.update(Key::history(entry), history)),
-            (Step::Other, series),
-        ];
-        operations.extend(rows::changed(table, entry, spread, order).await?);
-        let on_final = rows::following_public(table, entry, order).await?;
-        operations.extend(on_final.operations);
-        Ok((operations, on_final.moves_row))
+        let of_submission = Key::submission(&entry.board.benchmark, &entry.id);
+        Ok(vec![
+            (Step::Submission, self.update(of_submission, submission)),
+            (Step::Other, self.update(Key::history(entry), history)),
+            (Step::Other, self.update(Key::fact(entry), fact)),
+            self.due_to_project(&entry.board),
+            (Step::Other, self.put(comparison_mark(&entry.board), None)),
+        ])
     }
 
-    /// The mark of a final board, a row of which moves.
-    fn due_on_final(&self, entry: &Entry, moves_final: bool) -> Option<Operation> {
-        moves_final.then(|| {
-            (
-                Step::Other,
-                self.put(comparison_mark(&entry.board.of_final()), None),
-            )
-        })
+    /// The operation that has a final board compared, where finishing has begun to make it.
+    async fn due_on_final(&self, entry: &Entry) -> Result<Option<Operation>, PortError> {
+        let last = entry.board.of_final();
+        let run = self.run(&last).await?;
+        Ok(run.map(|_| (Step::Other, self.put(comparison_mark(&last), None))))
     }
 
     async fn ended_submission(
@@ -178,7 +146,7 @@ impl Maintenance for Table {
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
-        order: Order,
+        direction: Direction,
         reason: Option<&str>,
     ) -> Result<Withdrawn, PortError> {
         let mut retry = Retry::of(format!("submission `{id}`"));
@@ -198,15 +166,9 @@ impl Maintenance for Table {
             };
             submission.withdraw(at, reason.map(str::to_owned));
             let entry = submission.entry();
-            let (mut operations, moves_final) = self
-                .changed(as_read(&receipt), &entry, &receipt, None, order)
-                .await?;
-            operations.extend(self.due_on_final(&entry, moves_final));
-            operations.extend(self.stepping_down(&entry, &receipt, order.direction).await?);
-            let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
-            operations.push((Step::Other, kept));
-            let due = self.put(comparison_mark(&submission.board), None);
-            operations.push((Step::Other, due));
+            let mut operations = self.changed(as_read(&receipt), &entry, &receipt, SpreadChange::Keep)?;
+            operations.extend(self.due_on_final(&entry).await?);
+            operations.extend(self.stepping_down(&entry, &receipt, direction).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
@@ -219,12 +181,9 @@ impl Maintenance for Table {
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
-        hosted: &Descriptor,
-        ranking: Ranking,
+        direction: Direction,
         reason: Option<&str>,
     ) -> Result<Reinstated, PortError> {
-        let direction = hosted.direction;
-        let order = Order { direction, ranking };
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
             let Some(mut submission) = self.submission(benchmark, id).await? else {
@@ -236,27 +195,16 @@ impl Maintenance for Table {
             };
             submission.reinstate(at, reason.map(str::to_owned));
             let entry = submission.entry();
-            let spread = RowSpread::of(&receipt.verdict, hosted);
-            let spread = Some(&spread).filter(|_| entry.climb.is_none());
             let as_read = as_withdrawn(&receipt, withdrawn_at);
-            let (mut operations, moves_final) =
-                self.changed(as_read, &entry, &receipt, spread, order).await?;
-            operations.extend(self.due_on_final(&entry, moves_final));
+            let mut operations = self.changed(as_read, &entry, &receipt, SpreadChange::Keep)?;
+            operations.extend(self.due_on_final(&entry).await?);
             operations.extend(self.stepping_up(&entry, &receipt, direction).await?);
             operations.extend(self.finishing_anew(&entry).await?);
-            operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
-            let due = self.put(comparison_mark(&submission.board), None);
-            operations.push((Step::Other, due));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Reinstated::Now(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
-    }
-
-    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let partition = Partition::of(withdrawn_partition(board));
-        self.entries(&partition, usize::MAX).await
     }
 
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {
@@ -333,23 +281,8 @@ impl Maintenance for Table {
         }
     }
 
-    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        self.entries(&Partition::of(rows_partition(board)), usize::MAX)
-            .await
-    }
-
-    async fn revise(
-        &self,
-        receipt: &Receipt,
-        hosted: &Descriptor,
-        ranking: Ranking,
-        run: &str,
-    ) -> Result<Revised, PortError> {
-        let direction = hosted.direction;
-        let (order, spread) = (
-            Order { direction, ranking },
-            Some(RowSpread::of(&receipt.verdict, hosted)),
-        );
+    async fn revise(&self, receipt: &Receipt, hosted: &Descriptor, run: &str) -> Result<Revised, PortError> {
+        let (direction, spread) = (hosted.direction, RowSpread::of(&receipt.verdict, hosted));
         let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
@@ -371,11 +304,9 @@ impl Maintenance for Table {
                 ..known
             };
             let entry = revised.entry();
-            let spread = spread.as_ref().filter(|_| entry.climb.is_none());
-            let (mut operations, moves_final) = self
-                .changed(as_read(&old), &entry, receipt, spread, order)
-                .await?;
-            operations.extend(self.due_on_final(&entry, moves_final));
+            let spread = SpreadChange::Replace(Some(&spread).filter(|_| entry.climb.is_none()));
+            let mut operations = self.changed(as_read(&old), &entry, receipt, spread)?;
+            operations.extend(self.due_on_final(&entry).await?);
             if receipt.ladder != old.ladder && receipt.climb().is_some() {
                 operations.extend(self.climbing(receipt, direction).await?);
             } else if !entry.is_on_board() {
@@ -396,10 +327,7 @@ impl Maintenance for Table {
         benchmark: &str,
         id: &SubmissionId,
         hosted: &Descriptor,
-        ranking: Ranking,
     ) -> Result<Option<Receipt>, PortError> {
-        let direction = hosted.direction;
-        let order = Order { direction, ranking };
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
             let Some((mut submission, old)) = self.ended_submission(benchmark, id).await? else {
@@ -419,10 +347,13 @@ impl Maintenance for Table {
             submission.receipt = Some(lifted.clone());
             let entry = submission.entry();
             let spread = RowSpread::of(&lifted.verdict, hosted);
-            let (mut operations, moves_final) = self
-                .changed(as_read(&old), &entry, &lifted, Some(&spread), order)
-                .await?;
-            operations.extend(self.due_on_final(&entry, moves_final));
+            let mut operations = self.changed(
+                as_read(&old),
+                &entry,
+                &lifted,
+                SpreadChange::Replace(Some(&spread)),
+            )?;
+            operations.extend(self.due_on_final(&entry).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Some(lifted)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
@@ -430,31 +361,25 @@ impl Maintenance for Table {
         }
     }
 
-    async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError> {
+    async fn finalize(&self, last: &Finalized, hosted: &Descriptor) -> Result<bool, PortError> {
         let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
-        let entry = last.entry();
-        let spread = RowSpread::of(&last.verdict, hosted);
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
-            let Some((known, receipt)) = self.ended_submission(benchmark, id).await? else {
+            let Some((known, _)) = self.ended_submission(benchmark, id).await? else {
                 return Ok(false);
             };
             let public = known.entry();
             if !public.is_on_board() {
                 return Ok(false);
             }
-            let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
-            let mut operations = vec![(Step::Other, self.put(mark, None))];
-            let of_board = rows::of_final(self, &public, entry.as_ref(), &spread, hosted.direction).await?;
-            let Some(of_board) = of_board else {
-                return Ok(false);
-            };
-            operations.extend(of_board);
-            if entry.is_some() && !self.lists(&last.board).await? {
+            let noted = final_change(last, hosted)?;
+            let mut operations = vec![
+                (Step::Submission, self.update(Key::fact(&public), noted)),
+                self.due_to_project(&public.board),
+            ];
+            if last.verdict.score.is_some() && !self.lists(&last.board).await? {
                 operations.push((Step::Other, self.put(items::board_item(&last.board), None)));
             }
-            let check = self.check(Key::submission(benchmark, id), as_read(&receipt));
-            operations.push((Step::Submission, check));
             match self.transact(operations).await {
                 Ok(()) => return Ok(true),
                 Err(Cancelled::Condition(Step::Submission)) => return Ok(false),
@@ -469,11 +394,19 @@ impl Maintenance for Table {
         run: &str,
         id: &SubmissionId,
     ) -> Result<Option<Revision>, PortError> {
+        if board.is_final() {
+            let done = self.revisions(board, run).await?;
+            return Ok(done.into_iter().find(|revision| revision.id == *id));
+        }
         let item = self.item(Key::revision(board, run, id)).await?;
         item.as_ref().map(reader::revision).transpose()
     }
 
     async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError> {
+        if board.is_final() {
+            let facts = self.read_facts(board).await?;
+            return Ok(facts.iter().filter_map(Revision::of_final).collect());
+        }
         let partition = Partition::of(revisions_partition(board, run));
         let items = self.query(&partition).await?;
         items.iter().map(reader::revision).collect()

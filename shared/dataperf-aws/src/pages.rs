@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use dataperf::challenge::Challenge;
+use dataperf::facts::Fact;
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Submission};
@@ -12,6 +13,7 @@ use dataperf::{Descriptor, Digest, Receipt, SubmissionId, Timestamp};
 use crate::items::{Item, text};
 use crate::keys::{self, Key};
 use crate::port_error::port_error;
+use crate::projections::{of_facts, read_fact};
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
@@ -75,7 +77,7 @@ impl Table {
         self.entries_page(&partition.newest_first(), after, n).await
     }
 
-    /// The scored submissions of a board, oldest first, from `after` on; at most `n`.
+    /// The scored submissions of a board that are not withdrawn, oldest first, from `after` on; at most `n`, and fewer where others are among them.
     ///
     /// # Errors
     /// [`PageError`].
@@ -85,8 +87,12 @@ impl Table {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition::of(keys::series_partition(board));
-        self.entries_page(&partition, after, n).await
+        let Page { lines, next } = self.facts_page(&of_facts(board), after, n).await?;
+        let lines = lines.into_iter().filter_map(|fact| fact.line_on(board));
+        Ok(Page {
+            lines: lines.collect(),
+            next,
+        })
     }
 
     /// The data set that a board is scored with: the one that the round or the data sets in force say, or else that of the newest upload with a
@@ -118,11 +124,21 @@ impl Table {
     /// # Errors
     /// [`PortError`].
     pub async fn newest_dataset(&self, board: &Board) -> Result<Option<Digest>, PortError> {
-        let series = Partition::of(keys::series_partition(board)).newest_first();
-        let newest = self.query_first(&series, 1).await?;
-        let newest: Result<Vec<Entry>, PortError> = newest.iter().map(reader::entry).collect();
-        let newest = self.with_datasets(newest?).await?;
-        Ok(newest.first().and_then(|entry| entry.dataset))
+        let partition = Partition::of(keys::facts_partition(&of_facts(board))).newest_first();
+        let mut n = 1; // mostly the newest one is neither withdrawn nor rejected
+        loop {
+            let facts = self.query_first(&partition, n).await?;
+            let is_all = facts.len() < n;
+            for fact in &facts {
+                if let Some(line) = read_fact(fact)?.line_on(board) {
+                    return Ok(line.dataset);
+                }
+            }
+            if is_all {
+                return Ok(None);
+            }
+            n *= 16;
+        }
     }
 
     /// The receipts of some submissions that have ended.
@@ -180,11 +196,7 @@ impl Table {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let Page { lines, next } = self.lines(partition, after, n, reader::entry).await?;
-        Ok(Page {
-            lines: self.with_datasets(lines).await?,
-            next,
-        })
+        self.lines(partition, after, n, reader::entry).await
     }
 
     /// A page of a partition's lines, which `read` makes of its items.
@@ -203,22 +215,14 @@ impl Table {
         })
     }
 
-    /// Adds to each scored line the data set that it was scored with, where the line lacks it: for items of earlier versions only the submission's
-    /// receipt says it.
-    pub(crate) async fn with_datasets(&self, mut lines: Vec<Entry>) -> Result<Vec<Entry>, PortError> {
-        let without = |line: &&mut Entry| line.dataset.is_none() && line.score.is_some();
-        let mut ids: BTreeMap<String, Vec<SubmissionId>> = BTreeMap::new();
-        for line in lines.iter_mut().filter(without) {
-            let of_benchmark = ids.entry(line.board.benchmark.clone()).or_default();
-            of_benchmark.push(line.id.clone());
-        }
-        for (benchmark, ids) in ids {
-            let receipts = self.receipts(&benchmark, &ids).await?;
-            for line in lines.iter_mut().filter(without) {
-                line.dataset = receipts.get(&line.id).and_then(|receipt| receipt.verdict.dataset);
-            }
-        }
-        Ok(lines)
+    async fn facts_page(
+        &self,
+        board: &Board,
+        after: Option<&Cursor>,
+        n: usize,
+    ) -> Result<Page<Fact>, PageError> {
+        let partition = Partition::of(keys::facts_partition(board));
+        self.lines(&partition, after, n, read_fact).await
     }
 
     /// Reads items by key, in no order; those that are not there are left out.

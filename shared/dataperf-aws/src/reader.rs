@@ -155,12 +155,6 @@ pub(crate) fn counted(item: Option<&Item>) -> Result<u64, PortError> {
     Ok(counted.flatten().unwrap_or_default())
 }
 
-/// How often a row was changed; `None` where there is no row, or one from before this was noted.
-pub(crate) fn edition(item: Option<&Item>) -> Result<Option<u64>, PortError> {
-    let edition = item.map(|item| Reader { item }.number("edition")).transpose()?;
-    Ok(edition.flatten())
-}
-
 pub(crate) fn run(item: &Item) -> Result<Run, PortError> {
     let reader = Reader { item };
     reader.schema()?;

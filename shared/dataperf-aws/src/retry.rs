@@ -130,7 +130,7 @@ mod tests {
             let cancelled = if n % 2 == 0 {
                 Cancelled::Conflict(busy())
             } else {
-                Cancelled::Condition(Step::Row)
+                Cancelled::Condition(Step::Revision)
             };
             retry.cancelled(cancelled).await.expect("another try");
         }

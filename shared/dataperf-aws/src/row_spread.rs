@@ -69,16 +69,6 @@ pub(crate) fn row(item: &Item) -> Result<BoardRow, PortError> {
     Ok(BoardRow { entry, spread })
 }
 
-/// The attributes of a row without its key.
-pub(crate) fn without_key(row: Item) -> Vec<(String, AttributeValue)> {
-    let mut attributes: Vec<_> = row
-        .into_iter()
-        .filter(|(name, _)| !["pk", "sk"].contains(&name.as_str()))
-        .collect();
-    attributes.sort_by(|a, b| a.0.cmp(&b.0));
-    attributes
-}
-
 #[cfg(test)]
 mod tests {
     use dataperf::scorecard::{Metrics, Scorecard};

@@ -10,7 +10,10 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValue, TransactWriteItem, Update,
+};
 use dataperf::SubmitterName;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
@@ -19,6 +22,7 @@ use crate::attributes::Item;
 use crate::keys::Key;
 use crate::meter::Meter;
 use crate::port_error::port_error;
+use crate::retry::Retry;
 
 /// One table of `DynamoDB`: the port of leaderboards, and what else is kept in the table.
 #[derive(Debug, Clone)]
@@ -79,8 +83,6 @@ pub enum Step {
     Revision,
     /// What the Ladder has released of a submitter.
     Rung,
-    /// A row of a board.
-    Row,
     /// An operation that has no condition.
     Other,
     /// An operation of another crate's, by its name.
@@ -150,6 +152,61 @@ pub struct Change {
     pub add: Vec<(&'static str, i64)>,
     /// The condition of the change.
     pub condition: Option<Condition>,
+}
+
+/// A change as requests have it.
+struct Expressions {
+    update: String,
+    condition: Option<String>,
+    names: HashMap<String, String>,
+    values: Option<Item>,
+}
+
+impl Change {
+    fn expressions(self) -> Expressions {
+        let Self {
+            set,
+            remove,
+            add,
+            condition,
+        } = self;
+        let (condition, names, values) = parts(condition);
+        let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
+        let mut clauses = Vec::new();
+        let assignments: Vec<String> = set
+            .iter()
+            .map(|(name, _)| format!("#{name} = :set_{name}"))
+            .collect();
+        if !assignments.is_empty() {
+            clauses.push(format!("SET {}", assignments.join(", ")));
+        }
+        let removals: Vec<String> = remove.iter().map(|name| format!("#{name}")).collect();
+        if !removals.is_empty() {
+            clauses.push(format!("REMOVE {}", removals.join(", ")));
+        }
+        let additions: Vec<String> = add
+            .iter()
+            .map(|(counter, _)| format!("#{counter} :add_{counter}"))
+            .collect();
+        if !additions.is_empty() {
+            clauses.push(format!("ADD {}", additions.join(", ")));
+        }
+        for (counter, n) in add {
+            names.insert(format!("#{counter}"), counter.to_owned());
+            values.insert(format!(":add_{counter}"), AttributeValue::N(n.to_string()));
+        }
+        names.extend(remove.iter().map(|name| (format!("#{name}"), (*name).to_owned())));
+        for (name, value) in set {
+            names.insert(format!("#{name}"), name.clone());
+            values.insert(format!(":set_{name}"), value);
+        }
+        Expressions {
+            update: clauses.join(" "),
+            condition,
+            names,
+            values: (!values.is_empty()).then_some(values),
+        }
+    }
 }
 
 impl Table {
@@ -333,53 +390,57 @@ impl Table {
     /// The operation that changes attributes of an item, which is made when it is not there.
     #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn update(&self, key: Key, change: Change) -> TransactWriteItem {
-        let Change {
-            set,
-            remove,
-            add,
+        let Expressions {
+            update,
             condition,
-        } = change;
-        let (text, names, values) = parts(condition);
-        let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
-        let mut clauses = Vec::new();
-        let assignments: Vec<String> = set
-            .iter()
-            .map(|(name, _)| format!("#{name} = :set_{name}"))
-            .collect();
-        if !assignments.is_empty() {
-            clauses.push(format!("SET {}", assignments.join(", ")));
-        }
-        let removals: Vec<String> = remove.iter().map(|name| format!("#{name}")).collect();
-        if !removals.is_empty() {
-            clauses.push(format!("REMOVE {}", removals.join(", ")));
-        }
-        let additions: Vec<String> = add
-            .iter()
-            .map(|(counter, _)| format!("#{counter} :add_{counter}"))
-            .collect();
-        if !additions.is_empty() {
-            clauses.push(format!("ADD {}", additions.join(", ")));
-        }
-        for (counter, n) in add {
-            names.insert(format!("#{counter}"), counter.to_owned());
-            values.insert(format!(":add_{counter}"), AttributeValue::N(n.to_string()));
-        }
-        names.extend(remove.iter().map(|name| (format!("#{name}"), (*name).to_owned())));
-        for (name, value) in set {
-            names.insert(format!("#{name}"), name.clone());
-            values.insert(format!(":set_{name}"), value);
-        }
+            names,
+            values,
+        } = change.expressions();
         let update = Update::builder()
             .table_name(&self.name)
             .set_key(Some(key.item()))
-            .update_expression(clauses.join(" "))
-            .set_condition_expression(text)
+            .update_expression(update)
+            .set_condition_expression(condition)
             .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values((!values.is_empty()).then_some(values));
+            .set_expression_attribute_values(values);
         #[expect(clippy::expect_used, reason = "all required fields are set")]
         TransactWriteItem::builder()
             .update(update.build().expect("complete"))
             .build()
+    }
+
+    /// Changes attributes of an item, which is made when it is not there. Gives the item as it is then; `None` where the condition does not hold.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn update_if(&self, key: Key, change: Change) -> Result<Option<Item>, PortError> {
+        let Expressions {
+            update,
+            condition,
+            names,
+            values,
+        } = change.expressions();
+        let mut retry = Retry::of(self.what("writing"));
+        loop {
+            let _call = self.meter.call();
+            let request = self.client.update_item().table_name(&self.name);
+            let request = request
+                .set_key(Some(key.clone().item()))
+                .update_expression(&update)
+                .set_condition_expression(condition.clone())
+                .set_expression_attribute_names(Some(names.clone()))
+                .set_expression_attribute_values(values.clone())
+                .return_values(ReturnValue::AllNew);
+            match request.send().await {
+                Ok(output) => return Ok(output.attributes.or_else(|| Some(Item::new()))),
+                Err(error) => match error.as_service_error() {
+                    Some(UpdateItemError::ConditionalCheckFailedException(_)) => return Ok(None),
+                    // a transaction is changing the item
+                    Some(UpdateItemError::TransactionConflictException(_)) => retry.changed().await?,
+                    _ => return Err(port_error(self.what("writing"), error)),
+                },
+            }
+        }
     }
 
     /// Does all operations or none of them.

@@ -14,9 +14,10 @@ use crate::artifact_judge::{Evaluator, evaluated};
 use crate::board::FINAL_ROUND;
 use crate::challenge::{Challenge, Round, Terms, last_to_close, shown_of_released};
 use crate::descriptor::Descriptor;
+use crate::facts::{Rules, board};
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Entry, Submission};
+use crate::ports::leaderboard::{Board, Entry, Projected, Submission};
 use crate::ports::maintenance::{Finalized, Maintenance, Ranking, Revision, Run};
 use crate::ports::signer::Signer;
 use crate::rank::Direction;
@@ -288,6 +289,7 @@ impl Finish<'_> {
                 (0, false)
             };
         }
+        self.project(hosted).await?;
         let mut is_complete = all_lifted && all_scored;
         if is_complete {
             let mut changed = vec![self.board.clone()];
@@ -300,6 +302,18 @@ impl Finish<'_> {
             is_complete,
             ..nothing
         })
+    }
+
+    /// The rules of the public board.
+    fn rules(&self, hosted: &Descriptor) -> Rules {
+        Rules::new(hosted, Some(self.challenge), &self.board, None, (self.now)())
+    }
+
+    /// Has the rows of both boards follow.
+    async fn project(&self, hosted: &Descriptor) -> Result<(), WorkflowError> {
+        let rules = self.rules(hosted);
+        while self.table.project(&self.board, &rules).await? == Projected::Behind {}
+        Ok(())
     }
 
     /// Whether something that was uploaded to the board is still being evaluated.
@@ -315,7 +329,6 @@ impl Finish<'_> {
         if released.is_empty() {
             return Ok((0, true));
         }
-        let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
         let mut n_lifted = 0;
         for line in &released {
             let now = (self.now)();
@@ -329,7 +342,7 @@ impl Finish<'_> {
             if let Some(receipt) = known.and_then(|known| known.receipt) {
                 write_receipt(self.results, self.signer, &receipt, hosted, level, now).await?;
             }
-            let lifted = self.table.lift(benchmark, &line.id, hosted, ranking).await?;
+            let lifted = self.table.lift(benchmark, &line.id, hosted).await?;
             n_lifted += usize::from(lifted.is_some());
         }
         Ok((n_lifted, true))
@@ -342,16 +355,14 @@ impl Finish<'_> {
         run: &Run,
         evaluator: &E,
     ) -> Result<(usize, bool), WorkflowError> {
-        let ranking = evaluator
-            .hosted()
-            .ranking(self.challenge.ranking(&self.board.leaderboard));
-        let last = self.board.of_final();
+        let rules = self.rules(evaluator.hosted());
         let (mut n_scored, mut n_moved, mut failed) = (0, 0_usize, None);
         let mut looked_at = BTreeSet::new();
         loop {
-            let done = self.table.revisions(&last, &run.id).await?;
-            // as they are now: the Ladder may just have been lifted, and if somebody's submission was withdrawn meanwhile, another of theirs stands
-            let mut rows = self.table.rows(&self.board).await?;
+            // as they are now: the Ladder may just have been lifted, and if somebody's submission was withdrawn meanwhile, another of theirs has the row
+            let facts = self.table.facts(&self.board).await?;
+            let done: Vec<Revision> = facts.iter().filter_map(Revision::of_final).collect();
+            let mut rows = board(&facts, &rules).public;
             let mut n_rows: BTreeMap<String, usize> = BTreeMap::new();
             for row in &rows {
                 *n_rows.entry(row.submitter.clone()).or_default() += 1;
@@ -366,13 +377,13 @@ impl Finish<'_> {
                 }
                 let is_back = run.n_back > 0 && self.is_back(&row, run).await?;
                 let is_late = run.first_ended_at.is_some() && !is_back;
-                let has_one_row = ranking != Ranking::All && n_rows[&row.submitter] == 1;
+                let has_one_row = rules.order.ranking != Ranking::All && n_rows[&row.submitter] == 1;
                 let is_taken = !is_back && has_one_row && self.has_another(&row, &done).await?;
                 looked_at.insert(row.id.clone());
                 if is_taken || is_late {
                     continue;
                 }
-                match self.score_one(&row, dataset, run, evaluator).await {
+                match self.score_one(&row, dataset, evaluator).await {
                     Ok(Scored::Now) => n_scored += 1,
                     Ok(Scored::Withdrawn) => {}
                     Ok(Scored::Moved) => n_moved += 1, // a further call finds whether it stands again
@@ -412,7 +423,6 @@ impl Finish<'_> {
         &self,
         row: &Entry,
         dataset: Digest,
-        run: &Run,
         evaluator: &E,
     ) -> Result<Scored, WorkflowError> {
         let hosted = evaluator.hosted();
@@ -446,7 +456,7 @@ impl Finish<'_> {
             board: submission.board,
             verdict,
         };
-        let is_noted = self.table.finalize(&last, hosted, &run.id).await?;
+        let is_noted = self.table.finalize(&last, hosted).await?;
         Ok(if is_noted { Scored::Now } else { Scored::Moved })
     }
 }

@@ -24,6 +24,7 @@ mod errors;
 pub mod evaluate;
 mod evaluated;
 pub mod evidence;
+pub mod facts;
 pub mod failure;
 mod fault;
 mod feedback;

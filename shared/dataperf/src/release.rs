@@ -20,6 +20,7 @@ use crate::ports::maintenance::Maintenance;
 use crate::ports::signer::Signer;
 use crate::receipts::write_where_it_shows_less;
 use crate::upload::{SubmissionId, UNNAMED};
+use crate::verdict::Ending;
 
 /// After how many receipts it is noted how far the release has come.
 const NOTED_EVERY: usize = 100;
@@ -225,14 +226,7 @@ impl Release<'_> {
         }
         let mut is_lifted = false;
         if receipt.climb().is_some() {
-            let ranking = self
-                .hosted
-                .ranking(self.challenge.ranking(&self.board.leaderboard));
-            if let Some(lifted) = self
-                .table
-                .lift(benchmark, &entry.id, self.hosted, ranking)
-                .await?
-            {
+            if let Some(lifted) = self.table.lift(benchmark, &entry.id, self.hosted).await? {
                 receipt = lifted;
                 is_lifted = true;
             }
@@ -266,9 +260,6 @@ pub fn is_over(closes: Timestamp, at: Timestamp) -> bool {
 /// # Errors
 /// When the table does not answer.
 pub async fn all_scored(table: &dyn Maintenance, board: &Board) -> Result<Vec<Entry>, PortError> {
-    let mut lines = table.series(board).await?;
-    lines.extend(table.withdrawn(board).await?);
-    lines.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
-    lines.dedup_by(|a, b| a.id == b.id); // withdrawn between the two reads
-    Ok(lines)
+    let lines = table.facts(board).await?.into_iter().map(|fact| fact.entry);
+    Ok(lines.filter(|line| line.ending == Some(Ending::Scored)).collect())
 }

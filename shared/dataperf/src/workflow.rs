@@ -13,21 +13,25 @@ use tracing::{Instrument, info_span};
 use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
+use crate::facts::Rules;
 use crate::fault::FaultKind;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Leaderboards, Recorded, Submission};
-use crate::ports::maintenance::{Maintenance, Ranking, Revised};
+use crate::ports::leaderboard::{Board, Leaderboards, Projected, Recorded, Submission};
+use crate::ports::maintenance::{Maintenance, Order, Ranking, Revised};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, Upload};
-use crate::verdict::{Ending, Receipt, Verdict};
+use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use crate::{Timestamp, programs};
 
 /// How often a verdict is held against what the Ladder has released of its submitter, which other submissions of theirs may change meanwhile. No pause is
 /// needed: whenever it has changed, another of these submissions has been recorded.
 const MAX_TRIES: usize = 100;
+
+/// How often one upload projects its board for the uploads that come meanwhile. After that the next upload or the caretaker does.
+const MAX_PROJECTIONS: usize = 20;
 
 /// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
 /// judge, a run over a board of one that has ended before.
@@ -156,10 +160,10 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
         .receive(&submission)
         .instrument(info_span!("receive"))
         .await?;
-    if let Some(receipt) = submission.receipt {
-        return settled(receipt, false, hosted, challenge.as_ref(), ports).await;
-    }
     let terms = judge.terms(&submission); // the first delivery's time stands
+    if let Some(receipt) = submission.receipt {
+        return settled(receipt, false, terms.ranking, hosted, challenge.as_ref(), ports).await;
+    }
     let verdict = judge.judge(&submission, &terms).await?;
     record(&submission, verdict, &terms, hosted, challenge.as_ref(), ports).await
 }
@@ -213,13 +217,13 @@ pub(crate) async fn settle_again<J: Judge>(
             ports,
         )
         .await?;
-        match again
-            .table
-            .revise(&receipt, hosted, again.ranking, again.run)
-            .await?
-        {
-            Revised::Recorded => return settled(receipt, true, hosted, challenge.as_ref(), ports).await,
-            Revised::Settled(other) => return settled(other, false, hosted, challenge.as_ref(), ports).await,
+        match again.table.revise(&receipt, hosted, again.run).await? {
+            Revised::Recorded => {
+                return settled(receipt, true, again.ranking, hosted, challenge.as_ref(), ports).await;
+            }
+            Revised::Settled(other) => {
+                return settled(other, false, again.ranking, hosted, challenge.as_ref(), ports).await;
+            }
             Revised::Moved => {
                 let now = ports
                     .leaderboards
@@ -303,8 +307,10 @@ async fn record(
         release(&mut receipt, None, terms, hosted, challenge, ports).await?;
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
             Recorded::LadderMoved => {}
-            Recorded::Now => return settled(receipt, true, hosted, challenge, ports).await,
-            Recorded::Before(other) => return settled(other, false, hosted, challenge, ports).await,
+            Recorded::Now => return settled(receipt, true, terms.ranking, hosted, challenge, ports).await,
+            Recorded::Before(other) => {
+                return settled(other, false, terms.ranking, hosted, challenge, ports).await;
+            }
             Recorded::OverLimit(over) => {
                 receipt.verdict = terms.over_limit_verdict(over, &receipt);
             }
@@ -313,16 +319,42 @@ async fn record(
     Err(ladder_moved(submission).into())
 }
 
-/// Writes the receipt that stands.
+/// Has the board's rows follow the receipt, and writes it. Whoever reads the receipt of an upload that no other met finds the upload on its board.
 async fn settled(
     receipt: Receipt,
     recorded: bool,
+    ranking: Ranking,
     hosted: &Descriptor,
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
+    let board = receipt.board();
+    let round = challenge.and_then(|challenge| challenge.round(&board.round));
+    let pinned = round.and_then(|round| round.dataset_at((ports.now)()));
+    // a verdict of before may be of a data set that is active no more
+    let scored_with = receipt.verdict.dataset.filter(|_| recorded);
+    let rules = Rules {
+        order: Order {
+            direction: hosted.direction,
+            ranking,
+        },
+        dataset: pinned.or(scored_with).filter(|_| hosted.fixed.is_none()),
+    };
+    let may_move_rows = receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION;
+    let mut is_behind = may_move_rows && project(&board, &rules, ports).await? == Projected::Behind;
     write_shown(&receipt, hosted, challenge, ports).await?;
+    for _ in 0..MAX_PROJECTIONS {
+        if !is_behind {
+            break;
+        }
+        is_behind = project(&board, &rules, ports).await? == Projected::Behind;
+    }
     Ok(Settled { receipt, recorded })
+}
+
+#[tracing::instrument(skip_all)]
+async fn project(board: &Board, rules: &Rules, ports: Ports<'_>) -> Result<Projected, PortError> {
+    ports.leaderboards.project(board, rules).await
 }
 
 /// Writes the receipt of a submission that has ended, in case the function that recorded it stopped before it

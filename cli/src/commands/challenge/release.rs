@@ -92,8 +92,10 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
         }
         if of_board.n_lifted > 0 || may_have_lifted {
             let marked = table.mark_to_compare(board).await;
+            let projected = cloud.project(board).await;
             if broken_off.is_none() {
                 marked?;
+                projected?;
             }
         }
         if let Some(error) = broken_off {

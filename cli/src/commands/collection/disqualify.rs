@@ -1,10 +1,12 @@
 //! What an organizer takes out of the count of a collection: a submitter, a rater, an item or a verdict.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, ensure};
 use clap::Args;
 use dataperf::Ending;
 use dataperf::ports::leaderboard::{Leaderboards, Withdrawal};
-use dataperf::ports::maintenance::{Maintenance, Order};
+use dataperf::ports::maintenance::Maintenance;
 use dataperf_collection::Subject;
 use dataperf_collection_aws::{Collection, Places, concerned, decide_anew, disqualify};
 use serde_json::json;
@@ -102,20 +104,22 @@ pub(crate) fn places(cloud: &Cloud) -> Places {
 /// Takes a submitter's rows off the boards. Every score is withdrawn, because the latest of those that are left would stand.
 async fn withdraw_all<C: Collection>(cloud: &Cloud, name: &str, reason: &str) -> Result<usize> {
     let (table, benchmark) = (cloud.leaderboards(), C::DESCRIPTOR.id);
-    let order = Order {
-        direction: C::DESCRIPTOR.direction,
-        ranking: C::RANKING,
-    };
+    let direction = C::DESCRIPTOR.direction;
+    let mut boards = BTreeSet::new();
     let entries = table.history(benchmark, name, usize::MAX).await?;
     let mut n_withdrawn = 0;
     for entry in entries.into_iter().rev() {
         let is_step = C::boards().contains(&entry.board.leaderboard.as_str());
         if is_step && entry.ending == Some(Ending::Scored) && entry.withdrawn_at.is_none() {
             table
-                .withdraw(benchmark, &entry.id, now(), order, Some(reason))
+                .withdraw(benchmark, &entry.id, now(), direction, Some(reason))
                 .await?;
+            boards.insert(entry.board);
             n_withdrawn += 1;
         }
+    }
+    for board in &boards {
+        cloud.project(board).await?;
     }
     Ok(n_withdrawn)
 }

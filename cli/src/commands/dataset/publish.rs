@@ -87,6 +87,9 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     };
     let asked_before = asked_before(&cloud, &opened, switch).await?;
     let published = publish(&cloud, &args.directory, &opened, switch).await?;
+    if !published.replaced.is_empty() {
+        cloud.project_all(&opened.manifest.benchmark).await?;
+    }
     let lacking = match switch {
         Switch::Stage => Vec::new(),
         Switch::Add | Switch::Replace => {

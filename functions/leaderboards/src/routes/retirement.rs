@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::comparison::rounded_outward;
 use dataperf::ports::leaderboard::Board;
-use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use dataperf::{Digest, Feedback, SubmissionId};
 use dataperf_aws::{Cursor, now};

@@ -1,6 +1,7 @@
 //! What a benchmark's function is asked for beside uploads: to compare the rows of a board, and to finish rounds.
 
 use dataperf::Benchmark;
+use dataperf::artifact_judge::Evaluator as _;
 use dataperf::finishing::{FinishRequest, Finished};
 use dataperf::ports::leaderboard::Board;
 use lambda_runtime::Context;
@@ -43,7 +44,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             results: &results,
             datasets: &self.resources.datasets().await,
         };
-        self.comparer.compare(&board, None, B::DIRECTION, &stores).await?;
+        self.comparer.compare(&board, self.hosted(), &stores).await?;
         Ok(json!({ "compared": request }))
     }
 
@@ -53,10 +54,10 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         let done = finish(self, &self.resources, request, context).await?;
         for (board, finished) in done.boards {
             if finished.n_lifted + finished.n_rescored > 0 {
-                self.compare_after(&board, None).await?;
+                self.compare_after(&board, false).await?;
             }
             if finished.n_scored > 0 {
-                self.compare_after(&board.of_final(), None).await?;
+                self.compare_after(&board.of_final(), false).await?;
             }
             documents.push(report(&board, &finished, &context.request_id));
         }

@@ -81,8 +81,6 @@ pub struct Terms {
     pub refusal: Option<Reason>,
     /// When the round closes, if it does.
     pub closes: Option<Timestamp>,
-    /// Whether the round's data set is retired at a time after the upload's, or will be once it was asked often enough.
-    pub is_before_retirement: bool,
 }
 
 impl Terms {
@@ -101,7 +99,6 @@ impl Terms {
             ladder: None,
             refusal: None,
             closes: None,
-            is_before_retirement: false,
         }
     }
 
@@ -151,9 +148,6 @@ impl Terms {
             together: together(round, leaderboard),
             ladder: round.ladder,
             closes: round.closes,
-            is_before_retirement: round
-                .retire
-                .is_some_and(|retire| retire.at.is_none_or(|retired_at| at < retired_at)),
             ..self
         }
     }

@@ -5,9 +5,11 @@ use bytes::Bytes;
 use super::PortError;
 use super::bucket::{Bucket, Got};
 use super::contract_story::HOSTED;
-use super::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, Recorded, Reopened, Submission};
+use super::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, Projected, Recorded, Reopened, Submission};
+use super::maintenance::{Order, Ranking};
 use crate::challenge::{BASELINE_PREFIX, Terms};
 use crate::descriptor::Descriptor;
+use crate::facts::Rules;
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::scorecard::{MetricValue, Metrics, Scorecard};
@@ -368,6 +370,14 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
         assert_eq!(record(table, &receipt).await?, Recorded::Now);
     }
     let board = story.board("en-25");
+    let rules = Rules {
+        order: Order {
+            direction: Direction::HigherIsBetter,
+            ranking: Ranking::Best,
+        },
+        dataset: None,
+    };
+    assert_eq!(table.project(&board, &rules).await?, Projected::Current);
     let shown = |ranked: &super::leaderboard::Ranked| {
         (ranked.rank, ranked.entry.submitter.clone(), ranked.entry.score)
     };

@@ -20,7 +20,7 @@ pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outco
         ["1 bo 0.5", "2 ada 0.75"],
         "the new data set's score stands, though it is the worse one"
     );
-    let top = table.top(&story.board, 10).await?;
+    let top = story.ranked(&story.board).await?;
     let of = |ranked: &Ranked| ranked.entry.dataset;
     assert_eq!(top.iter().map(of).collect::<Vec<_>>(), [Some(one), Some(two)]);
     story.submit("ada", 4, Some(0.875)).await?;
@@ -39,7 +39,7 @@ pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outco
 
     let at = Timestamp::from_unix_millis(6);
     table
-        .withdraw(benchmark, &first.submission, at, story.order(), None)
+        .withdraw(benchmark, &first.submission, at, HOSTED.direction, None)
         .await?;
     assert_eq!(
         story.top().await?,
@@ -55,7 +55,7 @@ pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outco
         verdict: story.verdict(Some(0.625)),
         ..second
     };
-    let revised = table.revise(&again, &HOSTED, Ranking::Best, &run.id).await?;
+    let revised = table.revise(&again, &HOSTED, &run.id).await?;
     assert_eq!(revised, Revised::Recorded);
     assert_eq!(
         story.top().await?,

@@ -2,7 +2,7 @@
 
 use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::{Board, Entry, Recorded};
-use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision};
+use super::maintenance::{Finalized, Maintenance, Revised, Revision};
 use crate::challenge::{Ranking, Together};
 use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
 use crate::{Digest, Receipt, Timestamp};
@@ -73,9 +73,7 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
     latest(table, benchmark).await?;
     lifting(table, benchmark).await?;
     finals(table, benchmark).await?;
-    rows_of_another_ranking(table, benchmark).await?;
-    uploads_after_another_ranking(table, benchmark).await?;
-    finals_of_another_ranking(table, benchmark).await
+    another_ranking(table, benchmark).await
 }
 
 async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark: &str) -> Outcome {
@@ -149,7 +147,7 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
             sent.push(submit(&story, "ada", at, score).await?);
         }
         assert_eq!(story.top().await?, expected, "{ranking:?}");
-        let stands = table.top(&story.board, 1).await?[0].entry.id.clone();
+        let stands = story.ranked(&story.board).await?[0].entry.id.clone();
         if ranking == Ranking::Best {
             assert_eq!(stands, sent[1].submission, "the one whose score it is");
         }
@@ -216,7 +214,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         let at = Timestamp::from_unix_millis(12);
         let withdraw = async |of: &Receipt| {
             table
-                .withdraw(benchmark, &of.submission, at, one.order(), None)
+                .withdraw(benchmark, &of.submission, at, HOSTED.direction, None)
                 .await
         };
         withdraw(&faster).await?;
@@ -230,12 +228,12 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         };
         assert_eq!(best().await?, Some(0.25));
         table
-            .reinstate(benchmark, &faster.submission, at, &HOSTED, ranking, None)
+            .reinstate(benchmark, &faster.submission, at, HOSTED.direction, None)
             .await?;
         assert_eq!(best().await?, Some(0.125));
         // what is held without a score can be withdrawn, stays away while it is, and is shown once nothing is withheld
         withdraw(&without[0]).await?;
-        let lift = async |of: &Receipt| table.lift(benchmark, &of.submission, &HOSTED, ranking).await;
+        let lift = async |of: &Receipt| table.lift(benchmark, &of.submission, &HOSTED).await;
         assert_eq!(lift(&without[0]).await?, None, "it is withdrawn");
         let lifted = lift(&without[1]).await?.ok_or("it was not lifted")?;
         assert_eq!(shown(&lifted), (Some(0.5), None));
@@ -261,7 +259,7 @@ async fn latest(table: &impl Maintenance, benchmark: &str) -> Outcome {
     assert_eq!(story.top().await?, ["1 ada 0.25"], "less is better");
     let at = Timestamp::from_unix_millis(4);
     table
-        .withdraw(benchmark, &best.submission, at, story.order(), None)
+        .withdraw(benchmark, &best.submission, at, HOSTED.direction, None)
         .await?;
     assert_eq!(
         story.top().await?,
@@ -269,7 +267,7 @@ async fn latest(table: &impl Maintenance, benchmark: &str) -> Outcome {
         "the latest whose score is of a submission that counts"
     );
     table
-        .reinstate(benchmark, &best.submission, at, &HOSTED, Ranking::Latest, None)
+        .reinstate(benchmark, &best.submission, at, HOSTED.direction, None)
         .await?;
     assert_eq!(story.top().await?, ["1 ada 0.25"]);
     Ok(())
@@ -283,7 +281,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let held = submit(&story, "ada", 3, 0.5).await?;
     let at = Timestamp::from_unix_millis(4);
     table
-        .withdraw(benchmark, &best.submission, at, story.order(), None)
+        .withdraw(benchmark, &best.submission, at, HOSTED.direction, None)
         .await?;
     assert_eq!(
         story.top().await?,
@@ -306,14 +304,12 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
         verdict: story.verdict(Some(0.125)),
         ..held.clone()
     };
-    let revised = table.revise(&again, &HOSTED, Ranking::Best, &run.id).await?;
+    let revised = table.revise(&again, &HOSTED, &run.id).await?;
     assert_eq!(revised, Revised::Recorded);
     assert_eq!(series(&story).await?, ["0.75*", "0.25"]);
     assert_eq!(rung(&story, "ada").await?.n_changes, 3);
     // of another run, a verdict that is of the revision before this one takes no place
-    let of_other = table
-        .revise(&again, &HOSTED, Ranking::Best, "another run")
-        .await?;
+    let of_other = table.revise(&again, &HOSTED, "another run").await?;
     assert_eq!(of_other, Revised::Moved);
 
     // and what is decided again follows the current rung
@@ -325,10 +321,10 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
             ..first.clone()
         }
     };
-    let revised = table.revise(&stale, &HOSTED, Ranking::Best, &run.id).await?;
+    let revised = table.revise(&stale, &HOSTED, &run.id).await?;
     assert_eq!(revised, Revised::Moved);
     let fresh = on_rung(&story, &stale).await?;
-    let revised = table.revise(&fresh, &HOSTED, Ranking::Best, &run.id).await?;
+    let revised = table.revise(&fresh, &HOSTED, &run.id).await?;
     assert_eq!(revised, Revised::Recorded);
 
     // a score that turns out to be against the rules leaves the Ladder
@@ -343,7 +339,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
         verdict: story.verdict(None),
         ..first
     };
-    table.revise(&rejected, &HOSTED, Ranking::Best, &run.id).await?;
+    table.revise(&rejected, &HOSTED, &run.id).await?;
     assert_eq!(rung(&story, "ada").await?.on(&story.board), None);
     let anew = submit(&story, "ada", 6, 0.9).await?;
     assert_eq!(
@@ -362,7 +358,7 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
         }
         assert_eq!(series(&story).await?, ["0.5*", "0.5", "0.5"]);
         for receipt in &sent {
-            let lift = || table.lift(benchmark, &receipt.submission, &HOSTED, ranking);
+            let lift = || table.lift(benchmark, &receipt.submission, &HOSTED);
             let lifted = lift().await?.ok_or("it was not lifted")?;
             assert_eq!(
                 (lifted.public_score(), lifted.climb()),
@@ -378,7 +374,7 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
         };
         assert_eq!(story.top().await?, expected, "{ranking:?}");
         let plain = story.submit("bo", 4, Some(0.25)).await?;
-        let lifted = table.lift(benchmark, &plain.submission, &HOSTED, ranking).await?;
+        let lifted = table.lift(benchmark, &plain.submission, &HOSTED).await?;
         assert_eq!(lifted, None, "there is nothing to lift");
     }
     Ok(())
@@ -395,12 +391,12 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         let last = story.board.of_final();
         let at = Timestamp::from_unix_millis(4);
         let run = table.begin_run(&last, at).await?;
-        let rows = table.top(&story.board, 9).await?;
+        let rows = story.ranked(&story.board).await?;
         for _ in 0..2 {
             for row in &rows {
                 let score = (row.entry.submitter == "ada").then_some(0.625);
                 let of_row = finalized(&story, &row.entry, score);
-                assert!(table.finalize(&of_row, &HOSTED, &run.id).await?);
+                assert!(table.finalize(&of_row, &HOSTED).await?);
             }
         }
         let n_of_ada = if ranking == Ranking::All { 2 } else { 1 };
@@ -408,7 +404,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             let row = |row: &super::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
             rows.iter().map(row).collect()
         };
-        let stands = table.top(&last, 9).await?;
+        let stands = story.ranked(&last).await?;
         assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625)); n_of_ada]);
         assert_eq!(table.series(&last).await?.len(), n_of_ada);
         assert_eq!(
@@ -419,9 +415,9 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         let is_listed = |of: &Board| *of == last;
         assert!(table.boards(benchmark).await?.iter().any(is_listed));
         table
-            .withdraw(benchmark, &one.submission, at, story.order(), None)
+            .withdraw(benchmark, &one.submission, at, HOSTED.direction, None)
             .await?;
-        let stands = table.top(&last, 9).await?;
+        let stands = story.ranked(&last).await?;
         assert_eq!(
             shown(&stands),
             vec![("ada".to_owned(), Some(0.625)); n_of_ada - 1]
@@ -436,12 +432,12 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         );
         if ranking == Ranking::All {
             table
-                .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
+                .reinstate(benchmark, &one.submission, at, HOSTED.direction, None)
                 .await?;
-            assert_eq!(table.top(&last, 9).await?.len(), 2);
+            assert_eq!(story.ranked(&last).await?.len(), 2);
             for (score, run, n_left) in [(None, "one", 1), (Some(0.25), "two", 2)] {
-                again(&story, &one, score, ranking, run).await?;
-                assert_eq!(table.top(&last, 9).await?.len(), n_left, "{score:?}");
+                again(&story, &one, score, run).await?;
+                assert_eq!(story.ranked(&last).await?.len(), n_left, "{score:?}");
                 assert_eq!(table.series(&last).await?.len(), n_left, "{score:?}");
             }
             continue;
@@ -449,197 +445,117 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         // another one of the submitter takes the place, also when the first one has been back meanwhile
         let of_one = vec![("ada".to_owned(), Some(0.625))];
         let last_of_other = finalized(&story, &entry_of(&story, &other).await?, Some(0.5625));
-        assert!(table.finalize(&last_of_other, &HOSTED, &run.id).await?);
+        assert!(table.finalize(&last_of_other, &HOSTED).await?);
         let of_other = vec![("ada".to_owned(), Some(0.5625))];
-        assert_eq!(shown(&table.top(&last, 9).await?), of_other);
+        assert_eq!(shown(&story.ranked(&last).await?), of_other);
         table
-            .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
+            .reinstate(benchmark, &one.submission, at, HOSTED.direction, None)
             .await?;
-        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
-        assert!(
-            !table.finalize(&last_of_other, &HOSTED, &run.id).await?,
-            "it does not stand on the public board"
-        );
-        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
+        assert_eq!(shown(&story.ranked(&last).await?), of_one);
+        assert!(table.finalize(&last_of_other, &HOSTED).await?, "once more");
+        assert_eq!(shown(&story.ranked(&last).await?), of_one);
         table
-            .withdraw(benchmark, &one.submission, at, story.order(), None)
+            .withdraw(benchmark, &one.submission, at, HOSTED.direction, None)
             .await?;
-        assert_eq!(shown(&table.top(&last, 9).await?), of_other);
+        assert_eq!(shown(&story.ranked(&last).await?), of_other);
         table
-            .reinstate(benchmark, &one.submission, at, &HOSTED, ranking, None)
+            .reinstate(benchmark, &one.submission, at, HOSTED.direction, None)
             .await?;
         for gone in [&other.submission, &one.submission] {
-            table.withdraw(benchmark, gone, at, story.order(), None).await?;
+            table
+                .withdraw(benchmark, gone, at, HOSTED.direction, None)
+                .await?;
         }
-        assert_eq!(shown(&table.top(&last, 9).await?), [], "both are withdrawn");
+        assert_eq!(shown(&story.ranked(&last).await?), [], "both are withdrawn");
         // in whatever order they come back, what stands publicly stands
         for back in [&one.submission, &other.submission] {
             table
-                .reinstate(benchmark, back, at, &HOSTED, ranking, None)
+                .reinstate(benchmark, back, at, HOSTED.direction, None)
                 .await?;
         }
-        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
+        assert_eq!(shown(&story.ranked(&last).await?), of_one);
         assert_eq!(table.series(&story.board).await?.len(), 3);
         // what is against the final rules takes the row away while it stands publicly
         let against = story.submit("ada", 5, Some(0.125)).await?;
         let last_of_it = finalized(&story, &entry_of(&story, &against).await?, None);
-        assert!(table.finalize(&last_of_it, &HOSTED, &run.id).await?);
-        assert_eq!(shown(&table.top(&last, 9).await?), []);
+        assert!(table.finalize(&last_of_it, &HOSTED).await?);
+        assert_eq!(shown(&story.ranked(&last).await?), []);
         table
-            .withdraw(benchmark, &against.submission, at, story.order(), None)
+            .withdraw(benchmark, &against.submission, at, HOSTED.direction, None)
             .await?;
-        assert_eq!(shown(&table.top(&last, 9).await?), of_one);
+        assert_eq!(shown(&story.ranked(&last).await?), of_one);
         table
-            .reinstate(benchmark, &against.submission, at, &HOSTED, ranking, None)
+            .reinstate(benchmark, &against.submission, at, HOSTED.direction, None)
             .await?;
-        assert_eq!(shown(&table.top(&last, 9).await?), []);
+        assert_eq!(shown(&story.ranked(&last).await?), []);
         // as after scoring again: what has no score any more makes room, and takes its place again
         table
-            .withdraw(benchmark, &against.submission, at, story.order(), None)
+            .withdraw(benchmark, &against.submission, at, HOSTED.direction, None)
             .await?;
         for (score, run, of_ada) in [(None, "one", &of_other), (Some(0.25), "two", &of_one)] {
-            again(&story, &one, score, ranking, run).await?;
-            assert_eq!(shown(&table.top(&last, 9).await?), *of_ada);
+            again(&story, &one, score, run).await?;
+            assert_eq!(shown(&story.ranked(&last).await?), *of_ada);
         }
     }
     Ok(())
 }
 
-/// A change of one submission leaves the others on boards that got another `ranking` since their rows were written.
-async fn rows_of_another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
-    for (before, after) in [(Ranking::All, Ranking::Best), (Ranking::Best, Ranking::All)] {
-        let story = Story::new(table, benchmark, &format!("{before:?} then {after:?}"), before);
-        let one = story.submit("ada", 1, Some(0.25)).await?;
-        let other = story.submit("ada", 2, Some(0.5)).await?;
-        let worst = story.submit("ada", 3, Some(0.75)).await?;
-        let order = Order {
-            ranking: after,
-            ..story.order()
-        };
-        let gone = if after == Ranking::All { &worst } else { &one };
-        let at = Timestamp::from_unix_millis(4);
-        table
-            .withdraw(benchmark, &gone.submission, at, order, None)
-            .await?;
-        let mut left: Vec<_> = table
-            .rows(&story.board)
-            .await?
-            .into_iter()
-            .map(|row| row.id)
-            .collect();
-        left.sort();
-        let mut expected = if after == Ranking::All {
-            vec![one.submission] // the only one that had a row
-        } else {
-            vec![other.submission, worst.submission] // the last has its row until the board is scored again
-        };
-        expected.sort();
-        assert_eq!(left, expected, "{before:?} then {after:?}");
-    }
-    Ok(())
-}
-
-/// An upload to a board that ranks all since makes the row that its submitter had until then the submission's own, so that what is withdrawn
-/// later takes its own row from the final board, and no other.
-async fn uploads_after_another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
-    let at = Timestamp::from_unix_millis(5);
-    let mut story = Story::new(table, benchmark, "an upload after another ranking", Ranking::Best);
-    let one = story.submit("ada", 1, Some(0.5)).await?;
-    story.submit("ada", 2, Some(0.75)).await?;
-    story.terms.ranking = Ranking::All;
-    let other = story.submit("ada", 3, Some(0.25)).await?;
-    assert_eq!(story.top().await?, ["1 ada 0.25", "2 ada 0.5"]);
-    let last = story.board.of_final();
-    let run = table.begin_run(&last, at).await?;
-    for row in table.rows(&story.board).await? {
-        let of_row = finalized(&story, &row, row.score);
-        assert!(table.finalize(&of_row, &HOSTED, &run.id).await?);
-    }
-    let ids = async |board: &Board| {
-        let rows = table.rows(board).await?;
-        let mut ids: Vec<_> = rows.into_iter().map(|row| row.id).collect();
-        ids.sort();
-        Ok::<_, super::PortError>(ids)
-    };
-    let mut both = vec![one.submission.clone(), other.submission.clone()];
-    both.sort();
-    table
-        .withdraw(benchmark, &one.submission, at, story.order(), None)
-        .await?;
-    for board in [&story.board, &last] {
-        assert_eq!(
-            ids(board).await?,
-            std::slice::from_ref(&other.submission),
-            "{board:?}"
-        );
-    }
-    table
-        .reinstate(benchmark, &one.submission, at, &HOSTED, Ranking::All, None)
-        .await?;
-    for board in [&story.board, &last] {
-        assert_eq!(ids(board).await?, both, "{board:?}");
-    }
-    Ok(())
-}
-
-/// A final board follows the public one also where boards got another `ranking` since their rows were written.
-async fn finals_of_another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
+/// Another ranking is that of all rows, of the public board and of the final one, whenever they were written, and withdrawals under any ranking leave
+/// what was there before once they are undone.
+async fn another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let at = Timestamp::from_unix_millis(4);
-    for (before, after) in [(Ranking::All, Ranking::Best), (Ranking::Best, Ranking::All)] {
-        let story = Story::new(
-            table,
-            benchmark,
-            &format!("final {before:?} then {after:?}"),
-            before,
+    let mut story = Story::new(table, benchmark, "another ranking", Ranking::Best);
+    let one = story.submit("ada", 1, Some(0.25)).await?;
+    let other = story.submit("ada", 2, Some(0.5)).await?;
+    let last = story.board.of_final();
+    table.begin_run(&last, at).await?;
+    for receipt in [&one, &other] {
+        let line = entry_of(&story, receipt).await?;
+        assert!(
+            table
+                .finalize(&finalized(&story, &line, line.score), &HOSTED)
+                .await?
         );
-        let one = story.submit("ada", 1, Some(0.25)).await?;
-        story.submit("ada", 2, Some(0.5)).await?;
-        let last = story.board.of_final();
-        let run = table.begin_run(&last, at).await?;
-        let rows = table.rows(&story.board).await?;
-        assert_eq!(rows.len(), if before == Ranking::All { 2 } else { 1 });
-        for row in &rows {
-            let of_row = finalized(&story, row, row.score);
-            assert!(table.finalize(&of_row, &HOSTED, &run.id).await?);
-        }
-        let stands = table.rows(&last).await?;
-        let order = Order {
-            ranking: after,
-            ..story.order()
-        };
-        table
-            .withdraw(benchmark, &one.submission, at, order, None)
-            .await?;
-        let left: Vec<_> = table.rows(&last).await?.into_iter().map(|row| row.id).collect();
-        let others = stands
-            .iter()
-            .map(|row| row.id.clone())
-            .filter(|id| *id != one.submission);
-        assert_eq!(left, others.collect::<Vec<_>>(), "{before:?} then {after:?}");
-        table
-            .reinstate(benchmark, &one.submission, at, &HOSTED, after, None)
-            .await?;
-        let sorted = |mut rows: Vec<Entry>| {
-            rows.sort_by(|one, other| one.id.cmp(&other.id));
-            rows
+    }
+    let (one, other) = (one.submission, other.submission);
+    let mut both = vec![one.clone(), other.clone()];
+    both.sort();
+    for (ranking, expected, without_one) in [
+        (Ranking::All, both.clone(), vec![other.clone()]),
+        (Ranking::Best, vec![one.clone()], vec![other.clone()]),
+        (Ranking::Latest, vec![other.clone()], vec![other.clone()]),
+        (Ranking::All, both, vec![other]),
+    ] {
+        story.terms.ranking = ranking;
+        let stands = async || {
+            let mut found = Vec::new();
+            for board in [&story.board, &last] {
+                let rows = story.rows(board).await?;
+                let mut ids: Vec<_> = rows.into_iter().map(|row| row.id).collect();
+                ids.sort();
+                found.push(ids);
+            }
+            Ok::<_, super::PortError>(found)
         };
         assert_eq!(
-            sorted(table.rows(&last).await?),
-            sorted(stands),
-            "{before:?} then {after:?}"
+            stands().await?,
+            [expected.clone(), expected.clone()],
+            "{ranking:?}"
         );
+        table
+            .withdraw(benchmark, &one, at, HOSTED.direction, None)
+            .await?;
+        assert_eq!(stands().await?, [without_one.clone(), without_one], "{ranking:?}");
+        table
+            .reinstate(benchmark, &one, at, HOSTED.direction, None)
+            .await?;
+        assert_eq!(stands().await?, [expected.clone(), expected], "{ranking:?}");
     }
     Ok(())
 }
 
 /// Scores a submission again in a run of its own.
-async fn again(
-    story: &Story<'_, impl Maintenance>,
-    of: &Receipt,
-    score: Option<f64>,
-    ranking: Ranking,
-    run: &str,
-) -> Outcome {
+async fn again(story: &Story<'_, impl Maintenance>, of: &Receipt, score: Option<f64>, run: &str) -> Outcome {
     let known = story
         .table
         .submission(&story.board.benchmark, &of.submission)
@@ -651,7 +567,7 @@ async fn again(
         finished_at: Timestamp::from_unix_millis(old.finished_at.unix_millis() + 1),
         ..old
     };
-    let revised = story.table.revise(&receipt, &HOSTED, ranking, run).await?;
+    let revised = story.table.revise(&receipt, &HOSTED, run).await?;
     assert_eq!(revised, Revised::Recorded);
     Ok(())
 }

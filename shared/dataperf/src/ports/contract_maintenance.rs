@@ -214,7 +214,7 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 benchmark,
                 &receipt.submission,
                 at,
-                story.order(),
+                HOSTED.direction,
                 Some("a mistake"),
             )
             .await
@@ -267,7 +267,7 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let all = Story::new(table, benchmark, "withdrawals of all", Ranking::All);
     let only = all.submit("ada", 6, Some(0.5)).await?;
     table
-        .withdraw(benchmark, &only.submission, at, all.order(), None)
+        .withdraw(benchmark, &only.submission, at, HOSTED.direction, None)
         .await?;
     assert!(all.top().await?.is_empty());
     Ok(())
@@ -276,7 +276,6 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
 /// What is withdrawn by mistake stands again as it stood, however the board ranks.
 async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Ranking) -> Outcome {
     let story = Story::new(table, benchmark, &format!("reinstatements {ranking:?}"), ranking);
-    let hosted = &HOSTED;
     let (at, later) = (Timestamp::from_unix_millis(99), Timestamp::from_unix_millis(100));
     let mut receipts = Vec::new();
     for (n, submitter, score) in [
@@ -287,20 +286,20 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     ] {
         receipts.push(story.submit(submitter, n, Some(score)).await?);
     }
-    let before = (table.top(&story.board, 100).await?, story.series().await?);
+    let before = (story.ranked(&story.board).await?, story.series().await?);
     for receipt in &receipts {
         let id = &receipt.submission;
         let not_yet = table
-            .reinstate(benchmark, id, later, hosted, ranking, None)
+            .reinstate(benchmark, id, later, HOSTED.direction, None)
             .await?;
         assert!(matches!(not_yet, Reinstated::NotWithdrawn(Some(_))));
         table
-            .withdraw(benchmark, id, at, story.order(), Some("a mistake"))
+            .withdraw(benchmark, id, at, HOSTED.direction, Some("a mistake"))
             .await?;
         assert_ne!(story.series().await?, before.1);
         assert_eq!(table.withdrawn(&story.board).await?.len(), 1);
         let back = table
-            .reinstate(benchmark, id, later, hosted, ranking, Some("mine"))
+            .reinstate(benchmark, id, later, HOSTED.direction, Some("mine"))
             .await?;
         let Reinstated::Now(back) = back else {
             return Err("it was withdrawn".into());
@@ -324,7 +323,7 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
             let of = |row: &Ranked| (row.shown_rank(), row.entry.id.clone(), row.entry.score);
             top.iter().map(of).collect::<Vec<_>>()
         };
-        assert_eq!(ranks(&table.top(&story.board, 100).await?), ranks(&before.0));
+        assert_eq!(ranks(&story.ranked(&story.board).await?), ranks(&before.0));
         assert_eq!(story.series().await?, before.1);
         assert_eq!(table.withdrawn(&story.board).await?, []);
     }
@@ -332,24 +331,24 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     let of_ada = [&receipts[0], &receipts[1], &receipts[3]];
     for receipt in of_ada {
         table
-            .withdraw(benchmark, &receipt.submission, at, story.order(), None)
+            .withdraw(benchmark, &receipt.submission, at, HOSTED.direction, None)
             .await?;
     }
     assert_eq!(story.top().await?, ["1 bo 0.375"]);
     for receipt in of_ada.iter().rev() {
         table
-            .reinstate(benchmark, &receipt.submission, later, hosted, ranking, None)
+            .reinstate(benchmark, &receipt.submission, later, HOSTED.direction, None)
             .await?;
     }
     let shown = |top: &[Ranked]| top.iter().map(|row| row.entry.id.clone()).collect::<Vec<_>>();
-    assert_eq!(shown(&table.top(&story.board, 100).await?), shown(&before.0));
+    assert_eq!(shown(&story.ranked(&story.board).await?), shown(&before.0));
     // whoever finishes the round has to have looked for what is back
     let last = story.board.of_final();
     let run = table.begin_only_run(&last, at).await?;
     let id = &receipts[0].submission;
-    table.withdraw(benchmark, id, at, story.order(), None).await?;
+    table.withdraw(benchmark, id, at, HOSTED.direction, None).await?;
     table
-        .reinstate(benchmark, id, later, hosted, ranking, None)
+        .reinstate(benchmark, id, later, HOSTED.direction, None)
         .await?;
     assert!(!table.end_run(&last, &run, later, &[]).await?);
     let looked = table.begin_only_run(&last, later).await?;
@@ -359,7 +358,7 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     assert_eq!(ended.and_then(|ended| ended.ended_at), Some(later));
     let unknown = SubmissionId::of("b", "nobody's", "v");
     let unknown = table
-        .reinstate(benchmark, &unknown, later, hosted, ranking, None)
+        .reinstate(benchmark, &unknown, later, HOSTED.direction, None)
         .await?;
     assert_eq!(unknown, Reinstated::NotWithdrawn(None));
     Ok(())
@@ -383,7 +382,7 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
             ..old.clone()
         };
         table
-            .revise(&receipt, &HOSTED, ranking, &run.id)
+            .revise(&receipt, &HOSTED, &run.id)
             .await
             .map(|revised| (receipt, revised))
     };
@@ -431,10 +430,10 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
         entries.sort_by(|a, b| a.id.cmp(&b.id));
         entries
     };
-    let listed = table.top(board, usize::MAX).await?;
+    let listed = story.ranked(board).await?;
     let listed = listed.into_iter().map(|row| row.entry).collect();
     assert_eq!(
-        by_id(table.rows(board).await?),
+        by_id(story.rows(board).await?),
         by_id(listed),
         "what stands is listed"
     );

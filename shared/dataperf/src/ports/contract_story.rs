@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::leaderboard::{Board, OPEN_ROUND, Recorded, Submission};
+use super::leaderboard::{Board, Entry, OPEN_ROUND, Projected, Ranked, Recorded, Submission};
 use super::maintenance::{Maintenance, Order};
 use crate::challenge::{BASELINE_PREFIX, Ranking, Terms};
 use crate::descriptor::Descriptor;
+use crate::facts::Rules;
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::scorecard::{Metrics, Scorecard};
@@ -70,11 +71,30 @@ impl<'a, T: Maintenance> Story<'a, T> {
         }
     }
 
-    pub(super) fn order(&self) -> Order {
-        Order {
-            direction: HOSTED.direction,
-            ranking: self.terms.ranking,
-        }
+    /// Projects the board by its rules as they are now.
+    pub(super) async fn project(&self) -> Result<(), super::PortError> {
+        let rules = Rules {
+            order: Order {
+                direction: HOSTED.direction,
+                ranking: self.terms.ranking,
+            },
+            dataset: Some(self.dataset),
+        };
+        let projected = self.table.project(&self.board, &rules).await?;
+        assert_eq!(projected, Projected::Current, "nobody else does");
+        Ok(())
+    }
+
+    /// The ranked rows of the board or its final board, as they follow from all facts.
+    pub(super) async fn ranked(&self, board: &Board) -> Result<Vec<Ranked>, super::PortError> {
+        self.project().await?;
+        self.table.top(board, 100).await
+    }
+
+    /// The same, without ranks and in no order.
+    pub(super) async fn rows(&self, board: &Board) -> Result<Vec<Entry>, super::PortError> {
+        self.project().await?;
+        self.table.rows(board).await
     }
 
     /// Receives an upload, and gives the receipt of a score or, for none, of a rejection.
@@ -159,7 +179,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
 
     /// The board as `rank submitter score`, baselines without a rank.
     pub(super) async fn top(&self) -> Result<Vec<String>, super::PortError> {
-        let top = self.table.top(&self.board, 100).await?;
+        let top = self.ranked(&self.board).await?;
         let row = |ranked: &super::leaderboard::Ranked| {
             let rank = ranked
                 .shown_rank()

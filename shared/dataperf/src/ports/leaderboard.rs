@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::PortError;
 use crate::challenge::{OverLimit, Reserved, Terms};
 use crate::descriptor::Descriptor;
+use crate::facts::{Fact, Rules};
 use crate::ladder::Rung;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
@@ -25,6 +26,17 @@ pub enum Recorded {
     OverLimit(OverLimit),
     /// Nothing was recorded: the submitter's [`Rung`] has changed since the receipt's `ladder` was worked out.
     LadderMoved,
+}
+
+/// What came of [`Leaderboards::project`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Projected {
+    /// The rows follow from all facts that were recorded before the call.
+    Current,
+    /// Facts were recorded meanwhile, and nobody has taken the board up for them: call again.
+    Behind,
+    /// Somebody else projects the board, and goes on until the rows follow from these facts as well.
+    TakenOver,
 }
 
 /// What came of [`Leaderboards::reopen`].
@@ -69,8 +81,8 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Reserved, PortError>;
 
-    /// Records how a received submission ended, once: the submission, its submitter's history and count, the series
-    /// and, when it is to stand on it, the board change together or not at all. `hosted` describes the submission's benchmark. What
+    /// Records how a received submission ended, once: the submission, its submitter's history and count and the board's facts change together or not
+    /// at all. The board's rows follow when it is [projected](Self::project). `hosted` describes the submission's benchmark. What
     /// counts is counted unless it was [before](Self::reserve), and what does not count is counted no longer. Where the receipt has a
     /// `ladder`, it is recorded only after the rung that this names, which becomes another one if it has climbed.
     ///
@@ -102,6 +114,25 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError>;
 
+    /// The facts of a board, in the order of the uploads. A final board has those of the public one.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError>;
+
+    /// Writes the rows of a board, and those of its final board, that [follow](crate::facts::board) from its facts by `rules`. Only one caller at a time
+    /// does so.
+    ///
+    /// # Errors
+    /// [`PortError`]; the caretaker projects the board within a minute.
+    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError>;
+
+    /// The rows of a board as they were projected last, in no order; [`top`](Self::top) may be moments behind.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
+
     /// The first `n` rows of a board, best first, ranked as if all were scored with one data set: [`with_shared_ranks`] ranks
     /// them by what the board is scored with.
     ///
@@ -115,11 +146,23 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError>;
 
-    /// All scored submissions of a board, oldest first: the running best of it is its best over time.
+    /// All scored submissions of a board that are not withdrawn, oldest first: the running best of it is its best over time.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
+    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        let facts = self.facts(board).await?.into_iter();
+        Ok(facts.filter_map(|fact| fact.line_on(board)).collect())
+    }
+
+    /// What was withdrawn from a board and is so still, in the order of the uploads.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        let lines = self.facts(board).await?.into_iter().map(|fact| fact.entry);
+        Ok(lines.filter(|line| line.withdrawn_at.is_some()).collect())
+    }
 
     /// What has been received and not ended, oldest first.
     ///

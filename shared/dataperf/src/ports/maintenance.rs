@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
 use crate::descriptor::Descriptor;
-use crate::submission::Entry;
+use crate::facts::{Fact, FinalOutcome};
+use crate::rank::Direction;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, Timestamp};
@@ -132,29 +133,15 @@ pub struct Finalized {
 }
 
 impl Finalized {
-    /// The line of the final board; `None` where it is against the rules of the final data set.
-    pub fn entry(&self) -> Option<Entry> {
-        let Revision {
-            id,
-            submitter,
-            received_at,
-            is_baseline,
-            ..
-        } = self.revision.clone();
-        let score = self.verdict.score?;
-        Some(Entry {
-            id,
-            board: self.board.clone(),
-            submitter,
-            received_at,
-            is_baseline,
-            withdrawn_at: None,
-            withdrawals: Vec::new(),
-            ending: Some(self.verdict.status),
-            score: Some(score),
-            climb: None,
+    /// The outcome as the board's facts have it.
+    pub fn outcome(&self) -> FinalOutcome {
+        FinalOutcome {
+            ending: self.verdict.status,
+            score: self.verdict.score,
             dataset: self.verdict.dataset,
-        })
+            before: self.revision.before,
+            dataset_before: self.revision.dataset_before,
+        }
     }
 }
 
@@ -173,9 +160,9 @@ pub enum Revised {
 /// An organizer's operations on the table.
 #[async_trait]
 pub trait Maintenance: Leaderboards {
-    /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. The
-    /// submitter's next best takes its place. It goes on counting against the limits. Where it was the last that the Ladder
-    /// released, the next best is that. `reason` is noted in the history.
+    /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. It goes on counting against the
+    /// limits. Where it was the last that the Ladder released, the next best is that. `reason` is noted in the history. As with the other changes
+    /// here, the rows follow when the board is [projected](Leaderboards::project), at the latest by the caretaker.
     ///
     /// # Errors
     /// [`PortError`].
@@ -184,12 +171,12 @@ pub trait Maintenance: Leaderboards {
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
-        order: Order,
+        direction: Direction,
         reason: Option<&str>,
     ) -> Result<Withdrawn, PortError>;
 
-    /// Undoes [`withdraw`](Self::withdraw): submission, history, series, board, the board of a final data set and what the Ladder has
-    /// released are as if it had not been withdrawn, and the history says that it was. `hosted` describes its benchmark.
+    /// Undoes [`withdraw`](Self::withdraw): submission, history, series and what the Ladder has released are as if it had not been withdrawn, and the
+    /// history says that it was. `direction` is that of its benchmark.
     ///
     /// # Errors
     /// [`PortError`].
@@ -198,16 +185,9 @@ pub trait Maintenance: Leaderboards {
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
-        hosted: &Descriptor,
-        ranking: Ranking,
+        direction: Direction,
         reason: Option<&str>,
     ) -> Result<Reinstated, PortError>;
-
-    /// What was withdrawn from a board and is so still, in the order of the uploads.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
 
     /// The newest run over a board.
     ///
@@ -259,26 +239,14 @@ pub trait Maintenance: Leaderboards {
         changed: &[Board],
     ) -> Result<bool, PortError>;
 
-    /// What stands on a board as it is now, in no order; [`top`](Leaderboards::top) may be moments behind.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
-
-    /// Replaces the verdict of a submission, once in a run: submission, history, series and board change together or
+    /// Replaces the verdict of a submission, once in a run: submission, history and fact change together or
     /// not at all. `receipt` has the number of the revision; `hosted` describes its benchmark.
     ///
     /// # Errors
     /// [`PortError`], also when the submission has not ended.
-    async fn revise(
-        &self,
-        receipt: &Receipt,
-        hosted: &Descriptor,
-        ranking: Ranking,
-        run: &str,
-    ) -> Result<Revised, PortError>;
+    async fn revise(&self, receipt: &Receipt, hosted: &Descriptor, run: &str) -> Result<Revised, PortError>;
 
-    /// Shows a submission's own score where the Ladder has shown another: submission, history, series and board change together or
+    /// Shows a submission's own score where the Ladder has shown another: submission, history and fact change together or
     /// not at all. Its receipt then, when there was something to be done. What was withdrawn stays as it is.
     ///
     /// # Errors
@@ -288,17 +256,14 @@ pub trait Maintenance: Leaderboards {
         benchmark: &str,
         id: &SubmissionId,
         hosted: &Descriptor,
-        ranking: Ranking,
     ) -> Result<Option<Receipt>, PortError>;
 
-    /// Puts what stands on a board of a closed round on the board of its final data set, with the score of that one, and notes it in a run on the
-    /// final board: what a run notes, the row, the series and the list of boards change together. Done twice it changes nothing. Where it is against the
-    /// rules of the final data set, its submitter has no row on a board with one row for each. `false`, and nothing is done, where it does not stand on
-    /// the public board any more.
+    /// Records how a submission ended with the final data set of its round. Done twice it changes nothing. `false`, and nothing is done, where its
+    /// public score is another one by now or it was withdrawn.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError>;
+    async fn finalize(&self, last: &Finalized, hosted: &Descriptor) -> Result<bool, PortError>;
 
     /// What a run did to one submission, if it has come to it.
     ///
@@ -311,7 +276,7 @@ pub trait Maintenance: Leaderboards {
         id: &SubmissionId,
     ) -> Result<Option<Revision>, PortError>;
 
-    /// All that a run did.
+    /// All that a run did. Of the run on a final board: what the final data set has judged.
     ///
     /// # Errors
     /// [`PortError`].
@@ -319,6 +284,21 @@ pub trait Maintenance: Leaderboards {
 }
 
 impl Revision {
+    /// What the final data set has changed for a submission of the public board; `None` where it has not judged the submission.
+    pub fn of_final(fact: &Fact) -> Option<Self> {
+        let last = fact.last.as_ref()?;
+        Some(Self {
+            id: fact.entry.id.clone(),
+            submitter: fact.entry.submitter.clone(),
+            received_at: fact.entry.received_at,
+            is_baseline: fact.entry.is_baseline,
+            before: last.before,
+            dataset_before: last.dataset_before,
+            ending: last.ending,
+            after: last.score,
+        })
+    }
+
     /// What changes when `receipt` replaces the verdict of `submission`.
     pub fn of(submission: &Submission, receipt: &Receipt) -> Self {
         Self {

@@ -4,20 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use super::leaderboard::{
-    Board, Entry, Leaderboards, Ranked, Recorded, Reopened, Submission, Usage, rank_key_of, standing,
-    with_shared_ranks,
+    Board, Entry, Leaderboards, Projected, Ranked, Recorded, Reopened, Submission, Usage, with_shared_ranks,
 };
-use super::maintenance::{
-    DataNote, Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn,
-};
+use super::maintenance::{DataNote, Finalized, Maintenance, Reinstated, Revised, Revision, Run, Withdrawn};
 use super::{PortError, async_trait, lock};
-use crate::challenge::{Ranking, Reserved, Terms};
+use crate::challenge::{Reserved, Terms};
 use crate::descriptor::Descriptor;
+use crate::facts::{self, Fact, FinalOutcome, Rules};
 use crate::ladder::{Climb, Rung};
-use crate::rank::RankKey;
 use crate::upload::SubmissionId;
-use crate::verdict::{Ending, Receipt};
-use crate::{Digest, Direction, SubmitterName, Timestamp};
+use crate::verdict::{Ending, FIRST_REVISION, Receipt};
+use crate::{Direction, SubmitterName, Timestamp};
 
 /// The table in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -30,8 +27,8 @@ struct Table {
     submissions: BTreeMap<(String, SubmissionId), Submission>,
     /// By benchmark and by what a name looks like: whose it is.
     names: BTreeMap<(String, String), SubmitterName>,
-    /// By board and submitter, and by id too where all of a submitter's stand.
-    rows: BTreeMap<(Board, String, Option<SubmissionId>), (RankKey, Entry)>,
+    /// By board, in ranking order, as they were projected last.
+    rows: BTreeMap<Board, Vec<Entry>>,
     boards: BTreeSet<Board>,
     /// By board and submitter: the days of the uploads that were scored.
     counted: BTreeMap<(Board, String), Vec<String>>,
@@ -45,13 +42,9 @@ struct Table {
     /// By benchmark.
     notes: BTreeMap<(String, DataNote), Timestamp>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
-    /// By final board: what has a final score.
-    finalized: BTreeMap<(Board, SubmissionId), (Entry, IsOwn)>,
+    /// By public board: what the final data set has judged.
+    finalized: BTreeMap<(Board, SubmissionId), FinalOutcome>,
 }
-
-/// Whether a row is a submission's own, on a board on which each has one.
-#[derive(Debug, Clone, Copy)]
-struct IsOwn(bool);
 
 impl Table {
     fn entries(&self, benchmark: &str) -> Vec<Entry> {
@@ -126,90 +119,42 @@ impl Table {
         lines
     }
 
-    /// Puts the right row of a submitter on the final board once `changed` was withdrawn, or no longer is, or has another score. `dataset` is the one whose
-    /// scores are compared on the public board.
-    fn follow_public(&mut self, changed: &Entry, order: Order, dataset: Option<Digest>) {
-        let last = changed.board.of_final();
-        let Some(run) = self.runs.get(&last) else {
-            return;
-        };
-        let done = self.revisions.get(&(last.clone(), run.id.clone()));
-        let is_done = |line: &Entry| done.is_some_and(|done| done.iter().any(|done| done.id == line.id));
-        if !is_done(changed) {
-            return;
-        }
-        let of = |id: &SubmissionId| self.finalized.get(&(last.clone(), id.clone()));
-        let is_own = of(&changed.id).is_some_and(|(_, is_own)| is_own.0);
-        let own = is_own.then(|| changed.id.clone());
-        let mut lines = self.entries(&changed.board.benchmark);
-        lines.retain(|line| line.submitter == changed.submitter && line.is_on_board() && is_done(line));
-        let stands = if is_own {
-            lines.iter().find(|line| line.id == changed.id)
-        } else {
-            standing(&lines, &changed.board, order.ranking, order.direction, dataset)
-        };
-        let row = stands.and_then(|stands| of(&stands.id));
-        if own.is_none() && row.is_some_and(|(_, is_own)| is_own.0) {
-            return;
-        }
-        let row = row.and_then(|(row, _)| Some((rank_key_of(row, order.direction)?, row.clone())));
-        let key = (last.clone(), changed.submitter.clone(), own);
-        self.rows.remove(&key);
-        self.rows.extend(row.map(|row| (key, row)));
-    }
-
     /// Has a round's finishing go on for a submission that is back and has no final score.
     fn finish_anew(&mut self, back: &Entry) {
-        let last = back.board.of_final();
-        let Some(run) = self.runs.get_mut(&last) else {
+        let Some(run) = self.runs.get_mut(&back.board.of_final()) else {
             return;
         };
-        let done = self.revisions.get(&(last, run.id.clone()));
-        if done.is_none_or(|done| done.iter().all(|done| done.id != back.id)) {
+        if !self
+            .finalized
+            .contains_key(&(back.board.clone(), back.id.clone()))
+        {
             run.first_ended_at = run.first_ended_at.or(run.ended_at.take());
             run.n_back += 1;
         }
     }
 
-    /// Puts the right rows of one submitter on a board, after one of its submissions has changed.
-    fn rank(&mut self, changed: &Entry, order: Order) {
-        let row = (changed.board.clone(), changed.submitter.clone(), None);
-        let stood = self.rows.get(&row).map(|(_, entry)| entry);
-        let dataset = if changed.is_on_board() {
-            changed.dataset
-        } else {
-            stood.and_then(|entry| entry.dataset)
+    fn facts(&self, board: &Board) -> Vec<Fact> {
+        let board = board.public().unwrap_or_else(|| board.clone());
+        let was_scored = |submission: &&Submission| {
+            let receipt = submission.receipt.as_ref();
+            receipt.is_some_and(|receipt| {
+                receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION
+            })
         };
-        self.rank_with(changed, order, dataset);
-    }
-
-    /// Puts the right rows of one submitter on a board that is scored with `dataset`.
-    fn rank_with(&mut self, changed: &Entry, order: Order, dataset: Option<Digest>) {
-        let (board, submitter) = (&changed.board, &changed.submitter);
-        let row = |id: Option<&SubmissionId>| (board.clone(), submitter.clone(), id.cloned());
-        self.rows.remove(&row(Some(&changed.id)));
-        let lines = self.entries(&board.benchmark);
-        let lines = lines.iter().filter(|line| line.submitter == *submitter);
-        let (stands, key) = match order.ranking {
-            Ranking::All => (Some(changed), row(Some(&changed.id))),
-            ranking => (
-                standing(lines, board, ranking, order.direction, dataset),
-                row(None),
-            ),
+        let of_board = self
+            .submissions
+            .values()
+            .filter(|submission| submission.board == board);
+        let fact = |submission: &Submission| Fact {
+            entry: submission.entry(),
+            last: self
+                .finalized
+                .get(&(board.clone(), submission.id.clone()))
+                .cloned(),
         };
-        // from when the board had another ranking
-        if let Some((rank, one)) = self.rows.remove(&row(None))
-            && order.ranking == Ranking::All
-            && one.id != changed.id
-        {
-            self.rows.insert(row(Some(&one.id)), (rank, one));
-        }
-        if let Some(stands) = stands {
-            self.rows.remove(&row(Some(&stands.id)));
-        }
-        let keyed =
-            stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (rank, line.clone())));
-        self.rows.extend(keyed.map(|keyed| (key, keyed)));
+        let mut facts: Vec<Fact> = of_board.filter(was_scored).map(fact).collect();
+        facts.sort_by(|a, b| a.entry.time_order().cmp(&b.entry.time_order()));
+        facts
     }
 }
 
@@ -343,8 +288,6 @@ impl Leaderboards for MemoryLeaderboards {
         table.climb(receipt, hosted.direction);
         if is_scored {
             table.boards.insert(entry.board.clone());
-            let (direction, ranking) = (hosted.direction, terms.ranking);
-            table.rank(&entry, Order { direction, ranking });
         }
         Ok(Recorded::Now)
     }
@@ -366,32 +309,32 @@ impl Leaderboards for MemoryLeaderboards {
             .cloned())
     }
 
+    async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError> {
+        Ok(lock(&self.table).facts(board))
+    }
+
+    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
+        let mut table = lock(&self.table);
+        let board = board.public().unwrap_or_else(|| board.clone());
+        let rows = facts::board(&table.facts(&board), rules);
+        table.rows.insert(board.of_final(), rows.last);
+        table.rows.insert(board, rows.public);
+        Ok(Projected::Current)
+    }
+
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        Ok(lock(&self.table).rows.get(board).cloned().unwrap_or_default())
+    }
+
     async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
-        let table = lock(&self.table);
-        let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
-        let mut rows: Vec<_> = rows.map(|(_, row)| row).collect();
-        rows.sort_by(|a, b| a.0.cmp(&b.0));
-        let rows = rows.into_iter().take(n).map(|(_, entry)| entry.clone());
-        Ok(with_shared_ranks(rows, None))
+        let rows = self.rows(board).await?;
+        Ok(with_shared_ranks(rows.into_iter().take(n), None))
     }
 
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
         let mut entries = lock(&self.table).entries(benchmark);
         entries.retain(|entry| entry.submitter == submitter);
         Ok(entries.into_iter().rev().take(n).collect())
-    }
-
-    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let table = lock(&self.table);
-        if board.is_final() {
-            let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
-            let mut entries: Vec<Entry> = rows.map(|(_, (_, entry))| entry.clone()).collect();
-            entries.sort_by(|a, b| a.time_order().cmp(&b.time_order()));
-            return Ok(entries);
-        }
-        let mut entries = table.entries(&board.benchmark);
-        entries.retain(|entry| entry.board == *board && entry.is_on_board());
-        Ok(entries)
     }
 
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
@@ -443,7 +386,7 @@ impl Maintenance for MemoryLeaderboards {
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
-        order: Order,
+        direction: Direction,
         reason: Option<&str>,
     ) -> Result<Withdrawn, PortError> {
         let mut table = lock(&self.table);
@@ -458,11 +401,7 @@ impl Maintenance for MemoryLeaderboards {
         }
         submission.withdraw(at, reason.map(str::to_owned));
         let submission = submission.clone();
-        let row = (submission.board.clone(), submission.submitter.clone(), None);
-        let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
-        table.rank(&submission.entry(), order);
-        table.step_down(&submission, order.direction);
-        table.follow_public(&submission.entry(), order, stood);
+        table.step_down(&submission, direction);
         Ok(Withdrawn::Now(submission))
     }
 
@@ -471,8 +410,7 @@ impl Maintenance for MemoryLeaderboards {
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
-        hosted: &Descriptor,
-        ranking: Ranking,
+        direction: Direction,
         reason: Option<&str>,
     ) -> Result<Reinstated, PortError> {
         let mut table = lock(&self.table);
@@ -484,21 +422,9 @@ impl Maintenance for MemoryLeaderboards {
         }
         submission.reinstate(at, reason.map(str::to_owned));
         let submission = submission.clone();
-        let (entry, direction) = (submission.entry(), hosted.direction);
-        let order = Order { direction, ranking };
-        let row = (entry.board.clone(), entry.submitter.clone(), None);
-        let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
-        table.rank_with(&entry, order, stood.or(entry.dataset));
         table.step_up(&submission, direction);
-        table.follow_public(&entry, order, stood.or(entry.dataset));
-        table.finish_anew(&entry);
+        table.finish_anew(&submission.entry());
         Ok(Reinstated::Now(submission))
-    }
-
-    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let mut entries = lock(&self.table).entries(&board.benchmark);
-        entries.retain(|entry| entry.board == *board && entry.withdrawn_at.is_some());
-        Ok(entries)
     }
 
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {
@@ -553,19 +479,7 @@ impl Maintenance for MemoryLeaderboards {
         Ok(current.map(|current| current.ended_at = Some(at)).is_some())
     }
 
-    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let table = lock(&self.table);
-        let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
-        Ok(rows.map(|(_, (_, entry))| entry.clone()).collect())
-    }
-
-    async fn revise(
-        &self,
-        receipt: &Receipt,
-        hosted: &Descriptor,
-        ranking: Ranking,
-        run: &str,
-    ) -> Result<Revised, PortError> {
+    async fn revise(&self, receipt: &Receipt, hosted: &Descriptor, run: &str) -> Result<Revised, PortError> {
         let mut table = lock(&self.table);
         let key = (receipt.verdict.benchmark.clone(), receipt.submission.clone());
         let known = table.submissions.get(&key).cloned();
@@ -594,15 +508,6 @@ impl Maintenance for MemoryLeaderboards {
         let entry = revised.entry();
         table.submissions.insert(key, revised.clone());
         let direction = hosted.direction;
-        let row = (entry.board.clone(), entry.submitter.clone(), None);
-        let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
-        let order = Order { direction, ranking };
-        table.rank(&entry, order);
-        table.follow_public(
-            &entry,
-            order,
-            if entry.is_on_board() { entry.dataset } else { stood },
-        );
         if is_anew && receipt.climb().is_some() {
             table.climb(receipt, direction);
         } else if !entry.is_on_board() {
@@ -619,8 +524,7 @@ impl Maintenance for MemoryLeaderboards {
         &self,
         benchmark: &str,
         id: &SubmissionId,
-        hosted: &Descriptor,
-        ranking: Ranking,
+        _hosted: &Descriptor,
     ) -> Result<Option<Receipt>, PortError> {
         let mut table = lock(&self.table);
         let key = (benchmark.to_owned(), id.clone());
@@ -639,46 +543,21 @@ impl Maintenance for MemoryLeaderboards {
             return Ok(None);
         }
         released.is_lifted = true;
-        let submission = submission.clone();
-        let (entry, direction) = (submission.entry(), hosted.direction);
-        let order = Order { direction, ranking };
-        table.rank(&entry, order);
-        table.follow_public(&entry, order, entry.dataset);
-        Ok(submission.receipt)
+        Ok(submission.receipt.clone())
     }
 
-    async fn finalize(&self, last: &Finalized, hosted: &Descriptor, run: &str) -> Result<bool, PortError> {
+    async fn finalize(&self, last: &Finalized, _hosted: &Descriptor) -> Result<bool, PortError> {
         let mut table = lock(&self.table);
         let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
         let known = table.submissions.get(&(benchmark.clone(), id.clone()));
-        let Some(public) = known.map(Submission::entry).filter(Entry::is_on_board) else {
+        let is_as_read = |public: &Entry| public.is_on_board() && public.score == last.revision.before;
+        let Some(public) = known.map(Submission::entry).filter(is_as_read) else {
             return Ok(false);
         };
-        let of_public = |own| (public.board.clone(), public.submitter.clone(), own);
-        let stands = table.rows.get(&of_public(None));
-        let own = if stands.is_some_and(|(_, stands)| stands.id == *id) {
-            None
-        } else if table.rows.contains_key(&of_public(Some(id.clone()))) {
-            Some(id.clone())
-        } else {
-            return Ok(false);
-        };
-        let of_run = (last.board.clone(), run.to_owned());
-        let done = table.revisions.entry(of_run).or_default();
-        if !done.iter().any(|done| done.id == *id) {
-            done.push(last.revision.clone());
+        if last.verdict.score.is_some() {
+            table.boards.insert(last.board.clone());
         }
-        let row = (last.board.clone(), public.submitter, own);
-        table.rows.remove(&row);
-        if let Some(entry) = last.entry()
-            && let Some(rank) = rank_key_of(&entry, hosted.direction)
-        {
-            table.boards.insert(entry.board.clone());
-            let of = (entry.board.clone(), entry.id.clone());
-            let is_own = IsOwn(row.2.is_some());
-            table.finalized.insert(of, (entry.clone(), is_own));
-            table.rows.insert(row, (rank, entry));
-        }
+        table.finalized.insert((public.board, public.id), last.outcome());
         Ok(true)
     }
 
@@ -693,12 +572,13 @@ impl Maintenance for MemoryLeaderboards {
     }
 
     async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError> {
-        let of_run = (board.clone(), run.to_owned());
-        let mut revisions = lock(&self.table)
-            .revisions
-            .get(&of_run)
-            .cloned()
-            .unwrap_or_default();
+        let table = lock(&self.table);
+        let mut revisions = if board.is_final() {
+            table.facts(board).iter().filter_map(Revision::of_final).collect()
+        } else {
+            let of_run = (board.clone(), run.to_owned());
+            table.revisions.get(&of_run).cloned().unwrap_or_default()
+        };
         revisions.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(revisions)
     }

@@ -9,10 +9,11 @@ use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::{Challenge, Reserved, Terms};
 use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate_to_compare;
+use dataperf::facts::{Fact, Rules};
 use dataperf::ladder::Rung;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{
-    Board, Entry, Leaderboards, OPEN_ROUND, Ranked, Recorded, Reopened, Submission, Usage,
+    Board, Entry, Leaderboards, OPEN_ROUND, Projected, Ranked, Recorded, Reopened, Submission, Usage,
 };
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards, MemorySigner};
 use dataperf::ports::signer::{Signed, Signer};
@@ -120,14 +121,20 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
         self.call(self.port.submission(benchmark, id)).await
     }
+    async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError> {
+        self.call(self.port.facts(board)).await
+    }
+    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
+        self.call(self.port.project(board, rules)).await
+    }
+    async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        self.call(self.port.rows(board)).await
+    }
     async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
         self.call(self.port.top(board, n)).await
     }
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
         self.call(self.port.history(benchmark, submitter, n)).await
-    }
-    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        self.call(self.port.series(board)).await
     }
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
         self.call(self.port.unfinished(benchmark)).await

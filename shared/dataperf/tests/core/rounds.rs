@@ -1,7 +1,8 @@
 //! Boards against an independent sort, for any history of submissions; and uploads through a challenge.
 
 use dataperf::challenge::{Ranking, Terms};
-use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
+use dataperf::facts::Rules;
+use dataperf::ports::leaderboard::{Board, Leaderboards, Projected, Submission};
 use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::ports::memory::MemoryLeaderboards;
 use dataperf::scorecard::Metrics;
@@ -76,10 +77,13 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
     for (n, event) in events.iter().enumerate().filter(|(_, event)| event.3) {
         let at = Timestamp::from_unix_millis(1);
         table
-            .withdraw("b", &upload(n, event).id(), at, order, None)
+            .withdraw("b", &upload(n, event).id(), at, order.direction, None)
             .await
             .expect("withdrawn");
     }
+    let rules = Rules { order, dataset: None };
+    let projected = table.project(&board(), &rules).await;
+    assert_eq!(projected.expect("a board"), Projected::Current);
     table
 }
 

@@ -1,0 +1,166 @@
+//! A board as a function of what happened on it.
+//!
+//! The table stores facts: the scored submissions of a board, each with its outcome and, once its round was finished, the outcome with the round's final
+//! data set. Rows are computed from facts and rules alone, by [`board`]. They can be deleted and computed again at any time.
+
+use std::collections::BTreeMap;
+
+use crate::board::{Board, Order, Ranking};
+use crate::challenge::Challenge;
+use crate::descriptor::Descriptor;
+use crate::ranking::{rank_key_of, standing};
+use crate::submission::Entry;
+use crate::verdict::Ending;
+use crate::{Digest, Timestamp};
+
+/// A submission that was scored on a board, and may be withdrawn or rejected by now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// The submission with its outcome.
+    pub entry: Entry,
+    /// The outcome with the final data set of the round, once there is one.
+    pub last: Option<FinalOutcome>,
+}
+
+/// How a submission ended with the final data set of its round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinalOutcome {
+    /// Scored, or rejected where it is against the rules of the final data set.
+    pub ending: Ending,
+    /// The score, if it has one.
+    pub score: Option<f64>,
+    /// The final data set.
+    pub dataset: Option<Digest>,
+    /// The score on the public board when the round was finished.
+    pub before: Option<f64>,
+    /// The data set of that score.
+    pub dataset_before: Option<Digest>,
+}
+
+impl Fact {
+    /// The line of the submission on a board, which is the public or the final one. `None` where it is not on it.
+    pub fn line_on(self, board: &Board) -> Option<Entry> {
+        let line = if board.is_final() {
+            self.final_entry()?
+        } else {
+            self.entry
+        };
+        line.is_on_board().then_some(line)
+    }
+
+    /// The line of the submission on the final board: withdrawn there where it is withdrawn on the public one. `None` where it has no final score.
+    pub fn final_entry(&self) -> Option<Entry> {
+        let last = self.last.as_ref()?;
+        Some(Entry {
+            board: self.entry.board.of_final(),
+            ending: Some(last.ending),
+            score: Some(last.score?),
+            climb: None,
+            dataset: last.dataset,
+            ..self.entry.clone()
+        })
+    }
+}
+
+/// What a board's rows follow from besides its facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Which scores are better, and which submissions of a submitter have a row.
+    pub order: Order,
+    /// The data set whose scores are compared. `None` where the round and the active data sets name none: then it is that of the newest upload with a
+    /// score.
+    pub dataset: Option<Digest>,
+}
+
+impl Rules {
+    /// The rules of a board `at` a time. `active` is the data set that is active for the leaderboard, which counts where the round pins none.
+    pub fn new(
+        hosted: &Descriptor,
+        challenge: Option<&Challenge>,
+        board: &Board,
+        active: Option<Digest>,
+        at: Timestamp,
+    ) -> Self {
+        let ranking = challenge.map_or_else(Ranking::default, |challenge| {
+            challenge.ranking(&board.leaderboard)
+        });
+        let round = challenge.and_then(|challenge| challenge.round(&board.round));
+        let pinned = round.and_then(|round| round.dataset_at(at));
+        Self {
+            order: Order {
+                direction: hosted.direction,
+                ranking: hosted.ranking(ranking),
+            },
+            // the data set of fixed boards is a configuration, and scores of several are compared
+            dataset: pinned.or(active).filter(|_| hosted.fixed.is_none()),
+        }
+    }
+}
+
+/// The rows of a board, and those of the final board that belongs to it, each in ranking order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rows {
+    /// The board's own rows.
+    pub public: Vec<Entry>,
+    /// The rows of its final board; empty where its round has not been finished.
+    pub last: Vec<Entry>,
+}
+
+/// The rows of a board. With [`Ranking::Best`] and [`Ranking::Latest`] each submitter has one row, with [`Ranking::All`] each submission has its own.
+/// Withdrawn and rejected submissions have none.
+///
+/// On the final board a submitter has the row of the submission that has the public row among those with an outcome of the final data set, and none
+/// where that outcome is a rejection.
+///
+/// All facts have to be of one board.
+pub fn board(facts: &[Fact], rules: &Rules) -> Rows {
+    let Order { direction, ranking } = rules.order;
+    let entries = || facts.iter().map(|fact| &fact.entry);
+    let newest = || {
+        let shown = entries().filter(|entry| entry.is_shown());
+        shown
+            .max_by_key(|entry| entry.time_order())
+            .and_then(|newest| newest.dataset)
+    };
+    let dataset = rules.dataset.or_else(newest);
+    let sorted = |mut rows: Vec<Entry>| {
+        rows.sort_by_cached_key(|row| rank_key_of(row, direction));
+        rows
+    };
+    let select = |of: &dyn Fn(&Fact) -> bool| -> Vec<&Fact> {
+        let candidates = facts.iter().filter(|fact| of(fact));
+        if ranking == Ranking::All {
+            return candidates
+                .filter(|fact| rank_key_of(&fact.entry, direction).is_some())
+                .collect();
+        }
+        let mut of_submitters: BTreeMap<&str, Vec<&Fact>> = BTreeMap::new();
+        for fact in candidates {
+            of_submitters.entry(&fact.entry.submitter).or_default().push(fact);
+        }
+        let one_each = of_submitters.into_values().filter_map(|facts| {
+            let lines = facts.iter().map(|fact| &fact.entry);
+            let best = standing(lines, &facts.first()?.entry.board, ranking, direction, dataset)?;
+            facts.into_iter().find(|fact| fact.entry.id == best.id)
+        });
+        one_each.collect()
+    };
+    let public = select(&|_| true);
+    let last = select(&|fact| fact.last.is_some());
+    Rows {
+        public: sorted(public.into_iter().map(|fact| fact.entry.clone()).collect()),
+        last: sorted(last.into_iter().filter_map(Fact::final_entry).collect()),
+    }
+}
+
+/// How many submissions of each submitter were scored, those that are withdrawn by now included.
+pub fn count_scored(facts: &[Fact]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for fact in facts
+        .iter()
+        .filter(|fact| fact.entry.ending == Some(Ending::Scored))
+    {
+        *counts.entry(fact.entry.submitter.clone()).or_default() += 1;
+    }
+    counts
+}
