@@ -94,7 +94,7 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
         receipts.push(whole(&world, sent.last().unwrap()).await);
     }
     let row = world.items().await.into_iter().find(|item| {
-        item["pk"].as_s().unwrap().contains("#best#en-25#spring") && item["sk"].as_s().unwrap() == "ada"
+        item["pk"].as_s().unwrap().contains("#rows#en-25#spring") && item["sk"].as_s().unwrap() == "ada"
     });
     assert_eq!(
         row.unwrap()["n_scored"].as_n().unwrap(),

@@ -111,7 +111,7 @@ pub(crate) fn fill(path: &Path, templates: &[HashMap<String, Sent>], n_submissio
         let made = Made::new(n, n_submitters);
         let of_submission = templates
             .iter()
-            .filter(|template| !text(template, "pk").contains("#best#"));
+            .filter(|template| !text(template, "pk").contains("#rows#"));
         items.extend(of_submission.map(|template| made.item(template)));
         if best
             .get(&made.submitter)
@@ -125,7 +125,7 @@ pub(crate) fn fill(path: &Path, templates: &[HashMap<String, Sent>], n_submissio
     }
     let row = templates
         .iter()
-        .find(|template| text(template, "pk").contains("#best#"))
+        .find(|template| text(template, "pk").contains("#rows#"))
         .unwrap();
     let mut rows: Vec<Item> = best.values().map(|made| made.item(row)).collect();
     rows.sort_by_key(|row| format!("{:?}", row["sk"]));

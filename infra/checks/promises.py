@@ -88,7 +88,7 @@ EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
 CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*"}
 # Those that it may list besides: what of a file's lines was filed that is given up.
-CARETAKER_LISTS = {"examples#*", "rater#*"}
+CARETAKER_LISTS = {"examples#*", "rater#*", "projections"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
 ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs", "shared/text/src/lines/*.rs")

@@ -104,7 +104,7 @@ PROMISE_FAULTS += [
     ("infra/notifications.yaml", "MetricName: IteratorAge", "MetricName: Errors", "no alarm says that outcomes are late"),
     ("infra/caretaker.yaml", "- speech-selection#submission#*", "- token", "which are not of"),
     ("infra/caretaker.yaml", "- speech-selection#submission#*", '- "*#submission#*"', "of named benchmarks only"),
-    ("infra/caretaker.yaml", "- speech-selection#submission#*", "- speech-selection#best#*", "which are not of"),
+    ("infra/caretaker.yaml", "- speech-selection#submission#*", "- speech-selection#rows#*", "which are not of"),
     ("template.yaml", "  DataAcquisitionConcurrency:\n    Type: Number\n    Default: 50", "  DataAcquisitionConcurrency:\n    Type: Number\n    Default: 100", "of which at most 500 are reserved"),
     (
         "template.yaml",
@@ -123,7 +123,7 @@ PROMISE_FAULTS += [
     ("infra/signer.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "-results-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "forms are for one benchmark's uploads"),
     ("infra/signer.yaml", "/*/_/*", "/*/other/*", "the signer may store outputs of programs"),
     ("infra/signer.yaml", "/*/current.json", "/*", "rounds and what is in force only"),
-    ("infra/signer.yaml", '- "*#count#*"', '- "*#best#*"', "the signer's `ReadTable` allows the partitions"),
+    ("infra/signer.yaml", '- "*#count#*"', '- "*#rows#*"', "the signer's `ReadTable` allows the partitions"),
     ("template.yaml", "AllowedOrigins: [!GetAtt PageFront.Outputs.Origin]", 'AllowedOrigins: ["*"]', "one page, by POST, is all"),
     ("template.yaml", "AllowedMethods: [POST]", "AllowedMethods: [POST, PUT]", "one page, by POST, is all"),
 ]

@@ -163,7 +163,7 @@ async fn a_submitter_uploads_and_reads_its_own_receipt_and_nothing_else() {
 /// Scores are in the table, and no submitter has any right there; nor may a submitter start a function.
 async fn nobody_but_evaluators_writes_scores(world: &World) {
     let ada = clients(world, "ada").await;
-    let forged = json!({"pk": {"S": format!("{BENCHMARK}#best#en-25#open")}, "sk": {"S": "ada"}});
+    let forged = json!({"pk": {"S": format!("{BENCHMARK}#rows#en-25#open")}, "sk": {"S": "ada"}});
     let item: std::collections::HashMap<_, _> = forged
         .as_object()
         .unwrap()
@@ -179,7 +179,7 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
     for name in ["ada", "evaluator"] {
         let client = clients(world, name).await.dynamodb;
         let mut foreign = item.clone();
-        let other = "vision-selection#best#open#open".to_owned();
+        let other = "vision-selection#rows#open#open".to_owned();
         foreign.insert("pk".into(), aws_sdk_dynamodb::types::AttributeValue::S(other));
         refused!(
             "AccessDeniedException",
@@ -192,8 +192,8 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
     let ender = clients(world, "ender").await.dynamodb;
     for partition in [
         "token".to_owned(),
-        format!("{BENCHMARK}#best#en-25#open"),
-        format!("{BENCHMARK}#series#en-25#open"),
+        format!("{BENCHMARK}#rows#en-25#open"),
+        format!("{BENCHMARK}#facts#en-25#open"),
         format!("{BENCHMARK}#boards"),
         "adversarial-nibbler#rater#ada".to_owned(),
     ] {

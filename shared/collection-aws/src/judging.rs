@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::facts::Rules;
+use dataperf::ports::leaderboard::{Leaderboards as _, Projected};
+use dataperf::ports::maintenance::Order;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, Resources};
+use dataperf_aws::{Fault, Function, Resources, compare_request};
 use dataperf_collection::{Disqualified, Line, LineItem};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -64,6 +67,28 @@ impl<C: Judging> JudgeFunction<C> {
     }
 }
 
+impl<C: Judging> JudgeFunction<C> {
+    /// Has the rows of the board follow that an event asks for; `None` for any other event.
+    async fn project(&self, event: &Value) -> Result<Option<Value>, Fault> {
+        let Some(request) = compare_request(event)? else {
+            return Ok(None);
+        };
+        let rules = Rules {
+            order: Order {
+                direction: C::DESCRIPTOR.direction,
+                ranking: C::RANKING,
+            },
+            dataset: None,
+        };
+        let (board, table) = (
+            request.board(C::SPACE.benchmark),
+            self.0.common.places().await.table,
+        );
+        while table.project(&board, &rules).await? == Projected::Behind {}
+        Ok(Some(json!({ "projected": request })))
+    }
+}
+
 impl<C: Judging> Function for JudgeFunction<C> {
     fn benchmark(&self) -> &'static str {
         C::SPACE.benchmark
@@ -79,6 +104,14 @@ impl<C: Judging> Function for JudgeFunction<C> {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         self.settle_one(upload, context).boxed_local()
+    }
+
+    fn answer<'a>(
+        &'a self,
+        event: &'a Value,
+        _context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<Value>, Fault>> {
+        self.project(event).boxed_local()
     }
 }
 

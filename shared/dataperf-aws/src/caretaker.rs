@@ -1,10 +1,11 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use dataperf::finishing::FinishRequest;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::programs::Output;
 use dataperf::rescoring::Request;
 use dataperf::{Descriptor, Ending};
@@ -115,25 +116,12 @@ async fn on_all_boards(caretaker: &Caretaker, task: Task, context: &Context) -> 
     let table = resources.leaderboards().await;
     let (mut n_asked, mut fault) = (0, None);
     for hosted in caretaker.hosted {
-        if let Task::Compare = task
-            && let Err(error) = project_boards(resources, &table, hosted).await
-        {
-            let message = with_causes(&error);
-            tracing::error!(
-                request_id = context.request_id,
-                benchmark = hosted.id,
-                outcome = "fault",
-                error = message,
-                "boards can't be projected"
-            );
-            fault.get_or_insert(Fault::from(error));
-        }
-    }
-    // artifacts of several kinds have no evidence that boards could be compared by
-    let compared = caretaker.hosted.iter().filter(|hosted| hosted.kinds.is_empty());
-    for hosted in compared {
+        // artifacts of several kinds have no evidence that boards could be compared by, and no rounds to finish
+        let is_benchmark = hosted.kinds.is_empty();
         let asked = match task {
-            Task::Compare => every_minute(&table, &evaluators, hosted).await,
+            Task::Compare if is_benchmark => every_minute(&table, &evaluators, hosted).await,
+            Task::Compare => project_boards(&table, &evaluators, hosted).await,
+            Task::Finish if !is_benchmark => continue,
             Task::Finish => evaluators
                 .finish(hosted, &FinishRequest::default())
                 .await
@@ -172,22 +160,26 @@ async fn every_minute(
     compare_boards(table, evaluators, hosted).await
 }
 
-/// Writes the rows of the boards whose facts have changed and that nobody projects: who did was killed.
-async fn project_boards(resources: &Resources, table: &Table, hosted: &Descriptor) -> Result<(), PortError> {
-    for board in table.boards_to_project(hosted.id).await? {
-        table
-            .project_now(&board, hosted, &resources.datasets().await)
-            .await?;
-    }
-    Ok(())
-}
-
+/// Has the boards compared whose rows have changed, and those projected whose facts have and whose rows have not: who was to do it was killed.
 async fn compare_boards(
     table: &Table,
     evaluators: &Evaluators,
     hosted: &Descriptor,
 ) -> Result<usize, PortError> {
-    let boards = table.boards_to_compare(hosted.id).await?;
+    let mut boards: BTreeSet<Board> = table.boards_to_compare(hosted.id).await?.into_iter().collect();
+    boards.extend(table.boards_to_project(hosted.id).await?);
+    for board in &boards {
+        evaluators.compare(hosted, board).await?;
+    }
+    Ok(boards.len())
+}
+
+async fn project_boards(
+    table: &Table,
+    evaluators: &Evaluators,
+    hosted: &Descriptor,
+) -> Result<usize, PortError> {
+    let boards = table.boards_to_project(hosted.id).await?;
     for board in &boards {
         evaluators.compare(hosted, board).await?;
     }

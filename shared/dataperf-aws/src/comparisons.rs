@@ -69,6 +69,17 @@ pub struct CompareRequest {
     pub round: String,
 }
 
+impl CompareRequest {
+    /// The board, of this benchmark.
+    pub fn board(&self, benchmark: &str) -> Board {
+        Board {
+            benchmark: benchmark.to_owned(),
+            leaderboard: self.leaderboard.clone(),
+            round: self.round.clone(),
+        }
+    }
+}
+
 /// The table and the buckets that a comparison is read from and written to.
 pub(crate) struct Stores<'a> {
     pub(crate) table: &'a Table,

@@ -49,7 +49,7 @@ impl Evaluators {
         announce(&self.lambda, &self.function_of(hosted, &upload.key), upload).await
     }
 
-    /// Has a board's rows compared by its benchmark's function.
+    /// Has a board's rows written and compared by its benchmark's function.
     ///
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
@@ -59,7 +59,7 @@ impl Evaluators {
             round: board.round.clone(),
         };
         let event = serde_json::json!({ "compare": request });
-        let function = self.function_of(hosted, &format!("{}/", hosted.id));
+        let function = self.function_of(hosted, &format!("{}/{}/", hosted.id, board.leaderboard));
         invoke(&self.lambda, &function, event).await
     }
 

@@ -1,6 +1,6 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
-mod requests;
+pub(crate) mod requests;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -71,6 +71,7 @@ pub use daily::N_TAKEN;
 pub use evaluators::{Evaluators, program_request};
 pub use event::{announcement, uploads};
 pub use fault::{Fault, with_causes};
+pub use function::requests::compare_request;
 pub use function::run;
 pub use give_up::GiveBack;
 pub use given_up::{GivenUp, given_up};

@@ -40,12 +40,14 @@ pub struct FinalOutcome {
 impl Fact {
     /// The line of the submission on a board, which is the public or the final one. `None` where it is not on it.
     pub fn line_on(self, board: &Board) -> Option<Entry> {
-        let line = if board.is_final() {
-            self.final_entry()?
+        if !self.entry.is_on_board() {
+            return None;
+        }
+        if board.is_final() {
+            self.final_entry()
         } else {
-            self.entry
-        };
-        line.is_on_board().then_some(line)
+            Some(self.entry)
+        }
     }
 
     /// The line of the submission on the final board: withdrawn there where it is withdrawn on the public one. `None` where it has no final score.

@@ -49,6 +49,11 @@ pub static TEMPLATES: [Template; 4] = [
                 entry: "- <name>",
             },
             List {
+                name: "the projections of boards",
+                names: ids,
+                entry: "- <name>#projections",
+            },
+            List {
                 name: "the functions that evaluate uploads",
                 names: functions,
                 entry: "- !Sub arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${Name}-<name>",

@@ -20,7 +20,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         event: &Value,
         context: &Context,
     ) -> Result<Option<Value>, Fault> {
-        if let Some(request) = request(event, "compare")? {
+        if let Some(request) = compare_request(event)? {
             return self.compare(&request).await.map(Some);
         }
         match request(event, "finish")? {
@@ -30,11 +30,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
     }
 
     async fn compare(&self, request: &CompareRequest) -> Result<Value, Fault> {
-        let board = Board {
-            benchmark: B::ID.to_owned(),
-            leaderboard: request.leaderboard.clone(),
-            round: request.round.clone(),
-        };
+        let board = request.board(B::ID);
         let (table, results) = (
             self.resources.leaderboards().await,
             self.resources.results().await,
@@ -66,6 +62,14 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             None => Ok(json!({ "finished": documents })),
         }
     }
+}
+
+/// The request of an event to have the rows of a board follow from its facts and compared; `None` where the event has none.
+///
+/// # Errors
+/// [`Fault`] of a request of another form.
+pub fn compare_request(event: &Value) -> Result<Option<CompareRequest>, Fault> {
+    request(event, "compare")
 }
 
 /// The request that an event has under `name`, if it has one.
