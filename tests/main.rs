@@ -23,6 +23,7 @@ mod deployment;
 mod dynamic;
 mod exports;
 mod finals;
+mod histories;
 mod imports;
 mod in_force;
 mod kits;
