@@ -8,17 +8,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::Reason;
+use dataperf::challenge::Terms;
 use dataperf::facts::Rules;
 use dataperf::ports::leaderboard::{Board, Leaderboards as _, Projected, Submission};
 use dataperf::ports::maintenance::{Finalized, Maintenance as _, Order, Ranking, Revision};
 use dataperf::scorecard::Metrics;
-use dataperf::{Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
-use dataperf::challenge::Terms;
-use dataperf::Reason;
+use dataperf::{
+    Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict,
+};
 use dataperf_aws::Table;
 use futures_util::future::join_all;
 
-use crate::world::{BENCHMARK, World, hosted};
+use crate::project::{BENCHMARK, hosted};
+use crate::world::World;
 
 /// How many histories `cargo test` plays.
 const IN_TESTS: u64 = 30;
@@ -184,7 +187,10 @@ impl History {
                 table.withdraw(benchmark, &id, at, direction, None).await.unwrap();
             }
             Call::Reinstate(id) => {
-                table.reinstate(benchmark, &id, at, direction, None).await.unwrap();
+                table
+                    .reinstate(benchmark, &id, at, direction, None)
+                    .await
+                    .unwrap();
             }
             Call::Revise(receipt, run) => {
                 table.revise(&receipt, hosted, &run).await.unwrap();
@@ -219,7 +225,11 @@ impl History {
             let mut made = Vec::new();
             for call in calls {
                 let is_killed = kills && self.random.u8(..8) == 0;
-                let patience = Duration::from_micros(if is_killed { self.random.u64(..8_000) } else { 60_000_000 });
+                let patience = Duration::from_micros(if is_killed {
+                    self.random.u64(..8_000)
+                } else {
+                    60_000_000
+                });
                 made.push((patience, call));
             }
             let of_self = &*self;
@@ -238,7 +248,10 @@ impl History {
             .dynamodb
             .update_item()
             .table_name("dataperf")
-            .key("pk", AttributeValue::S(format!("{}#projections", self.board.benchmark)))
+            .key(
+                "pk",
+                AttributeValue::S(format!("{}#projections", self.board.benchmark)),
+            )
             .key("sk", AttributeValue::S("l#spring".into()))
             .update_expression("REMOVE #until, #holder")
             .expression_attribute_names("#until", "until")
@@ -257,7 +270,11 @@ impl History {
             .collect();
         let mut known = Vec::new();
         for sent in &self.sent {
-            let found = self.table.submission(&self.board.benchmark, &sent.id).await.unwrap();
+            let found = self
+                .table
+                .submission(&self.board.benchmark, &sent.id)
+                .await
+                .unwrap();
             known.extend(found.map(|found| (found, last.get(&sent.id).copied())));
         }
         known
@@ -274,7 +291,10 @@ impl History {
             sorted.sort_by(|a, b| a.0.cmp(&b.0));
             assert_eq!(found, sorted, "seed {seed}, final {is_final}, {:?}", self.rules);
             let top = self.table.top(&board, 1_000).await.unwrap();
-            let top: Vec<_> = top.into_iter().map(|row| (row.entry.id, row.entry.score)).collect();
+            let top: Vec<_> = top
+                .into_iter()
+                .map(|row| (row.entry.id, row.entry.score))
+                .collect();
             assert_eq!(top, expected, "seed {seed}, final {is_final}, {:?}", self.rules);
         }
     }
@@ -297,11 +317,15 @@ fn rows(
         .collect();
     let time = |submission: &Submission| (submission.received_at, submission.id.clone());
     let newest = all.iter().max_by_key(|(submission, ..)| time(submission));
-    let active = rules.dataset.or_else(|| newest.and_then(|(_, _, (_, dataset))| *dataset));
+    let active = rules
+        .dataset
+        .or_else(|| newest.and_then(|(_, _, (_, dataset))| *dataset));
     let mut rows = Vec::new();
     for (submission, last, (score, dataset)) in &all {
         let rivals = || {
-            let others = all.iter().filter(|(other, ..)| other.submitter == submission.submitter);
+            let others = all
+                .iter()
+                .filter(|(other, ..)| other.submitter == submission.submitter);
             others.filter(|(_, last, _)| !is_final || last.is_some())
         };
         if is_final && last.is_none() {
@@ -310,7 +334,9 @@ fn rows(
         let compared = if rivals().any(|(_, _, (_, other))| *other == active) {
             active
         } else {
-            rivals().max_by_key(|(other, ..)| time(other)).and_then(|(_, _, (_, dataset))| *dataset)
+            rivals()
+                .max_by_key(|(other, ..)| time(other))
+                .and_then(|(_, _, (_, dataset))| *dataset)
         };
         let has_row = match rules.order.ranking {
             Ranking::All => true,
@@ -330,7 +356,9 @@ fn rows(
         }
     }
     rows.sort_by(|(a, at), (b, other)| b.total_cmp(a).then(at.cmp(other)));
-    rows.into_iter().map(|(score, (_, id))| (id, Some(score))).collect()
+    rows.into_iter()
+        .map(|(score, (_, id))| (id, Some(score)))
+        .collect()
 }
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -352,7 +380,11 @@ async fn rows_follow_from_any_history() {
             history.expire_leases(&world).await;
         }
         history.project().await;
-        assert_eq!(table.boards_to_project(&history.board.benchmark).await.unwrap(), [], "seed {seed}");
+        assert_eq!(
+            table.boards_to_project(&history.board.benchmark).await.unwrap(),
+            [],
+            "seed {seed}"
+        );
         history.assert_rows_follow(seed).await;
     }
 }
