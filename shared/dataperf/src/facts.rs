@@ -72,9 +72,23 @@ pub struct Rules {
     /// The data set whose scores are compared. `None` where the round and the active data sets name none: then it is that of the newest upload with a
     /// score.
     pub dataset: Option<Digest>,
+    /// Until when nobody but the organizer sees the board; `None` where anybody may.
+    pub hidden_until: Option<Timestamp>,
+    /// When these rules change by the clock; `None` where they don't.
+    pub next_change: Option<Timestamp>,
 }
 
 impl Rules {
+    /// The rules of a board that anybody sees, whose scores are of any data set.
+    pub fn ranked_by(order: Order) -> Self {
+        Self {
+            order,
+            dataset: None,
+            hidden_until: None,
+            next_change: None,
+        }
+    }
+
     /// The rules of a board `at` a time. `active` is the data set that is active for the leaderboard, which counts where the round pins none.
     pub fn new(
         hosted: &Descriptor,
@@ -88,6 +102,8 @@ impl Rules {
         });
         let round = challenge.and_then(|challenge| challenge.round(&board.round));
         let pinned = round.and_then(|round| round.dataset_at(at));
+        let hidden_until = challenge.and_then(|challenge| challenge.hidden_until(board, at));
+        let retires = round.and_then(|round| round.retire?.at).filter(|retires| at < *retires);
         Self {
             order: Order {
                 direction: hosted.direction,
@@ -95,6 +111,8 @@ impl Rules {
             },
             // the data set of fixed boards is a configuration, and scores of several are compared
             dataset: pinned.or(active).filter(|_| hosted.fixed.is_none()),
+            hidden_until,
+            next_change: hidden_until.into_iter().chain(retires).min(),
         }
     }
 }
