@@ -66,8 +66,8 @@ impl History {
             },
             random: fastrand::Rng::with_seed(seed),
             rules: Rules {
-                order,
                 dataset: Some(Digest::of(DATASETS[0])),
+                ..Rules::ranked_by(order)
             },
             sent: Vec::new(),
             n_runs: 0,

@@ -73,13 +73,10 @@ impl<C: Judging> JudgeFunction<C> {
         let Some(request) = compare_request(event)? else {
             return Ok(None);
         };
-        let rules = Rules {
-            order: Order {
-                direction: C::DESCRIPTOR.direction,
-                ranking: C::RANKING,
-            },
-            dataset: None,
-        };
+        let rules = Rules::ranked_by(Order {
+            direction: C::DESCRIPTOR.direction,
+            ranking: C::RANKING,
+        });
         let (board, table) = (
             request.board(C::SPACE.benchmark),
             self.0.common.places().await.table,

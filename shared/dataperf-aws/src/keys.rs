@@ -89,6 +89,14 @@ impl Key {
         }
     }
 
+    /// The view of a board for dashboards.
+    pub(crate) fn public(board: &Board) -> Self {
+        Self {
+            pk: format!("{}#public", board.benchmark),
+            sk: format!("{}#{}", board.leaderboard, board.round),
+        }
+    }
+
     /// A submitter's one row on a board that ranks the best or the latest.
     pub(crate) fn row(entry: &Entry) -> Self {
         Self {

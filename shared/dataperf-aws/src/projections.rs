@@ -6,14 +6,15 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::dataset::DatasetError;
 use dataperf::facts::{self, Fact, FinalOutcome, Rules};
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry, Projected, rank_key_of};
+use dataperf::ports::leaderboard::{Board, Entry, Projected, Ranked, rank_key_of, with_shared_ranks};
 use dataperf::ports::maintenance::{Finalized, Ranking};
-use dataperf::{Descriptor, SubmissionId, Timestamp};
+use dataperf::{Descriptor, Digest, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::S3Bucket;
@@ -36,6 +37,10 @@ const VERSION: &str = "version";
 const PROJECTED: &str = "projected";
 /// Until when somebody projects the board.
 const UNTIL: &str = "until";
+/// When the rules change by the clock that the rows were written by.
+const DUE_AT: &str = "due_at";
+/// The rows that the public view of a board has at most.
+const PUBLIC_ROWS: usize = 100;
 /// Who does.
 const HOLDER: &str = "holder";
 
@@ -154,7 +159,7 @@ pub(crate) fn of_facts(board: &Board) -> Board {
 }
 
 /// The base of a projection's item: which board it is about.
-fn about(board: &Board) -> Vec<(String, aws_sdk_dynamodb::types::AttributeValue)> {
+fn about(board: &Board) -> Vec<(String, AttributeValue)> {
     vec![
         ("schema".to_owned(), count(SCHEMA.into())),
         ("benchmark".to_owned(), text(&board.benchmark)),
@@ -195,8 +200,9 @@ impl Table {
         {
             let reader = Reader { item: &item };
             let [version, projected] = [VERSION, PROJECTED].map(|name| reader.number::<u64>(name));
-            let until: Option<Timestamp> = reader.maybe(UNTIL)?;
-            if version? != projected? && until.is_none_or(|until| until <= now) {
+            let [until, due_at] = [UNTIL, DUE_AT].map(|name| reader.maybe::<Timestamp>(name));
+            let is_due = version? != projected? || due_at?.is_some_and(|due_at| due_at <= now);
+            if is_due && until?.is_none_or(|until| until <= now) {
                 boards.push(reader::board(&item)?);
             }
         }
@@ -258,10 +264,10 @@ impl Table {
             return Ok(Projected::TakenOver);
         };
         match self.write_rows(&board, rules).await {
-            Ok(()) => self.give_back(lease).await,
+            Ok(()) => self.give_back(lease, rules).await,
             Err(error) => {
                 // as soon as possible somebody else projects the board; if this fails too, after the lease's time
-                let _ = self.update_if(lease.key.clone(), lease.without(None)).await;
+                let _ = self.update_if(lease.key.clone(), lease.released(None)).await;
                 Err(error)
             }
         }
@@ -306,9 +312,9 @@ impl Table {
         }
     }
 
-    async fn give_back(&self, lease: Lease) -> Result<Projected, PortError> {
+    async fn give_back(&self, lease: Lease, rules: &Rules) -> Result<Projected, PortError> {
         let version = lease.version;
-        let change = lease.without(Some(version));
+        let change = lease.released(Some(rules));
         let Some(item) = self.update_if(lease.key, change).await? else {
             // It took too long, and somebody else has written rows meanwhile, over which this call may have written older ones.
             return Ok(Projected::Behind);
@@ -336,12 +342,43 @@ impl Table {
         };
         let public = rows.public.iter().filter_map(|row| item(row, SPREAD));
         self.replace_rows(board, public.collect()).await?;
+        let is_hidden = rules.hidden_until.is_some_and(|until| now() < until);
+        self.replace_public_view(board, if is_hidden { &[] } else { &rows.public }, rules.dataset)
+            .await?;
         let has_final = facts.iter().any(|fact| fact.last.is_some());
         if has_final {
             let last = rows.last.iter().filter_map(|row| item(row, FINAL_SPREAD));
             self.replace_rows(&board.of_final(), last.collect()).await?;
+            self.replace_public_view(&board.of_final(), &rows.last, None).await?;
         }
         Ok(())
+    }
+
+    /// Writes the view of a board for dashboards, or deletes it where there is nothing to see.
+    async fn replace_public_view(
+        &self,
+        board: &Board,
+        rows: &[Entry],
+        dataset: Option<Digest>,
+    ) -> Result<(), PortError> {
+        let key = Key::public(board);
+        let before = self.item(key.clone()).await?;
+        if rows.is_empty() {
+            return match before {
+                Some(_) => self.delete_item(key).await,
+                None => Ok(()),
+            };
+        }
+        let ranked = with_shared_ranks(rows.iter().cloned(), dataset);
+        let shown = ranked.iter().take(PUBLIC_ROWS).map(public_row).collect();
+        let mut view = key.item();
+        view.extend(about(board));
+        view.insert("n_rows".to_owned(), count(rows.len() as u64));
+        view.insert("rows".to_owned(), AttributeValue::L(shown));
+        if before.as_ref() == Some(&view) {
+            return Ok(());
+        }
+        self.put_item(view).await
     }
 
     async fn replace_rows(&self, board: &Board, rows: Vec<Item>) -> Result<(), PortError> {
@@ -365,14 +402,20 @@ impl Table {
 }
 
 impl Lease {
-    /// The change that gives the lease back and, where rows were written, notes the version that they follow from.
-    fn without(&self, projected: Option<u64>) -> Change {
+    /// The change that gives the lease back. Where rows were written by `rules`, it notes the version that they follow from, and when they are due
+    /// again by the clock.
+    fn released(&self, rules: Option<&Rules>) -> Change {
+        let (mut set, mut remove) = (Vec::new(), vec![UNTIL, HOLDER]);
+        if let Some(rules) = rules {
+            set.push((PROJECTED.to_owned(), count(self.version)));
+            match rules.next_change {
+                Some(at) => set.push((DUE_AT.to_owned(), text(at.to_string()))),
+                None => remove.push(DUE_AT),
+            }
+        }
         Change {
-            set: projected
-                .map(|version| (PROJECTED.to_owned(), count(version)))
-                .into_iter()
-                .collect(),
-            remove: vec![UNTIL, HOLDER],
+            set,
+            remove,
             condition: Some(Condition {
                 text: "#holder = :holder",
                 names: &[HOLDER],
@@ -381,6 +424,20 @@ impl Lease {
             ..Change::default()
         }
     }
+}
+
+/// A row as everybody may see it.
+fn public_row(row: &Ranked) -> AttributeValue {
+    let entry = &row.entry;
+    let mut attributes = Item::from([
+        ("submitter".to_owned(), text(&entry.submitter)),
+        ("submission".to_owned(), text(entry.id.as_str())),
+        ("received_at".to_owned(), text(entry.received_at.to_string())),
+    ]);
+    attributes.extend(entry.score.map(|score| ("score".to_owned(), number(score))));
+    attributes.extend(row.shown_rank().map(|rank| ("rank".to_owned(), count(rank as u64))));
+    attributes.extend(entry.is_baseline.then(|| (items::BASELINE.to_owned(), count(1))));
+    AttributeValue::M(attributes)
 }
 
 /// A row as an item; `None` for a line without a place.

@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 
 use crate::board::{Board, Order, Ranking};
-use crate::challenge::Challenge;
-use crate::descriptor::Descriptor;
 use crate::ranking::{rank_key_of, standing};
 use crate::submission::Entry;
 use crate::verdict::Ending;
@@ -72,29 +70,20 @@ pub struct Rules {
     /// The data set whose scores are compared. `None` where the round and the active data sets name none: then it is that of the newest upload with a
     /// score.
     pub dataset: Option<Digest>,
+    /// Until when nobody but the organizer sees the board; `None` where anybody may.
+    pub hidden_until: Option<Timestamp>,
+    /// When these rules change by the clock; `None` where they don't.
+    pub next_change: Option<Timestamp>,
 }
 
 impl Rules {
-    /// The rules of a board `at` a time. `active` is the data set that is active for the leaderboard, which counts where the round pins none.
-    pub fn new(
-        hosted: &Descriptor,
-        challenge: Option<&Challenge>,
-        board: &Board,
-        active: Option<Digest>,
-        at: Timestamp,
-    ) -> Self {
-        let ranking = challenge.map_or_else(Ranking::default, |challenge| {
-            challenge.ranking(&board.leaderboard)
-        });
-        let round = challenge.and_then(|challenge| challenge.round(&board.round));
-        let pinned = round.and_then(|round| round.dataset_at(at));
+    /// The rules of a board that anybody sees, whose scores are of any data set.
+    pub fn ranked_by(order: Order) -> Self {
         Self {
-            order: Order {
-                direction: hosted.direction,
-                ranking: hosted.ranking(ranking),
-            },
-            // the data set of fixed boards is a configuration, and scores of several are compared
-            dataset: pinned.or(active).filter(|_| hosted.fixed.is_none()),
+            order,
+            dataset: None,
+            hidden_until: None,
+            next_change: None,
         }
     }
 }

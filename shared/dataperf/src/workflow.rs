@@ -329,16 +329,13 @@ async fn settled(
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
     let board = receipt.board();
-    let round = challenge.and_then(|challenge| challenge.round(&board.round));
-    let pinned = round.and_then(|round| round.dataset_at((ports.now)()));
     // a verdict of before may be of a data set that is active no more
     let scored_with = receipt.verdict.dataset.filter(|_| recorded);
+    let rules = Rules::new(hosted, challenge, &board, scored_with, (ports.now)());
+    let direction = hosted.direction;
     let rules = Rules {
-        order: Order {
-            direction: hosted.direction,
-            ranking,
-        },
-        dataset: pinned.or(scored_with).filter(|_| hosted.fixed.is_none()),
+        order: Order { direction, ranking },
+        ..rules
     };
     let may_move_rows = receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION;
     let mut is_behind = may_move_rows && project(&board, &rules, ports).await? == Projected::Behind;

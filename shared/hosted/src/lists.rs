@@ -39,7 +39,15 @@ struct List {
 }
 
 /// All templates with lists.
-pub static TEMPLATES: [Template; 4] = [
+pub static TEMPLATES: [Template; 5] = [
+    Template {
+        path: "infra/leaderboard.yaml",
+        lists: &[List {
+            name: "the public views of boards",
+            names: ids,
+            entry: "- <name>#public",
+        }],
+    },
     Template {
         path: "infra/caretaker.yaml",
         lists: &[

@@ -12,6 +12,7 @@ mod merge;
 mod programs;
 mod release;
 mod retire;
+mod rules;
 mod terms;
 
 use std::collections::BTreeMap;

@@ -370,13 +370,10 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
         assert_eq!(record(table, &receipt).await?, Recorded::Now);
     }
     let board = story.board("en-25");
-    let rules = Rules {
-        order: Order {
-            direction: Direction::HigherIsBetter,
-            ranking: Ranking::Best,
-        },
-        dataset: None,
-    };
+    let rules = Rules::ranked_by(Order {
+        direction: Direction::HigherIsBetter,
+        ranking: Ranking::Best,
+    });
     assert_eq!(table.project(&board, &rules).await?, Projected::Current);
     let shown = |ranked: &super::leaderboard::Ranked| {
         (ranked.rank, ranked.entry.submitter.clone(), ranked.entry.score)

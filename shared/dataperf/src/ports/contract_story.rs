@@ -79,6 +79,8 @@ impl<'a, T: Maintenance> Story<'a, T> {
                 ranking: self.terms.ranking,
             },
             dataset: Some(self.dataset),
+            hidden_until: None,
+            next_change: None,
         };
         let projected = self.table.project(&self.board, &rules).await?;
         assert_eq!(projected, Projected::Current, "nobody else does");

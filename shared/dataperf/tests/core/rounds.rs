@@ -81,7 +81,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             .await
             .expect("withdrawn");
     }
-    let rules = Rules { order, dataset: None };
+    let rules = Rules::ranked_by(order);
     let projected = table.project(&board(), &rules).await;
     assert_eq!(projected.expect("a board"), Projected::Current);
     table
