@@ -349,7 +349,8 @@ impl Table {
         if has_final {
             let last = rows.last.iter().filter_map(|row| item(row, FINAL_SPREAD));
             self.replace_rows(&board.of_final(), last.collect()).await?;
-            self.replace_public_view(&board.of_final(), &rows.last, None).await?;
+            self.replace_public_view(&board.of_final(), &rows.last, None)
+                .await?;
         }
         Ok(())
     }
@@ -435,7 +436,10 @@ fn public_row(row: &Ranked) -> AttributeValue {
         ("received_at".to_owned(), text(entry.received_at.to_string())),
     ]);
     attributes.extend(entry.score.map(|score| ("score".to_owned(), number(score))));
-    attributes.extend(row.shown_rank().map(|rank| ("rank".to_owned(), count(rank as u64))));
+    attributes.extend(
+        row.shown_rank()
+            .map(|rank| ("rank".to_owned(), count(rank as u64))),
+    );
     attributes.extend(entry.is_baseline.then(|| (items::BASELINE.to_owned(), count(1))));
     AttributeValue::M(attributes)
 }

@@ -21,7 +21,9 @@ impl Rules {
         let round = challenge.and_then(|challenge| challenge.round(&board.round));
         let pinned = round.and_then(|round| round.dataset_at(at));
         let hidden_until = challenge.and_then(|challenge| challenge.hidden_until(board, at));
-        let retires = round.and_then(|round| round.retire?.at).filter(|retires| at < *retires);
+        let retires = round
+            .and_then(|round| round.retire?.at)
+            .filter(|retires| at < *retires);
         Self {
             order: Order {
                 direction: hosted.direction,
