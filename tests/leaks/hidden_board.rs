@@ -2,6 +2,7 @@
 
 use dataperf::Receipt;
 use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf_aws::Key;
 use serde_json::{Value, json};
 
 use crate::challenges::{publish, receipt};
@@ -98,6 +99,12 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     );
     assert_eq!(reading.ask(BO, &listed).json()["submissions"], json!([]));
 
+    let view = async || {
+        let key = Key::new(format!("{BENCHMARK}#public"), "en-25#spring");
+        reading.world.leaderboards().item(key).await.unwrap()
+    };
+    assert_eq!(view().await, None, "dashboards see no hidden board");
+
     // the organizer sees everything
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25?round=spring");
     let board = reading.ask(ORGANIZER, &path).json();
@@ -148,6 +155,8 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     }
     let top = reading.world.leaderboards().top(&own.board(), 10).await.unwrap();
     assert_eq!(top.len(), 2);
+    let view = view().await.expect("dashboards see the board");
+    assert_eq!(view["rows"].as_l().map(Vec::len), Ok(2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

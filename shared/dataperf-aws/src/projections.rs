@@ -28,8 +28,8 @@ use crate::table::{Change, Condition, Operation, Step, Table};
 
 /// Rows that are written at once.
 const WRITES_AT_ONCE: usize = 16;
-/// In milliseconds: whoever has not given the lease back after this time was killed. Projecting 10,000 rows takes seconds.
-const LEASE_MILLIS: i64 = 60_000;
+/// In milliseconds: whoever has not given the lease back after this time was killed, or is so slow that another projection follows.
+const LEASE_MILLIS: i64 = 10_000;
 
 /// How often the facts of a board have changed.
 const VERSION: &str = "version";
