@@ -181,7 +181,7 @@ impl History {
                     ..Terms::outside_any_challenge(&receipt.submitter)
                 };
                 table.record(&receipt, hosted, &terms).await.unwrap();
-                self.project().await;
+                self.project(Some(&receipt.submitter)).await;
             }
             Call::Withdraw(id) => {
                 table.withdraw(benchmark, &id, at, direction, None).await.unwrap();
@@ -194,17 +194,21 @@ impl History {
             }
             Call::Revise(receipt, run) => {
                 table.revise(&receipt, hosted, &run).await.unwrap();
-                self.project().await;
+                self.project(Some(&receipt.submitter)).await;
             }
             Call::Finalize(last) => {
                 table.finalize(&last, hosted).await.unwrap();
             }
-            Call::Project => self.project().await,
+            Call::Project => self.project(None).await,
         }
     }
 
-    async fn project(&self) {
-        while self.table.project(&self.board, &self.rules).await.unwrap() == Projected::Behind {}
+    async fn project(&self, changed: Option<&str>) {
+        let (board, rules) = (&self.board, &self.rules);
+        let mut projected = self.table.project(board, rules, changed).await.unwrap();
+        while projected == Projected::Behind {
+            projected = self.table.project(board, rules, None).await.unwrap();
+        }
     }
 
     fn change_rules(&mut self) {
@@ -379,7 +383,7 @@ async fn rows_follow_from_any_history() {
             tokio::time::sleep(Duration::from_millis(20)).await; // what a killed call has sent may still arrive
             history.expire_leases(&world).await;
         }
-        history.project().await;
+        history.project(None).await;
         assert_eq!(
             table.boards_to_project(&history.board.benchmark).await.unwrap(),
             [],

@@ -81,7 +81,7 @@ impl<C: Judging> JudgeFunction<C> {
             request.board(C::SPACE.benchmark),
             self.0.common.places().await.table,
         );
-        while table.project(&board, &rules).await? == Projected::Behind {}
+        while table.project(&board, &rules, None).await? == Projected::Behind {}
         Ok(Some(json!({ "projected": request })))
     }
 }

@@ -16,12 +16,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows, Summary};
-use dataperf::facts::{self, count_scored};
 use dataperf::ladder::Ladder;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Projected, Ranked, with_shared_ranks};
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Projected, Ranked};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -323,12 +322,11 @@ impl Comparer {
         } = stores;
         let rules = table.rules(board, hosted, datasets).await?;
         // whoever recorded a score may have known older rules, or another data set to be active
-        while table.project_board(board, &rules).await? == Projected::Behind {}
-        let facts = table.read_facts(board).await?;
-        let all = facts::board(&facts, &rules);
-        let mut rows = if board.is_final() { all.last } else { all.public };
-        rows.truncate(MAX_ROWS);
-        let rows = with_shared_ranks(rows, None);
+        while table.project_board(board, &rules, None).await? == Projected::Behind {}
+        if is_large(board, results).await? {
+            table.refresh_public_view(board, &rules).await?;
+        }
+        let (rows, n_submissions) = table.rows_with_counts(board, MAX_ROWS).await?;
         let replicates = self.replicates(board, &rows, results).await?;
         let newest = rows.iter().max_by_key(|row| row.entry.received_at);
         let newest = newest.and_then(|newest| newest.entry.dataset);
@@ -343,7 +341,7 @@ impl Comparer {
             shows_every_score: ladder == Some(Ladder::Rounded),
             rows,
             replicates,
-            n_submissions: count_scored(&facts),
+            n_submissions,
             direction: hosted.direction,
             dataset,
         })
@@ -516,6 +514,12 @@ async fn rest_of_interval(board: &Board, results: &S3Bucket) -> Result<Option<Du
     Ok(interval(before.n_rows)
         .checked_sub(passed)
         .filter(|rest| !rest.is_zero()))
+}
+
+/// Whether a board had many rows when it was compared before.
+async fn is_large(board: &Board, results: &S3Bucket) -> Result<bool, PortError> {
+    let before = summary(board, results).await?;
+    Ok(before.is_some_and(|before| before.n_rows > MAX_COUNTED_ROWS))
 }
 
 /// The summary of a board's comparison; `None` where the board has not been compared or the object has another form.

@@ -221,7 +221,7 @@ impl Finishing<'_> {
     /// Has the rows of a board follow from its facts, and marks it to be compared.
     async fn follow(&self, board: &Board, hosted: &Descriptor) -> Result<(), PortError> {
         let rules = Rules::new(hosted, Some(self.challenge), board, None, now());
-        while self.table.project(board, &rules).await? == Projected::Behind {}
+        while self.table.project(board, &rules, None).await? == Projected::Behind {}
         self.table.mark_to_compare(board).await.map(drop)
     }
 

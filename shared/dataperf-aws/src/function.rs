@@ -354,7 +354,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         let is_over = terms.closes.is_some_and(|closes| closes <= now()) && !submission.board.is_post_round();
         if terms.dataset.is_none() && is_over {
             let table = self.resources.leaderboards().await;
-            terms.dataset = table.newest_dataset(&submission.board).await?;
+            terms.dataset = table.compared_dataset(&submission.board).await?;
         }
         Ok(terms)
     }

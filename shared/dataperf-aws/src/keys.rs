@@ -77,7 +77,7 @@ impl Key {
     pub(crate) fn fact(entry: &Entry) -> Self {
         Self {
             pk: facts_partition(&entry.board),
-            sk: sort_key(entry),
+            sk: format!("{}{}", facts_of(&entry.submitter), sort_key(entry)),
         }
     }
 
@@ -188,6 +188,11 @@ pub(crate) fn failed_partition(benchmark: &str) -> String {
 
 pub(crate) fn facts_partition(board: &Board) -> String {
     format!("{}#facts#{}#{}", board.benchmark, board.leaderboard, board.round)
+}
+
+/// What the sort keys of a submitter's facts begin with.
+pub(crate) fn facts_of(submitter: &str) -> String {
+    format!("{submitter}#")
 }
 
 pub(crate) fn projections_partition(benchmark: &str) -> String {

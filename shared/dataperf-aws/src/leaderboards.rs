@@ -278,8 +278,13 @@ impl Leaderboards for Table {
         self.read_facts(board).await
     }
 
-    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
-        self.project_board(board, rules).await
+    async fn project(
+        &self,
+        board: &Board,
+        rules: &Rules,
+        changed: Option<&str>,
+    ) -> Result<Projected, PortError> {
+        self.project_board(board, rules, changed).await
     }
 
     async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {

@@ -80,7 +80,7 @@ impl Table {
             (Step::Submission, self.update(of_submission, submission)),
             (Step::Other, self.update(Key::history(entry), history)),
             (Step::Other, self.update(Key::fact(entry), fact)),
-            self.due_to_project(&entry.board),
+            self.due_to_project(entry),
             (Step::Other, self.put(comparison_mark(&entry.board), None)),
         ])
     }
@@ -134,6 +134,7 @@ impl Table {
                 names: &["run", "ended_at"],
                 values,
             }),
+            ..Change::default()
         };
         Ok(Some((Step::Other, self.update(Key::run(&last), change))))
     }
@@ -375,7 +376,7 @@ impl Maintenance for Table {
             let noted = final_change(last, hosted)?;
             let mut operations = vec![
                 (Step::Submission, self.update(Key::fact(&public), noted)),
-                self.due_to_project(&public.board),
+                self.due_to_project(&public),
             ];
             if last.verdict.score.is_some() && !self.lists(&last.board).await? {
                 operations.push((Step::Other, self.put(items::board_item(&last.board), None)));

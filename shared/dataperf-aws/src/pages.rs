@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use dataperf::challenge::Challenge;
-use dataperf::facts::Fact;
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Submission};
@@ -13,7 +12,6 @@ use dataperf::{Descriptor, Digest, Receipt, SubmissionId, Timestamp};
 use crate::items::{Item, text};
 use crate::keys::{self, Key};
 use crate::port_error::port_error;
-use crate::projections::{of_facts, read_fact};
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
@@ -21,6 +19,9 @@ use crate::table::Table;
 
 /// The most keys that one request may ask for.
 const KEYS_A_REQUEST: usize = 100;
+
+/// What the cursor of a board's series says: the time and the id of the last submission.
+const SERIES_PLACE: &str = "series";
 
 /// Where a page ended: the key of its last item, by attribute. It is no secret, and no more than a place.
 pub type Cursor = BTreeMap<String, String>;
@@ -77,7 +78,7 @@ impl Table {
         self.entries_page(&partition.newest_first(), after, n).await
     }
 
-    /// The scored submissions of a board that are not withdrawn, oldest first, from `after` on; at most `n`, and fewer where others are among them.
+    /// The scored submissions of a board that are not withdrawn, oldest first, from `after` on; at most `n`. Each page reads all facts of the board.
     ///
     /// # Errors
     /// [`PageError`].
@@ -87,16 +88,24 @@ impl Table {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let Page { lines, next } = self.facts_page(&of_facts(board), after, n).await?;
-        let lines = lines.into_iter().filter_map(|fact| fact.line_on(board));
+        let place = after.and_then(|cursor| cursor.get(SERIES_PLACE));
+        let mut lines: Vec<Entry> = Vec::new();
+        for fact in self.read_facts(board).await? {
+            lines.extend(fact.line_on(board));
+        }
+        let place_of = |line: &Entry| format!("{}#{}", line.received_at, line.id);
+        lines.retain(|line| place.is_none_or(|place| place_of(line) > *place));
+        let is_end = lines.len() <= n;
+        lines.truncate(n);
+        let next = lines.last().filter(|_| !is_end);
         Ok(Page {
-            lines: lines.collect(),
-            next,
+            next: next.map(|last| Cursor::from([(SERIES_PLACE.to_owned(), place_of(last))])),
+            lines,
         })
     }
 
-    /// The data set that a board is scored with: the one that the round or the data sets in force say, or else that of the newest upload with a
-    /// score. `None` where there is no score, and for benchmarks whose boards are fixed: their data set is a configuration, and scores of several are
+    /// The data set that a board is scored with: the one that the round or the data sets in force say, or else the one whose scores were
+    /// compared last. `None` where there is no score, and for benchmarks whose boards are fixed: their data set is a configuration, and scores of several are
     /// compared.
     ///
     /// # Errors
@@ -115,29 +124,7 @@ impl Table {
         let said = in_force.scored_with(challenge, board, at);
         match said {
             Some(said) => Ok(Some(said)),
-            None => self.newest_dataset(board).await,
-        }
-    }
-
-    /// The data set of the newest upload to a board that has a score; `None` where there is none.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub async fn newest_dataset(&self, board: &Board) -> Result<Option<Digest>, PortError> {
-        let partition = Partition::of(keys::facts_partition(&of_facts(board))).newest_first();
-        let mut n = 1; // mostly the newest one is neither withdrawn nor rejected
-        loop {
-            let facts = self.query_first(&partition, n).await?;
-            let is_all = facts.len() < n;
-            for fact in &facts {
-                if let Some(line) = read_fact(fact)?.line_on(board) {
-                    return Ok(line.dataset);
-                }
-            }
-            if is_all {
-                return Ok(None);
-            }
-            n *= 16;
+            None => self.compared_dataset(board).await,
         }
     }
 
@@ -213,16 +200,6 @@ impl Table {
             lines: found.iter().map(read).collect::<Result<_, _>>()?,
             next: next.map(|key| place(&key)),
         })
-    }
-
-    async fn facts_page(
-        &self,
-        board: &Board,
-        after: Option<&Cursor>,
-        n: usize,
-    ) -> Result<Page<Fact>, PageError> {
-        let partition = Partition::of(keys::facts_partition(board));
-        self.lines(&partition, after, n, read_fact).await
     }
 
     /// Reads items by key, in no order; those that are not there are left out.

@@ -1,27 +1,32 @@
 //! Writes the rows of boards, which follow from facts.
 //!
-//! One caller at a time projects a board: it takes the lease of the board's projection, reads the facts, writes the rows that differ and gives the lease
-//! back. Every change of a fact raises the projection's version. Whoever gives the lease back notes the version from before the facts were read, so
-//! that a later change leaves the two apart. Then the same caller goes round again, or the caretaker does.
+//! One caller at a time projects a board: it takes the lease of the board's projection, reads facts, writes the rows that differ and gives the lease
+//! back. Every change of a fact raises the projection's version and notes whose fact it is. Whoever gives the lease back notes the version from before
+//! the facts were read, so that a later change leaves the two apart. Then the same caller goes round again, or the caretaker does.
+//!
+//! A projection reads the facts of the submitters that are noted, so that it costs the same on a board of any size. Where the rules are other ones than
+//! those of the projection before, it reads all facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{Challenge, ChallengeError};
+use dataperf::comparison::MAX_COUNTED_ROWS;
 use dataperf::dataset::DatasetError;
-use dataperf::facts::{self, Fact, FinalOutcome, Rules};
+use dataperf::facts::{self, Fact, FinalOutcome, Rules, count_scored, scored_with};
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Projected, Ranked, rank_key_of, with_shared_ranks};
-use dataperf::ports::maintenance::{Finalized, Ranking};
-use dataperf::{Descriptor, Digest, SubmissionId, Timestamp};
+use dataperf::ports::maintenance::{Finalized, Order, Ranking};
+use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::S3Bucket;
 use crate::items::{self, DATASET, Item, SCHEMA, count, entry_item, number, row_item, text};
-use crate::keys::{Key, facts_partition, projections_partition, rows_partition};
+use crate::keys::{Key, facts_of, facts_partition, projections_partition, rows_partition};
 use crate::query::Partition;
 use crate::reader::{self, Reader};
+use crate::retry::Retry;
 use crate::row_spread::{RowSpread, SPREAD};
 use crate::runtime::now;
 use crate::table::{Change, Condition, Operation, Step, Table};
@@ -37,8 +42,20 @@ const VERSION: &str = "version";
 const PROJECTED: &str = "projected";
 /// Until when somebody projects the board.
 const UNTIL: &str = "until";
+/// The submitters whose facts have changed since the rows were written.
+const CHANGED: &str = "changed";
+/// The rules that the rows were written by, as JSON.
+const RULES: &str = "rules";
+/// The data set whose scores were compared.
+const COMPARED: &str = "compared";
+/// How many of a submitter's submissions to the board were scored, on rows.
+pub(crate) const N_SCORED: &str = "n_scored";
 /// When the rules change by the clock that the rows were written by.
 const DUE_AT: &str = "due_at";
+/// How many rows a board has, in its view for dashboards.
+const N_ROWS: &str = "n_rows";
+/// Of a board with more rows not all are read whenever a row changes.
+const LARGE_BOARD: usize = 1_000;
 /// The rows that the public view of a board has at most.
 const PUBLIC_ROWS: usize = 100;
 /// Who does.
@@ -174,15 +191,38 @@ struct Lease {
     holder: String,
     /// The version from before the facts are read.
     version: u64,
+    /// The submitters whose facts have changed.
+    changed: BTreeSet<String>,
+    /// The rules of the projection before.
+    rules: Option<String>,
+}
+
+/// What rows are written by, as the item of a projection has it.
+fn written_by(rules: &Rules) -> String {
+    let Rules {
+        order: Order { direction, ranking },
+        dataset,
+        ..
+    } = rules;
+    let is_hidden = rules.hidden_until.is_some_and(|until| now() < until);
+    let higher_is_better = *direction == Direction::HigherIsBetter;
+    serde_json::json!({
+        "ranking": ranking.as_str(),
+        "higher_is_better": higher_is_better,
+        "dataset": dataset.map(|dataset| dataset.to_string()),
+        "is_hidden": is_hidden,
+    })
+    .to_string()
 }
 
 impl Table {
-    /// The operation that notes that a fact of a board changes in the same transaction, so that its rows are due.
-    pub(crate) fn due_to_project(&self, board: &Board) -> Operation {
-        let board = of_facts(board);
+    /// The operation that notes that a fact of a submission changes in the same transaction, so that the submitter's rows are due.
+    pub(crate) fn due_to_project(&self, entry: &Entry) -> Operation {
+        let board = of_facts(&entry.board);
         let change = Change {
             set: about(&board),
             add: vec![(VERSION, 1)],
+            add_to: vec![(CHANGED, entry.submitter.clone())],
             ..Change::default()
         };
         (Step::Other, self.update(Key::projection(&board), change))
@@ -233,7 +273,7 @@ impl Table {
         Ok(Rules::new(hosted, challenge.as_ref(), &board, active, now()))
     }
 
-    /// Projects a board until its rows follow from all facts, or somebody else does.
+    /// Projects a board by its rules as they are now. Waits for whoever projects it by other ones.
     ///
     /// # Errors
     /// [`PortError`].
@@ -244,27 +284,74 @@ impl Table {
         datasets: &S3Bucket,
     ) -> Result<(), PortError> {
         let rules = self.rules(board, hosted, datasets).await?;
-        while self.project_board(board, &rules).await? == Projected::Behind {}
-        Ok(())
+        let mut retry = Retry::of(format!("projecting `{}`", board.leaderboard));
+        loop {
+            match self.project_board(board, &rules, None).await? {
+                Projected::Current => return Ok(()),
+                Projected::Behind => {}
+                Projected::TakenOver => retry.changed().await?,
+            }
+        }
     }
 
-    /// The items of a board's facts.
-    async fn fact_items(&self, board: &Board) -> Result<Vec<Item>, PortError> {
-        self.query(&Partition::of(facts_partition(&of_facts(board))))
-            .await
-    }
-
+    /// The facts of a board, in the order of the uploads.
     pub(crate) async fn read_facts(&self, board: &Board) -> Result<Vec<Fact>, PortError> {
-        self.fact_items(board).await?.iter().map(read_fact).collect()
+        let items = self
+            .query(&Partition::of(facts_partition(&of_facts(board))))
+            .await?;
+        let mut facts: Vec<Fact> = items.iter().map(read_fact).collect::<Result<_, _>>()?;
+        facts.sort_by(|a, b| a.entry.time_order().cmp(&b.entry.time_order()));
+        Ok(facts)
     }
 
-    pub(crate) async fn project_board(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
+    /// The first rows of a board, and how many submissions to it were scored of each of their submitters.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn rows_with_counts(
+        &self,
+        board: &Board,
+        max_rows: usize,
+    ) -> Result<(Vec<Ranked>, BTreeMap<String, u64>), PortError> {
+        let rank = |item: &Item| item.get("rank").and_then(|rank| rank.as_s().ok()).cloned();
+        let mut items = self.query_first(&Partition::ranking(board), max_rows).await?;
+        if items.len() <= MAX_COUNTED_ROWS {
+            // the index may be behind by any time, the rows themselves are not
+            items = self.query(&Partition::of(rows_partition(board))).await?;
+            items.sort_by_cached_key(rank);
+            items.truncate(max_rows);
+        }
+        let (mut entries, mut counts) = (Vec::new(), BTreeMap::new());
+        for item in &items {
+            let entry = reader::entry(item)?;
+            counts.insert(entry.submitter.clone(), reader::counted(Some(item))?);
+            entries.push(entry);
+        }
+        Ok((with_shared_ranks(entries, None), counts))
+    }
+
+    /// The data set whose scores were compared when a board was projected last.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn compared_dataset(&self, board: &Board) -> Result<Option<Digest>, PortError> {
+        let item = self.item(Key::projection(&of_facts(board))).await?;
+        let compared = item.as_ref().map(|item| Reader { item }.maybe(COMPARED));
+        compared.transpose().map(Option::flatten)
+    }
+
+    pub(crate) async fn project_board(
+        &self,
+        board: &Board,
+        rules: &Rules,
+        changed: Option<&str>,
+    ) -> Result<Projected, PortError> {
         let board = of_facts(board);
-        let Some(lease) = self.take_lease(&board).await? else {
+        let Some(lease) = self.take_lease(&board, changed).await? else {
             return Ok(Projected::TakenOver);
         };
-        match self.write_rows(&board, rules).await {
-            Ok(()) => self.give_back(lease, rules).await,
+        match self.write_rows(&board, rules, &lease).await {
+            Ok(compared) => self.give_back(lease, rules, compared).await,
             Err(error) => {
                 // as soon as possible somebody else projects the board; if this fails too, after the lease's time
                 let _ = self.update_if(lease.key.clone(), lease.released(None)).await;
@@ -273,9 +360,13 @@ impl Table {
         }
     }
 
-    /// Takes the lease of a board's projection and raises its version. `None` where somebody has it, who sees the raised version.
-    async fn take_lease(&self, board: &Board) -> Result<Option<Lease>, PortError> {
+    /// Takes the lease of a board's projection. `None` where somebody has it, who sees that there is something to do.
+    async fn take_lease(&self, board: &Board, changed: Option<&str>) -> Result<Option<Lease>, PortError> {
         let key = Key::projection(board);
+        let add_to = || {
+            let changed = changed.map(|submitter| (CHANGED, submitter.to_owned()));
+            changed.into_iter().collect::<Vec<_>>()
+        };
         loop {
             let at = now();
             let until = Timestamp::from_unix_millis(at.unix_millis().saturating_add(LEASE_MILLIS));
@@ -286,6 +377,7 @@ impl Table {
             let take = Change {
                 set,
                 add: vec![(VERSION, 1)],
+                add_to: add_to(),
                 condition: Some(Condition {
                     text: "attribute_not_exists(#until) OR #until < :now",
                     names: &[UNTIL],
@@ -294,11 +386,19 @@ impl Table {
                 ..Change::default()
             };
             if let Some(taken) = self.update_if(key.clone(), take).await? {
-                let version = Reader { item: &taken }.number(VERSION)?.unwrap_or_default();
-                return Ok(Some(Lease { key, holder, version }));
+                let reader = Reader { item: &taken };
+                let changed = taken.get(CHANGED).and_then(|set| set.as_ss().ok());
+                return Ok(Some(Lease {
+                    key,
+                    holder,
+                    version: reader.number(VERSION)?.unwrap_or_default(),
+                    changed: changed.into_iter().flatten().cloned().collect(),
+                    rules: reader.optional_text(RULES),
+                }));
             }
             let raise = Change {
                 add: vec![(VERSION, 1)],
+                add_to: add_to(),
                 condition: Some(Condition {
                     text: "attribute_exists(#until)",
                     names: &[UNTIL],
@@ -312,9 +412,14 @@ impl Table {
         }
     }
 
-    async fn give_back(&self, lease: Lease, rules: &Rules) -> Result<Projected, PortError> {
+    async fn give_back(
+        &self,
+        lease: Lease,
+        rules: &Rules,
+        compared: Option<Digest>,
+    ) -> Result<Projected, PortError> {
         let version = lease.version;
-        let change = lease.released(Some(rules));
+        let change = lease.released(Some((rules, compared)));
         let Some(item) = self.update_if(lease.key, change).await? else {
             // It took too long, and somebody else has written rows meanwhile, over which this call may have written older ones.
             return Ok(Projected::Behind);
@@ -327,96 +432,184 @@ impl Table {
         })
     }
 
-    /// Writes the rows that differ from those that follow from the facts.
-    async fn write_rows(&self, board: &Board, rules: &Rules) -> Result<(), PortError> {
-        let items = self.fact_items(board).await?;
+    /// Writes the rows that differ from those that follow from the facts. Gives the data set whose scores are compared.
+    async fn write_rows(
+        &self,
+        board: &Board,
+        rules: &Rules,
+        lease: &Lease,
+    ) -> Result<Option<Digest>, PortError> {
+        let partition = Partition::of(facts_partition(board));
+        let is_whole = lease.rules.as_deref() != Some(&written_by(rules)) || !rules.are_of_each_submitter();
+        let submitters = if is_whole { None } else { Some(&lease.changed) };
+        let mut items = Vec::new();
+        match submitters {
+            None => items = self.query(&partition).await?,
+            Some(submitters) => {
+                for submitter in submitters {
+                    let own = partition.clone().beginning_with(facts_of(submitter));
+                    items.extend(self.query(&own).await?);
+                }
+            }
+        }
         let facts: Vec<Fact> = items.iter().map(read_fact).collect::<Result<_, _>>()?;
         let of_submission: BTreeMap<&SubmissionId, &Item> =
             facts.iter().map(|fact| &fact.entry.id).zip(&items).collect();
+        let n_scored = count_scored(&facts);
         let rows = facts::board(&facts, rules);
         let item = |row: &Entry, spread: &str| {
             let mut item = row_of(row, rules)?;
             let kept = of_submission.get(&row.id).and_then(|fact| fact.get(spread));
             item.extend(kept.map(|spread| (SPREAD.to_owned(), spread.clone())));
+            let n_scored = n_scored.get(&row.submitter).copied().unwrap_or_default();
+            item.insert(N_SCORED.to_owned(), count(n_scored));
             Some(item)
         };
-        let public = rows.public.iter().filter_map(|row| item(row, SPREAD));
-        self.replace_rows(board, public.collect()).await?;
-        let is_hidden = rules.hidden_until.is_some_and(|until| now() < until);
-        self.replace_public_view(board, if is_hidden { &[] } else { &rows.public }, rules.dataset)
-            .await?;
-        let has_final = facts.iter().any(|fact| fact.last.is_some());
-        if has_final {
-            let last = rows.last.iter().filter_map(|row| item(row, FINAL_SPREAD));
-            self.replace_rows(&board.of_final(), last.collect()).await?;
-            self.replace_public_view(&board.of_final(), &rows.last, None)
+        let compared = scored_with(&facts, rules);
+        let public = rows.public.iter().filter_map(|row| item(row, SPREAD)).collect();
+        self.replace_rows(board, public, submitters, rules).await?;
+        if facts.iter().any(|fact| fact.last.is_some()) {
+            let last = rows
+                .last
+                .iter()
+                .filter_map(|row| item(row, FINAL_SPREAD))
+                .collect();
+            let rules = Rules {
+                dataset: None,
+                hidden_until: None,
+                ..*rules
+            };
+            self.replace_rows(&board.of_final(), last, submitters, &rules)
                 .await?;
         }
-        Ok(())
+        Ok(compared)
+    }
+
+    /// Puts `rows` in place of those of `submitters`, or of all, and has the view for dashboards follow.
+    async fn replace_rows(
+        &self,
+        board: &Board,
+        rows: Vec<Item>,
+        submitters: Option<&BTreeSet<String>>,
+        rules: &Rules,
+    ) -> Result<(), PortError> {
+        let view = self.item(Key::public(board)).await?;
+        let n_rows = view.as_ref().map(|item| Reader { item }.number::<usize>(N_ROWS));
+        let n_rows = n_rows.transpose()?.flatten().unwrap_or_default();
+        let of_few = submitters.filter(|_| n_rows > LARGE_BOARD);
+        let mut all = match of_few {
+            None => self.query(&Partition::of(rows_partition(board))).await?,
+            Some(submitters) => self.rows_of(board, submitters).await?,
+        };
+        let place = |item: &Item| Reader { item }.text("sk").map(str::to_owned);
+        let (mut kept, mut before) = (Vec::new(), BTreeMap::new());
+        for row in all.drain(..) {
+            let of = Reader { item: &row }.text("submitter").map(str::to_owned)?;
+            if submitters.is_none_or(|submitters| submitters.contains(&of)) {
+                before.insert(place(&row)?, row);
+            } else {
+                kept.push(row);
+            }
+        }
+        let mut changed = Vec::new();
+        for row in &rows {
+            if before.remove(&place(row)?).as_ref() != Some(row) {
+                changed.push(row.clone());
+            }
+        }
+        let put = stream::iter(changed).map(|row| self.put_item(row));
+        put.buffer_unordered(WRITES_AT_ONCE).try_collect::<()>().await?;
+        let gone = before
+            .into_keys()
+            .map(|place| Key::new(rows_partition(board), place));
+        let delete = stream::iter(gone).map(|key| self.delete_item(key));
+        delete
+            .buffer_unordered(WRITES_AT_ONCE)
+            .try_collect::<()>()
+            .await?;
+        if of_few.is_some() {
+            return Ok(()); // once a minute, when the board is compared
+        }
+        kept.extend(rows);
+        self.replace_public_view(board, &kept, rules, view).await
+    }
+
+    /// The rows of some submitters.
+    async fn rows_of(&self, board: &Board, submitters: &BTreeSet<String>) -> Result<Vec<Item>, PortError> {
+        let mut rows = Vec::new();
+        for submitter in submitters {
+            let key = Key::new(rows_partition(board), submitter.clone());
+            rows.extend(self.item(key).await?);
+            let own = Partition::of(rows_partition(board)).beginning_with(facts_of(submitter));
+            rows.extend(self.query(&own).await?);
+        }
+        Ok(rows)
+    }
+
+    /// Has the view of a large board for dashboards follow from its rows: writing the row of a score leaves it as it is.
+    pub(crate) async fn refresh_public_view(&self, board: &Board, rules: &Rules) -> Result<(), PortError> {
+        let rows = self.query(&Partition::of(rows_partition(board))).await?;
+        let view = self.item(Key::public(board)).await?;
+        self.replace_public_view(board, &rows, rules, view).await
     }
 
     /// Writes the view of a board for dashboards, or deletes it where there is nothing to see.
     async fn replace_public_view(
         &self,
         board: &Board,
-        rows: &[Entry],
-        dataset: Option<Digest>,
+        rows: &[Item],
+        rules: &Rules,
+        before: Option<Item>,
     ) -> Result<(), PortError> {
         let key = Key::public(board);
-        let before = self.item(key.clone()).await?;
-        if rows.is_empty() {
+        let is_hidden = rules.hidden_until.is_some_and(|until| now() < until);
+        if rows.is_empty() || is_hidden {
             return match before {
                 Some(_) => self.delete_item(key).await,
                 None => Ok(()),
             };
         }
-        let ranked = with_shared_ranks(rows.iter().cloned(), dataset);
-        let shown = ranked.iter().take(PUBLIC_ROWS).map(public_row).collect();
+        let mut entries: Vec<Entry> = rows.iter().map(reader::entry).collect::<Result<_, _>>()?;
+        entries.sort_by_cached_key(|row| rank_key_of(row, rules.order.direction));
+        entries.truncate(PUBLIC_ROWS);
+        let shown = with_shared_ranks(entries, rules.dataset);
         let mut view = key.item();
         view.extend(about(board));
-        view.insert("n_rows".to_owned(), count(rows.len() as u64));
-        view.insert("rows".to_owned(), AttributeValue::L(shown));
+        view.insert(N_ROWS.to_owned(), count(rows.len() as u64));
+        view.insert(
+            "rows".to_owned(),
+            AttributeValue::L(shown.iter().map(public_row).collect()),
+        );
         if before.as_ref() == Some(&view) {
             return Ok(());
         }
         self.put_item(view).await
     }
-
-    async fn replace_rows(&self, board: &Board, rows: Vec<Item>) -> Result<(), PortError> {
-        let place = |item: &Item| item.get("sk").cloned().and_then(|sk| sk.as_s().ok().cloned());
-        let before = self.query(&Partition::of(rows_partition(board))).await?;
-        let mut before: BTreeMap<Option<String>, Item> =
-            before.into_iter().map(|item| (place(&item), item)).collect();
-        let mut changed = Vec::new();
-        for row in rows {
-            if before.remove(&place(&row)).as_ref() != Some(&row) {
-                changed.push(row);
-            }
-        }
-        let gone = before.into_keys().flatten();
-        let gone: Vec<Key> = gone.map(|sk| Key::new(rows_partition(board), sk)).collect();
-        let put = stream::iter(changed).map(|row| self.put_item(row));
-        put.buffer_unordered(WRITES_AT_ONCE).try_collect::<()>().await?;
-        let delete = stream::iter(gone).map(|key| self.delete_item(key));
-        delete.buffer_unordered(WRITES_AT_ONCE).try_collect::<()>().await
-    }
 }
 
 impl Lease {
-    /// The change that gives the lease back. Where rows were written by `rules`, it notes the version that they follow from, and when they are due
-    /// again by the clock.
-    fn released(&self, rules: Option<&Rules>) -> Change {
-        let (mut set, mut remove) = (Vec::new(), vec![UNTIL, HOLDER]);
-        if let Some(rules) = rules {
+    /// The change that gives the lease back. Where rows were written by rules, which compare the scores of a data set, it notes the version that they
+    /// follow from, and when they are due again by the clock.
+    fn released(&self, written: Option<(&Rules, Option<Digest>)>) -> Change {
+        let (mut set, mut remove, mut take_from) = (Vec::new(), vec![UNTIL, HOLDER], Vec::new());
+        if let Some((rules, compared)) = written {
             set.push((PROJECTED.to_owned(), count(self.version)));
+            set.push((RULES.to_owned(), text(written_by(rules))));
             match rules.next_change {
                 Some(at) => set.push((DUE_AT.to_owned(), text(at.to_string()))),
                 None => remove.push(DUE_AT),
+            }
+            if let Some(compared) = compared {
+                set.push((COMPARED.to_owned(), text(compared.to_string())));
+            }
+            if !self.changed.is_empty() {
+                take_from.push((CHANGED, self.changed.iter().cloned().collect()));
             }
         }
         Change {
             set,
             remove,
+            take_from,
             condition: Some(Condition {
                 text: "#holder = :holder",
                 names: &[HOLDER],

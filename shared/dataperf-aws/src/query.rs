@@ -22,6 +22,8 @@ pub struct Partition {
     newest_first: bool,
     /// The sort key after which reading begins; `None` for the partition's beginning.
     after: Option<String>,
+    /// What the sort keys begin with that are read; `None` for all.
+    prefix: Option<String>,
 }
 
 impl Partition {
@@ -33,6 +35,16 @@ impl Partition {
             value: value.into(),
             newest_first: false,
             after: None,
+            prefix: None,
+        }
+    }
+
+    /// The items of the same partition whose sort keys begin so.
+    #[must_use]
+    pub(crate) fn beginning_with(self, prefix: impl Into<String>) -> Self {
+        Self {
+            prefix: Some(prefix.into()),
+            ..self
         }
     }
 
@@ -118,11 +130,14 @@ impl Table {
             .expression_attribute_names("#hash", partition.hash)
             .expression_attribute_values(":hash", text(&partition.value))
             .scan_index_forward(!partition.newest_first);
-        match &partition.after {
-            None => request.key_condition_expression("#hash = :hash"),
-            Some(after) => request
+        match (&partition.prefix, &partition.after) {
+            (Some(prefix), _) => request
+                .key_condition_expression("#hash = :hash AND begins_with(sk, :prefix)")
+                .expression_attribute_values(":prefix", text(prefix)),
+            (None, Some(after)) => request
                 .key_condition_expression("#hash = :hash AND sk > :after")
                 .expression_attribute_values(":after", text(after)),
+            (None, None) => request.key_condition_expression("#hash = :hash"),
         }
     }
 

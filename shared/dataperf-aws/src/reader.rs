@@ -41,7 +41,7 @@ impl Reader<'_> {
             .ok_or_else(|| self.malformed(format!("it has no string `{name}`")))
     }
 
-    fn optional_text(&self, name: &str) -> Option<String> {
+    pub(crate) fn optional_text(&self, name: &str) -> Option<String> {
         self.item.get(name)?.as_s().ok().cloned()
     }
 

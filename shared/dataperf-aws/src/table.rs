@@ -150,6 +150,10 @@ pub struct Change {
     pub remove: Vec<&'static str>,
     /// What is added to these counts.
     pub add: Vec<(&'static str, i64)>,
+    /// Texts that are added to these sets.
+    pub add_to: Vec<(&'static str, String)>,
+    /// Texts that are taken out of these sets.
+    pub take_from: Vec<(&'static str, Vec<String>)>,
     /// The condition of the change.
     pub condition: Option<Condition>,
 }
@@ -168,6 +172,8 @@ impl Change {
             set,
             remove,
             add,
+            add_to,
+            take_from,
             condition,
         } = self;
         let (condition, names, values) = parts(condition);
@@ -184,9 +190,10 @@ impl Change {
         if !removals.is_empty() {
             clauses.push(format!("REMOVE {}", removals.join(", ")));
         }
-        let additions: Vec<String> = add
-            .iter()
-            .map(|(counter, _)| format!("#{counter} :add_{counter}"))
+        let counters = add.iter().map(|(counter, _)| *counter);
+        let additions: Vec<String> = counters
+            .chain(add_to.iter().map(|(set, _)| *set))
+            .map(|name| format!("#{name} :add_{name}"))
             .collect();
         if !additions.is_empty() {
             clauses.push(format!("ADD {}", additions.join(", ")));
@@ -194,6 +201,21 @@ impl Change {
         for (counter, n) in add {
             names.insert(format!("#{counter}"), counter.to_owned());
             values.insert(format!(":add_{counter}"), AttributeValue::N(n.to_string()));
+        }
+        for (set, text) in add_to {
+            names.insert(format!("#{set}"), set.to_owned());
+            values.insert(format!(":add_{set}"), AttributeValue::Ss(vec![text]));
+        }
+        let removals: Vec<String> = take_from
+            .iter()
+            .map(|(set, _)| format!("#{set} :take_{set}"))
+            .collect();
+        if !removals.is_empty() {
+            clauses.push(format!("DELETE {}", removals.join(", ")));
+        }
+        for (set, texts) in take_from {
+            names.insert(format!("#{set}"), set.to_owned());
+            values.insert(format!(":take_{set}"), AttributeValue::Ss(texts));
         }
         names.extend(remove.iter().map(|name| (format!("#{name}"), (*name).to_owned())));
         for (name, value) in set {

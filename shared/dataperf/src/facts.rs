@@ -103,17 +103,10 @@ pub struct Rows {
 /// On the final board a submitter has the row of the submission that has the public row among those with an outcome of the final data set, and none
 /// where that outcome is a rejection.
 ///
-/// All facts have to be of one board.
+/// All facts have to be of one board. Where the rules [allow](Rules::are_of_each_submitter) it, those of some submitters give the rows of these.
 pub fn board(facts: &[Fact], rules: &Rules) -> Rows {
     let Order { direction, ranking } = rules.order;
-    let entries = || facts.iter().map(|fact| &fact.entry);
-    let newest = || {
-        let shown = entries().filter(|entry| entry.is_shown());
-        shown
-            .max_by_key(|entry| entry.time_order())
-            .and_then(|newest| newest.dataset)
-    };
-    let dataset = rules.dataset.or_else(newest);
+    let dataset = scored_with(facts, rules);
     let sorted = |mut rows: Vec<Entry>| {
         rows.sort_by_cached_key(|row| rank_key_of(row, direction));
         rows
@@ -141,6 +134,27 @@ pub fn board(facts: &[Fact], rules: &Rules) -> Rows {
     Rows {
         public: sorted(public.into_iter().map(|fact| fact.entry.clone()).collect()),
         last: sorted(last.into_iter().filter_map(Fact::final_entry).collect()),
+    }
+}
+
+/// The data set whose scores are compared on a board: that of the rules, or else that of the newest upload with a score.
+pub fn scored_with(facts: &[Fact], rules: &Rules) -> Option<Digest> {
+    let newest = || {
+        let shown = facts
+            .iter()
+            .map(|fact| &fact.entry)
+            .filter(|entry| entry.is_shown());
+        shown
+            .max_by_key(|entry| entry.time_order())
+            .and_then(|newest| newest.dataset)
+    };
+    rules.dataset.or_else(newest)
+}
+
+impl Rules {
+    /// Whether the rows of a submitter follow from the submitter's own facts alone.
+    pub fn are_of_each_submitter(&self) -> bool {
+        self.dataset.is_some() || self.order.ranking != Ranking::Best
     }
 }
 

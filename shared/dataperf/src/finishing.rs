@@ -312,7 +312,7 @@ impl Finish<'_> {
     /// Has the rows of both boards follow.
     async fn project(&self, hosted: &Descriptor) -> Result<(), WorkflowError> {
         let rules = self.rules(hosted);
-        while self.table.project(&self.board, &rules).await? == Projected::Behind {}
+        while self.table.project(&self.board, &rules, None).await? == Projected::Behind {}
         Ok(())
     }
 

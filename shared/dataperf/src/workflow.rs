@@ -18,7 +18,7 @@ use crate::fault::FaultKind;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Leaderboards, Projected, Recorded, Submission};
+use crate::ports::leaderboard::{Leaderboards, Projected, Recorded, Submission};
 use crate::ports::maintenance::{Maintenance, Order, Ranking, Revised};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
@@ -338,20 +338,16 @@ async fn settled(
         ..rules
     };
     let may_move_rows = receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION;
-    let mut is_behind = may_move_rows && project(&board, &rules, ports).await? == Projected::Behind;
+    let project = async |changed| ports.leaderboards.project(&board, &rules, changed).await;
+    let mut is_behind = may_move_rows && project(Some(&receipt.submitter)).await? == Projected::Behind;
     write_shown(&receipt, hosted, challenge, ports).await?;
     for _ in 0..MAX_PROJECTIONS {
         if !is_behind {
             break;
         }
-        is_behind = project(&board, &rules, ports).await? == Projected::Behind;
+        is_behind = project(None).await? == Projected::Behind;
     }
     Ok(Settled { receipt, recorded })
-}
-
-#[tracing::instrument(skip_all)]
-async fn project(board: &Board, rules: &Rules, ports: Ports<'_>) -> Result<Projected, PortError> {
-    ports.leaderboards.project(board, rules).await
 }
 
 /// Writes the receipt of a submission that has ended, in case the function that recorded it stopped before it

@@ -374,7 +374,10 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
         direction: Direction::HigherIsBetter,
         ranking: Ranking::Best,
     });
-    assert_eq!(table.project(&board, &rules).await?, Projected::Current);
+    for submitter in ["ada", "bo", "cy", "di", "ed"] {
+        let projected = table.project(&board, &rules, Some(submitter)).await?;
+        assert_eq!(projected, Projected::Current);
+    }
     let shown = |ranked: &super::leaderboard::Ranked| {
         (ranked.rank, ranked.entry.submitter.clone(), ranked.entry.score)
     };

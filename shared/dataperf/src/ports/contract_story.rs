@@ -82,7 +82,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             hidden_until: None,
             next_change: None,
         };
-        let projected = self.table.project(&self.board, &rules).await?;
+        let projected = self.table.project(&self.board, &rules, None).await?;
         assert_eq!(projected, Projected::Current, "nobody else does");
         Ok(())
     }

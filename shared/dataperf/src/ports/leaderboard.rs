@@ -121,11 +121,16 @@ pub trait Leaderboards: Send + Sync {
     async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError>;
 
     /// Writes the rows of a board, and those of its final board, that [follow](crate::facts::board) from its facts by `rules`. Only one caller at a time
-    /// does so.
+    /// does so. `changed` is the submitter whose facts the caller has changed.
     ///
     /// # Errors
     /// [`PortError`]; the caretaker projects the board within a minute.
-    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError>;
+    async fn project(
+        &self,
+        board: &Board,
+        rules: &Rules,
+        changed: Option<&str>,
+    ) -> Result<Projected, PortError>;
 
     /// The rows of a board as they were projected last, in no order; [`top`](Self::top) may be moments behind.
     ///

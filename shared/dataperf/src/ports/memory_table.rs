@@ -313,7 +313,12 @@ impl Leaderboards for MemoryLeaderboards {
         Ok(lock(&self.table).facts(board))
     }
 
-    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
+    async fn project(
+        &self,
+        board: &Board,
+        rules: &Rules,
+        _changed: Option<&str>,
+    ) -> Result<Projected, PortError> {
         let mut table = lock(&self.table);
         let board = board.public().unwrap_or_else(|| board.clone());
         let rows = facts::board(&table.facts(&board), rules);

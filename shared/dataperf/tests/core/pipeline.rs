@@ -124,8 +124,13 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError> {
         self.call(self.port.facts(board)).await
     }
-    async fn project(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
-        self.call(self.port.project(board, rules)).await
+    async fn project(
+        &self,
+        board: &Board,
+        rules: &Rules,
+        changed: Option<&str>,
+    ) -> Result<Projected, PortError> {
+        self.call(self.port.project(board, rules, changed)).await
     }
     async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
         self.call(self.port.rows(board)).await

@@ -82,7 +82,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             .expect("withdrawn");
     }
     let rules = Rules::ranked_by(order);
-    let projected = table.project(&board(), &rules).await;
+    let projected = table.project(&board(), &rules, None).await;
     assert_eq!(projected.expect("a board"), Projected::Current);
     table
 }
