@@ -4,7 +4,7 @@
 //! moment. What the submissions themselves say in the end decides which rows there have to be. They are worked out here a second time, one submitter
 //! after another. `HISTORIES` says how many histories are played and `SEED` which is the first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -39,6 +39,8 @@ struct History {
     sent: Vec<Submission>,
     n_runs: usize,
     clock: i64,
+    /// Whose scores were recorded. The event of one that was killed is delivered once more.
+    recorded: BTreeSet<String>,
 }
 
 /// What one call does.
@@ -72,6 +74,7 @@ impl History {
             sent: Vec::new(),
             n_runs: 0,
             clock: 1_000_000,
+            recorded: BTreeSet::new(),
         }
     }
 
@@ -228,6 +231,9 @@ impl History {
             }
             let mut made = Vec::new();
             for call in calls {
+                if let Call::Record(receipt) = &call {
+                    self.recorded.insert(receipt.submitter.clone());
+                }
                 let is_killed = kills && self.random.u8(..8) == 0;
                 let patience = Duration::from_micros(if is_killed {
                     self.random.u64(..8_000)
@@ -382,6 +388,9 @@ async fn rows_follow_from_any_history() {
         if kills {
             tokio::time::sleep(Duration::from_millis(20)).await; // what a killed call has sent may still arrive
             history.expire_leases(&world).await;
+            for submitter in history.recorded.clone() {
+                history.project(Some(&submitter)).await;
+            }
         }
         history.project(None).await;
         assert_eq!(

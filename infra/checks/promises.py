@@ -86,9 +86,9 @@ SENT_OF_AN_OUTCOME = set("submission id benchmark leaderboard round submitter st
 # The attribute that the table's time to live is on: shared/dataperf-aws/src/tokens.rs writes it, and nothing else may.
 EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
-CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*"}
+CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*", "projections"}
 # Those that it may list besides: what of a file's lines was filed that is given up.
-CARETAKER_LISTS = {"examples#*", "rater#*", "projections"}
+CARETAKER_LISTS = {"examples#*", "rater#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
 ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs", "shared/text/src/lines/*.rs")

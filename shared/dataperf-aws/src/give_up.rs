@@ -3,7 +3,7 @@
 use dataperf::failure::FailureJudge;
 use dataperf::ports::PortError;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
-use dataperf::{Descriptor, Reason, Upload};
+use dataperf::{Descriptor, Ending, Reason, Upload};
 use futures_util::future::LocalBoxFuture;
 
 use crate::runtime::now;
@@ -31,5 +31,13 @@ pub(crate) async fn give_up(
         signer,
         now: &now,
     };
-    settle(upload, FailureJudge { hosted, reason }, ports).await
+    let settled = settle(upload, FailureJudge { hosted, reason }, ports).await?;
+    let receipt = &settled.receipt;
+    if receipt.verdict.status == Ending::Scored {
+        // who recorded the score may have been killed before the board was projected
+        leaderboards
+            .note_change(&receipt.board(), &receipt.submitter)
+            .await?;
+    }
+    Ok(settled)
 }

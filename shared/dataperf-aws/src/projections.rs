@@ -185,6 +185,16 @@ fn about(board: &Board) -> Vec<(String, AttributeValue)> {
     ]
 }
 
+/// The change of a projection that notes that the facts of a submitter have changed.
+fn note_of_change(board: &Board, submitter: &str) -> Change {
+    Change {
+        set: about(board),
+        add: vec![(VERSION, 1)],
+        add_to: vec![(CHANGED, submitter.to_owned())],
+        ..Change::default()
+    }
+}
+
 /// The right to project a board, for a time.
 struct Lease {
     key: Key,
@@ -219,13 +229,15 @@ impl Table {
     /// The operation that notes that a fact of a submission changes in the same transaction, so that the submitter's rows are due.
     pub(crate) fn due_to_project(&self, entry: &Entry) -> Operation {
         let board = of_facts(&entry.board);
-        let change = Change {
-            set: about(&board),
-            add: vec![(VERSION, 1)],
-            add_to: vec![(CHANGED, entry.submitter.clone())],
-            ..Change::default()
-        };
+        let change = note_of_change(&board, &entry.submitter);
         (Step::Other, self.update(Key::projection(&board), change))
+    }
+
+    /// Notes that the facts of a submitter have changed, so that a function that may write rows projects the board within a minute.
+    pub(crate) async fn note_change(&self, board: &Board, submitter: &str) -> Result<(), PortError> {
+        let board = of_facts(board);
+        let change = note_of_change(&board, submitter);
+        self.update_if(Key::projection(&board), change).await.map(drop)
     }
 
     /// The boards of a benchmark whose rows do not follow from their facts, and which nobody projects.

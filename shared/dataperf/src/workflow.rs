@@ -47,6 +47,11 @@ pub trait Judge {
         None
     }
 
+    /// Whether the caller projects the board of a score. The caretaker does not: it has no right to write rows.
+    fn projects(&self) -> bool {
+        true
+    }
+
     /// The verdict on a submission that has been received, and has not ended unless it is judged again.
     ///
     /// # Errors
@@ -161,11 +166,13 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
         .instrument(info_span!("receive"))
         .await?;
     let terms = judge.terms(&submission); // the first delivery's time stands
+    let ranking = judge.projects().then_some(terms.ranking);
     if let Some(receipt) = submission.receipt {
-        return settled(receipt, false, terms.ranking, hosted, challenge.as_ref(), ports).await;
+        return settled(receipt, false, ranking, hosted, challenge.as_ref(), ports).await;
     }
     let verdict = judge.judge(&submission, &terms).await?;
-    record(&submission, verdict, &terms, hosted, challenge.as_ref(), ports).await
+    let (hosted, challenge) = ((hosted, ranking), challenge.as_ref());
+    record(&submission, verdict, &terms, hosted, challenge, ports).await
 }
 
 /// A run over a board in which submissions that have ended are judged again.
@@ -219,10 +226,26 @@ pub(crate) async fn settle_again<J: Judge>(
         .await?;
         match again.table.revise(&receipt, hosted, again.run).await? {
             Revised::Recorded => {
-                return settled(receipt, true, again.ranking, hosted, challenge.as_ref(), ports).await;
+                return settled(
+                    receipt,
+                    true,
+                    Some(again.ranking),
+                    hosted,
+                    challenge.as_ref(),
+                    ports,
+                )
+                .await;
             }
             Revised::Settled(other) => {
-                return settled(other, false, again.ranking, hosted, challenge.as_ref(), ports).await;
+                return settled(
+                    other,
+                    false,
+                    Some(again.ranking),
+                    hosted,
+                    challenge.as_ref(),
+                    ports,
+                )
+                .await;
             }
             Revised::Moved => {
                 let now = ports
@@ -294,7 +317,7 @@ async fn record(
     submission: &Submission,
     verdict: Verdict,
     terms: &Terms,
-    hosted: &Descriptor,
+    (hosted, ranking): (&Descriptor, Option<Ranking>),
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
@@ -307,9 +330,9 @@ async fn record(
         release(&mut receipt, None, terms, hosted, challenge, ports).await?;
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
             Recorded::LadderMoved => {}
-            Recorded::Now => return settled(receipt, true, terms.ranking, hosted, challenge, ports).await,
+            Recorded::Now => return settled(receipt, true, ranking, hosted, challenge, ports).await,
             Recorded::Before(other) => {
-                return settled(other, false, terms.ranking, hosted, challenge, ports).await;
+                return settled(other, false, ranking, hosted, challenge, ports).await;
             }
             Recorded::OverLimit(over) => {
                 receipt.verdict = terms.over_limit_verdict(over, &receipt);
@@ -319,11 +342,11 @@ async fn record(
     Err(ladder_moved(submission).into())
 }
 
-/// Has the board's rows follow the receipt, and writes it. Whoever reads the receipt of an upload that no other met finds the upload on its board.
+/// Has the board's rows follow the receipt, unless `ranking` is `None`, and writes it. Whoever reads the receipt of an upload that no other met finds the upload on its board.
 async fn settled(
     receipt: Receipt,
     recorded: bool,
-    ranking: Ranking,
+    ranking: Option<Ranking>,
     hosted: &Descriptor,
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
@@ -332,12 +355,15 @@ async fn settled(
     // a verdict of before may be of a data set that is active no more
     let scored_with = receipt.verdict.dataset.filter(|_| recorded);
     let rules = Rules::new(hosted, challenge, &board, scored_with, (ports.now)());
-    let direction = hosted.direction;
     let rules = Rules {
-        order: Order { direction, ranking },
+        order: Order {
+            direction: hosted.direction,
+            ranking: ranking.unwrap_or_default(),
+        },
         ..rules
     };
-    let may_move_rows = receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION;
+    let may_move_rows =
+        ranking.is_some() && (receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION);
     let project = async |changed| ports.leaderboards.project(&board, &rules, changed).await;
     let mut is_behind = may_move_rows && project(Some(&receipt.submitter)).await? == Projected::Behind;
     write_shown(&receipt, hosted, challenge, ports).await?;

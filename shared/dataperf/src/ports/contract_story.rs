@@ -72,7 +72,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
     }
 
     /// Projects the board by its rules as they are now.
-    pub(super) async fn project(&self) -> Result<(), super::PortError> {
+    async fn project(&self, changed: Option<&str>) -> Result<(), super::PortError> {
         let rules = Rules {
             order: Order {
                 direction: HOSTED.direction,
@@ -82,20 +82,20 @@ impl<'a, T: Maintenance> Story<'a, T> {
             hidden_until: None,
             next_change: None,
         };
-        let projected = self.table.project(&self.board, &rules, None).await?;
+        let projected = self.table.project(&self.board, &rules, changed).await?;
         assert_eq!(projected, Projected::Current, "nobody else does");
         Ok(())
     }
 
     /// The ranked rows of the board or its final board, as they follow from all facts.
     pub(super) async fn ranked(&self, board: &Board) -> Result<Vec<Ranked>, super::PortError> {
-        self.project().await?;
+        self.project(None).await?;
         self.table.top(board, 100).await
     }
 
     /// The same, without ranks and in no order.
     pub(super) async fn rows(&self, board: &Board) -> Result<Vec<Entry>, super::PortError> {
-        self.project().await?;
+        self.project(None).await?;
         self.table.rows(board).await
     }
 
@@ -165,7 +165,9 @@ impl<'a, T: Maintenance> Story<'a, T> {
             is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
             ..self.terms.clone()
         };
-        self.table.record(receipt, &HOSTED, &terms).await
+        let recorded = self.table.record(receipt, &HOSTED, &terms).await?;
+        self.project(Some(&receipt.submitter)).await?;
+        Ok(recorded)
     }
 
     pub(super) async fn submit(
