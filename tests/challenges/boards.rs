@@ -1,13 +1,15 @@
 //! What stands on a board: after a burst, beside baselines, without what was withdrawn.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use dataperf::Ending;
-use serde_json::Value;
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use serde_json::{Value, json};
 
-use super::{key, rush};
+use super::{key, receipt, rush};
 use crate::project::{BENCHMARK, good};
-use crate::world::World;
+use crate::world::{World, board};
 
 /// `DATAPERF_BURST=1000` makes it larger.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -133,4 +135,68 @@ async fn baselines_are_shown_without_a_rank_and_withdrawals_leave_no_hole() {
             .any(|row| row[3..6] == ["", "true", "baseline-random"]),
         "{csv:?}"
     );
+}
+
+/// A board follows the ranking that its challenge states, as soon as that is published, also what is withdrawn and comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_ranking_moves_all_rows() {
+    let world = World::new().await;
+    let path = world.scratch().join("ranking.yaml");
+    let publish = |ranking: &str| {
+        let round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "ladder": "none" });
+        let benchmark = json!({ "ranking": ranking, "rounds": [round] });
+        let document = json!({ "schema": 1, "title": "Spring", "benchmarks": { BENCHMARK: benchmark } });
+        fs::write(&path, document.to_string()).unwrap();
+        let ran = world.command(&["challenge", "publish", path.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    publish("best");
+    let mut sent = Vec::new();
+    for (submitter, n) in [("ada", 0), ("ada", 1), ("bo", 2), ("ada", 2)] {
+        sent.push(world.put(&key(submitter, sent.len()), good(n)).await);
+        world.settle().await;
+    }
+    let mut scores = Vec::new();
+    for sent in &sent {
+        scores.push(receipt(&world, sent).await.verdict.score.unwrap());
+    }
+    let spring = Board {
+        round: "spring".into(),
+        ..board("en-25")
+    };
+    let rows = async || {
+        let top = world.leaderboards().top(&spring, 9).await.unwrap();
+        let mut rows: Vec<_> = top.into_iter().map(|row| row.entry.id).collect();
+        rows.sort();
+        rows
+    };
+    let ids = |numbers: &[usize]| {
+        let mut ids: Vec<_> = numbers.iter().map(|n| sent[*n].id()).collect();
+        ids.sort();
+        ids
+    };
+    let of_ada = [0, 1, 3];
+    let best = |numbers: &[usize]| {
+        // of equal scores the earlier one
+        let by_score = |a: &&usize, b: &&usize| scores[**a].total_cmp(&scores[**b]).then(b.cmp(a));
+        *numbers.iter().max_by(by_score).unwrap()
+    };
+    let first = best(&of_ada);
+    let others: Vec<usize> = of_ada.into_iter().filter(|n| *n != first).collect();
+    for (ranking, all, without_first) in [
+        ("best", vec![first, 2], vec![best(&others), 2]),
+        ("latest", vec![3, 2], vec![*others.iter().max().unwrap(), 2]),
+        ("all", vec![0, 1, 2, 3], [others.as_slice(), &[2]].concat()),
+        ("best", vec![first, 2], vec![best(&others), 2]),
+    ] {
+        publish(ranking);
+        assert_eq!(rows().await, ids(&all), "{ranking}");
+        let id = sent[first].id().to_string();
+        let ran = world.command(&["withdraw", BENCHMARK, &id]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(rows().await, ids(&without_first), "{ranking}");
+        let ran = world.command(&["withdraw", BENCHMARK, &id, "--undo"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(rows().await, ids(&all), "{ranking}");
+    }
 }
