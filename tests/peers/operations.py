@@ -287,6 +287,14 @@ def key_is_made(world: World, ran: Ran) -> None:
 def user_is_gone(world: World, _: Ran) -> None:
     users = [user["UserName"] for user in world.iam.list_users()["Users"]]
     expect(users == [], users)
+    # somebody who is still there when the deployment is taken down
+    world.iam.create_user(UserName="bo")
+    world.iam.attach_user_policy(UserName="bo", PolicyArn=world.outputs["SubmitterPolicy"])
+
+
+def policy_is_nobodys(world: World, _: Ran) -> None:
+    attached = world.iam.list_attached_user_policies(UserName="bo")["AttachedPolicies"]
+    expect(attached == [], attached)
 
 
 def nothing_has_switched(world: World, _: Ran) -> None:
@@ -453,6 +461,7 @@ CHECKS = {
     "aws sqs start-message-move-task ": message_would_move,
     "aws lambda invoke ": swept,
     "for pk in ": outcomes_are_told_again,
+    "for user in ": policy_is_nobodys,
     "aws dynamodb restore-table-to-point-in-time ": table_is_restored,
     "aws s3api list-object-versions ": older_receipt_is_chosen,
     "aws s3api copy-object ": older_receipt_is_back,
