@@ -14,6 +14,8 @@ use crate::project::root;
 const OPTIONAL: [&str; 2] = ["RUST_LOG", "DATAPERF_WARM_MIB"];
 /// What a function of something hosted with kinds of its own may read: the name of a secret.
 const SECRET: &str = "DATAPERF_SECRET";
+/// What only Lambda has: a virtual machine for each run of a program.
+const OF_LAMBDA: &str = "DATAPERF_MICRO_VM";
 
 /// The names of the variables in the first `Environment` of a part of the template.
 fn variables(part: &str) -> BTreeSet<String> {
@@ -65,7 +67,7 @@ fn the_template_sets_the_variables_that_the_deployment_names() {
         let mut set = &common | &variables(function(&template, name));
         set.retain(|name| {
             let is_secret = may_have_secret && name == SECRET;
-            !is_secret && !OPTIONAL.contains(&name.as_str())
+            !is_secret && !OPTIONAL.contains(&name.as_str()) && name != OF_LAMBDA
         });
         let named: BTreeSet<String> = deployment::environment(name).into_keys().collect();
         assert_eq!(set, named, "`{name}`");

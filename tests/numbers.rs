@@ -100,7 +100,14 @@ async fn metrics_and_log_lines_agree_with_the_receipts() {
         assert!(world.sum(BENCHMARK, metric).await > 0.0, "{metric}");
     }
     let ended: Vec<_> = receipts.values().collect();
-    assert_each_has_a_line(&world.log_lines(BENCHMARK), "finished", &ended);
+    let lines = world.log_lines(BENCHMARK);
+    assert_each_has_a_line(&lines, "finished", &ended);
+    let has_metrics = |line: &&Value| line.get("_aws").is_some();
+    assert_eq!(
+        lines.iter().find(has_metrics),
+        None,
+        "nothing went wrong, so no metric costs anything"
+    );
 
     world
         .change(|config| config.functions[0].timeout = Duration::from_millis(1))
@@ -115,6 +122,12 @@ async fn metrics_and_log_lines_agree_with_the_receipts() {
     let lines = world.log_lines(CARETAKER);
     assert_each_has_a_line(&lines, "given up", &failed);
     let quoted = lines.iter().find(|line| line["message"] == "given up").unwrap();
+    let paid = lines.iter().find(has_metrics).expect("an alarm watches it");
+    let declared = &paid["_aws"]["CloudWatchMetrics"][0]["Metrics"];
+    assert_eq!(
+        (&declared[0]["Name"], &declared[1], &paid["Failed"]),
+        (&"Failed".into(), &Value::Null, &1.0.into())
+    );
     let id = quoted["failed_request_id"].as_str().unwrap();
     assert!(
         failed[0].verdict.reasons[0].message.contains(id),

@@ -14,8 +14,8 @@ use dataperf_hosted::deployment::{
     CURSOR_KEY, DATASETS, RESULTS, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, environment,
 };
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, OutsideService, Policy, SECRET_ACCESS_KEY,
-    TableSpec, Trigger,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, Identity, LocalCloud, OutsideService, Policy,
+    SECRET_ACCESS_KEY, TableSpec, Trigger,
 };
 use dataperf_nibbler_drawer::ImageService;
 use serde_json::{Value, json};
@@ -110,6 +110,18 @@ pub(crate) fn deployed(function: &str) -> Policy {
     let text = std::fs::read_to_string(root().join("infra/policies.json")).unwrap();
     let mut policies: BTreeMap<String, Policy> = serde_json::from_str(&text).unwrap();
     policies.remove(function).unwrap()
+}
+
+/// The keys of a submitter with the policy that all submitters share, by its tags, as `dataperf submitter add --access policy` says them.
+pub(crate) fn tagged(tags: &Value) -> Identity {
+    let tags = tags.as_object().unwrap();
+    let with = |policy: Policy, (key, value): (&String, &Value)| policy.tagged(key, value.as_str().unwrap());
+    let name = tags["submitter"].as_str().unwrap();
+    Identity {
+        access_key: name.into(),
+        secret: format!("secret of {name}"),
+        policy: tags.iter().fold(deployed("submitter"), with),
+    }
 }
 
 /// All functions, the caretaker too, with the rights that infra/ gives them.

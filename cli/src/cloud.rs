@@ -256,16 +256,6 @@ impl Cloud {
         }
     }
 
-    /// The table's ARN, in whatever account.
-    pub(crate) fn table_arn(&self) -> String {
-        let region = self.clients.region().unwrap_or("*");
-        format!(
-            "arn:{}:dynamodb:{region}:*:table/{}",
-            self.partition(),
-            self.names.table
-        )
-    }
-
     /// The benchmarks' functions.
     pub(crate) fn evaluators(&self) -> Evaluators {
         let names = &self.names;

@@ -61,8 +61,8 @@ pub(crate) trait Extension: Sync {
         pinned: Option<Digest>,
     ) -> Result<BTreeMap<String, String>, DatasetError>;
 
-    /// What somebody may upload and read: as a rater, where it has raters, or as a participant.
-    fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads;
+    /// What somebody may upload: as a rater, where it has raters, or as a participant.
+    fn uploads(&self, is_rater: bool) -> Uploads;
 
     /// Names somebody a rater.
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()>;
@@ -108,17 +108,11 @@ pub(crate) trait ExtensionDemo {
     fn print(&self, receipts: &[Receipt]);
 }
 
-/// What somebody may upload and read.
-#[derive(Debug, Default)]
+/// What somebody may upload.
+#[derive(Debug)]
 pub(crate) struct Uploads {
     /// Leaderboards, or kinds of artifacts.
     pub(crate) leaderboards: Vec<String>,
     /// The largest upload.
     pub(crate) max_bytes: u64,
-    /// Boards whose receipts are read beside those of the uploads.
-    pub(crate) receipts_of: Vec<String>,
-    /// Folders of the results bucket that are read.
-    pub(crate) folders: &'static [&'static str],
-    /// Partitions of the table that are read.
-    pub(crate) partitions: Vec<String>,
 }

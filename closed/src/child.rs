@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use crate::Failure;
 use crate::engine::{self, Ended};
-use crate::protocol::{self, Answer, COMPILED, Layer, NOT_COMPILED, Request, STARTED};
+use crate::protocol::{self, Answer, COMPILED, Holds, NOT_COMPILED, Request, STARTED};
 use crate::sandbox::{self, Phase};
 use crate::wasi::Host;
 use dataperf::closed::DataFile;
+use dataperf::programs::Layer;
 
 /// Does the work and answers on standard output.
 pub(crate) fn main() -> ExitCode {
@@ -21,41 +22,37 @@ pub(crate) fn main() -> ExitCode {
 
 fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     // where the parent has ended before, what is written to it below fails
-    if let Err(why) = sandbox::end_with_parent().and_then(|()| sandbox::close_descriptors()) {
-        return refuse(stdout, &why);
-    }
+    let (ends, is_alone) = (sandbox::end_with_parent(), sandbox::close_descriptors());
     let request: Request = protocol::read(stdin)?;
+    let mut holds = Holds::default();
     let n_bytes = request.n_module_bytes + request.files.iter().map(|(_, n_bytes)| n_bytes).sum::<u64>();
     let engine = engine::new(request.limits);
-    let limited = if request.is_held_by(Layer::Limits) {
-        sandbox::limit(request.limits, n_bytes)
-    } else {
-        Ok(())
-    };
-    let engine = match engine.and_then(|engine| limited.map(|()| engine)) {
+    let held = request
+        .hold(&mut holds, Layer::EndsWithParent, || ends)
+        .and_then(|()| request.hold(&mut holds, Layer::Process, || is_alone))
+        .and_then(|()| {
+            let limit = || sandbox::limit(request.limits, n_bytes);
+            request.hold(&mut holds, Layer::KernelLimits, limit)
+        });
+    let engine = match held.and(engine) {
         Ok(engine) => engine,
         Err(why) => return refuse(stdout, &why),
     };
-    let is_filtered = request.is_held_by(Layer::Filters);
-    let filter = |phase| {
-        if is_filtered {
-            sandbox::filter(phase)
-        } else {
-            Ok(())
-        }
-    };
     let module = protocol::exactly(stdin, request.n_module_bytes)?;
-    let files = request.files.into_iter();
+    let files = request.files.iter();
     let files = files.map(|(name, n_bytes)| {
-        let bytes = protocol::exactly(stdin, n_bytes)?;
+        let bytes = protocol::exactly(stdin, *n_bytes)?;
+        let name = name.clone();
         Ok(DataFile { name, bytes })
     });
     let files = files.collect::<io::Result<Vec<_>>>()?;
     // from here on the module is looked at, and nothing else is within reach
-    if let Err(why) = filter(Phase::Compile) {
+    let filter = || sandbox::filter(Phase::Compile);
+    if let Err(why) = request.hold(&mut holds, Layer::SystemCallFilter, filter) {
         return refuse(stdout, &why);
     }
     stdout.write_all(&[STARTED])?;
+    protocol::write(stdout, &holds)?;
     stdout.flush()?;
     let compiled = match engine::compile(&engine, &module) {
         Ok(compiled) => compiled,
@@ -70,7 +67,9 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
         }
     };
     drop(module);
-    if let Err(why) = filter(Phase::Run) {
+    if holds.layers.contains(&Layer::SystemCallFilter)
+        && let Err(why) = sandbox::filter(Phase::Run)
+    {
         return refuse(stdout, &why);
     }
     stdout.write_all(&[COMPILED])?;

@@ -27,19 +27,19 @@ mod sandbox;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod wasi;
 
+use std::collections::BTreeSet;
 #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
 use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use failure::{Code, Failure};
 pub use limits::Limits;
-#[cfg(feature = "drills")]
-pub use protocol::Layer;
 #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
 pub use python::Python;
-pub use runner::{RunError, Runner};
+pub use runner::{Probe, RunError, Runner};
 
 use dataperf::closed::{ClosedBoards, ClosedTask, DataFile, Measured};
+use dataperf::programs::Layer;
 use dataperf::{Digest, Rejection};
 
 /// The engine's version, and a number for its settings and for what the program's functions do and cost. With another engine fuel may be
@@ -80,6 +80,8 @@ pub struct Run {
     pub log: Vec<u8>,
     /// Whether it wrote more to standard error than is kept.
     pub is_log_cut: bool,
+    /// What held it; none where it never started.
+    pub layers: BTreeSet<Layer>,
 }
 
 impl Run {

@@ -1,30 +1,27 @@
 //! What goes through the pipes between the platform and the process of a submitted program.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{Failure, Limits};
+use dataperf::programs::Layer;
 
-/// Written by the child before it looks at the module: what goes wrong from here on is the module's doing.
+/// Written by the child before it looks at the module, with what [`Holds`] it: what goes wrong from here on is the module's doing.
 pub(crate) const STARTED: u8 = b's';
 /// Written by the child as soon as the module is compiled.
 pub(crate) const COMPILED: u8 = b'c';
 /// Written by the child instead of `COMPILED`, if there is nothing to run.
 pub(crate) const NOT_COMPILED: u8 = b'n';
 
-/// What holds a program that has escaped from the engine.
-#[cfg_attr(
-    not(feature = "drills"),
-    allow(unreachable_pub, reason = "only drills name a layer")
-)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Layer {
-    /// The limits of the kernel.
-    Limits,
-    /// The filters of system calls.
-    Filters,
+/// What holds a program's process, and what does not.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Holds {
+    pub(crate) layers: BTreeSet<Layer>,
+    /// Why the kernel refuses the others.
+    pub(crate) missing: BTreeMap<Layer, String>,
 }
 
 /// What comes first to the child; the module and the files follow, one after another.
@@ -35,18 +32,31 @@ pub(crate) struct Request {
     pub(crate) n_module_bytes: u64,
     /// Each file's name and bytes.
     pub(crate) files: Vec<(String, u64)>,
+    /// Without these nothing is run.
+    pub(crate) required: BTreeSet<Layer>,
     /// What a drill leaves out.
     #[cfg(feature = "drills")]
-    pub(crate) without: Vec<Layer>,
+    pub(crate) without: BTreeSet<Layer>,
 }
 
 impl Request {
-    /// Whether this layer holds the process: always, except in a drill that leaves it out.
-    pub(crate) fn is_held_by(&self, layer: Layer) -> bool {
+    /// Puts the process under a layer, which `hold` asks the kernel for, and notes what came of it. A drill leaves layers out.
+    pub(crate) fn hold(
+        &self,
+        holds: &mut Holds,
+        layer: Layer,
+        hold: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), String> {
         #[cfg(feature = "drills")]
-        return !self.without.contains(&layer);
-        #[cfg(not(feature = "drills"))]
-        return matches!(layer, Layer::Limits | Layer::Filters);
+        if self.without.contains(&layer) {
+            return Ok(());
+        }
+        match hold() {
+            Ok(()) => drop(holds.layers.insert(layer)),
+            Err(why) if self.required.contains(&layer) => return Err(why),
+            Err(why) => drop(holds.missing.insert(layer, why)),
+        }
+        Ok(())
     }
 }
 

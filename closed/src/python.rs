@@ -5,6 +5,7 @@
 //! process of one thread. What it does not promise: seconds instead of fuel, so that a run need not end alike twice, and the
 //! interpreter's own numbers, which differ between processors and versions.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
@@ -16,10 +17,11 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::runner::Process;
+use crate::runner::{Process, lacks_none};
 use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, python_sandbox, sandbox};
 use dataperf::Digest;
 use dataperf::archive::{Bounds, is_zip, unpack};
+use dataperf::programs::Layer;
 
 /// The program that makes the namespaces.
 const BWRAP: &str = "bwrap";
@@ -75,7 +77,17 @@ pub struct Python {
     /// The files and folders of this machine that a program can read: what the interpreter needs, and nothing else.
     readable: Vec<PathBuf>,
     engine: String,
+    layers: BTreeSet<Layer>,
 }
+
+/// What holds a program, or it is not run.
+const LAYERS: [Layer; 5] = [
+    Layer::Process,
+    Layer::KernelLimits,
+    Layer::SystemCallFilter,
+    Layer::EndsWithParent,
+    Layer::Namespaces,
+];
 
 /// What an interpreter says of itself.
 #[derive(Debug, Deserialize)]
@@ -115,7 +127,18 @@ impl Python {
             engine: format!("Python {}, {bubblewrap}", about.version),
             readable: about.readable(),
             interpreter: about.program,
+            layers: LAYERS.into(),
         })
+    }
+
+    /// The same on a machine with these layers too, for a round that demands layers.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] when it demands more than there are.
+    pub fn within(mut self, around: &BTreeSet<Layer>, demanded: &BTreeSet<Layer>) -> Result<Self, RunError> {
+        self.layers.extend(around);
+        lacks_none(demanded, &self.layers)?;
+        Ok(self)
     }
 
     /// Checks that programs can read none of these places, each of which has a name for people.
@@ -160,6 +183,7 @@ impl Python {
             output,
             log,
             is_log_cut,
+            layers: self.layers.clone(),
         };
         if n_bytes > limits.max_module_bytes {
             return Ok(ended(

@@ -1,5 +1,6 @@
 //! The platform's side: starts a process for a submitted program, and ends it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,10 +8,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
-use crate::{CHILD, Code, Failure, Job, Limits, Run};
+use crate::protocol::{self, Answer, COMPILED, Holds, NOT_COMPILED, Request, STARTED};
+use crate::{CHILD, Code, ENGINE, Failure, Job, Limits, Run};
 use dataperf::Digest;
 use dataperf::closed::DataFile;
+use dataperf::programs::Layer;
+use serde::{Deserialize, Serialize};
 
 /// Seconds of processor time until the child has read what it is given: more than it takes anywhere, unless the platform is at fault.
 const START_SECONDS: u64 = 120;
@@ -53,17 +56,46 @@ pub enum RunError {
     },
 }
 
+/// The layers that a program's own process asks the kernel for.
+const OF_CHILD: [Layer; 4] = [
+    Layer::Process,
+    Layer::KernelLimits,
+    Layer::SystemCallFilter,
+    Layer::EndsWithParent,
+];
+
+/// A module that does nothing: `(module (memory (export "memory") 1) (func (export "_start")))`.
+const IDLE: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x05\x03\x01\0\x01\
+    \x07\x13\x02\x06memory\x02\0\x06_start\0\0\x0a\x04\x01\x02\0\x0b";
+
+/// What a machine holds programs with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The engine's version and settings.
+    pub engine: String,
+    /// What holds them.
+    pub layers: BTreeSet<Layer>,
+    /// What does not, and why.
+    pub missing: BTreeMap<Layer, String>,
+    /// What has to, or nothing is run.
+    pub required: BTreeSet<Layer>,
+    /// Whether programs are run.
+    pub runs: bool,
+}
+
 /// Runs submitted programs, each in a new process of one executable, whose `main` calls [`child`](crate::child) first.
 #[derive(Debug, Clone)]
 pub struct Runner {
     executable: PathBuf,
+    required: BTreeSet<Layer>,
+    around: BTreeSet<Layer>,
     #[cfg(feature = "drills")]
-    without: Vec<protocol::Layer>,
+    without: BTreeSet<Layer>,
 }
 
 /// What is read from the child, as it comes.
 enum Progress {
-    Started,
+    Started(Holds),
     Compiled,
     Answered(io::Result<(Answer, Vec<u8>, Vec<u8>)>),
 }
@@ -93,21 +125,69 @@ impl Runner {
         std::env::current_exe().map(Self::of)
     }
 
-    /// Runs programs in processes of another executable.
+    /// Runs programs in processes of another executable. They are run where all layers hold that the kernel of a machine has for such a
+    /// process.
     pub fn of(executable: PathBuf) -> Self {
         Self {
             executable,
+            required: OF_CHILD.into(),
+            around: [Layer::WebAssembly].into(),
             #[cfg(feature = "drills")]
-            without: Vec::new(),
+            without: BTreeSet::new(),
         }
+    }
+
+    /// Runs programs only where these layers hold, and no other has to.
+    #[must_use]
+    pub fn requiring(self, required: BTreeSet<Layer>) -> Self {
+        Self { required, ..self }
+    }
+
+    /// The same machine, where a round demands more layers.
+    #[must_use]
+    pub fn requiring_also(mut self, more: &BTreeSet<Layer>) -> Self {
+        self.required.extend(more);
+        self
+    }
+
+    /// The same machine, on which these layers hold too that its processes don't see.
+    #[must_use]
+    pub fn within(mut self, layers: impl IntoIterator<Item = Layer>) -> Self {
+        self.around.extend(layers);
+        self
     }
 
     /// Leaves out some of what holds a program.
     #[cfg(feature = "drills")]
     #[must_use]
-    pub fn without(mut self, layers: &[protocol::Layer]) -> Self {
-        self.without = layers.to_vec();
+    pub fn without(mut self, layers: &[Layer]) -> Self {
+        self.without = layers.iter().copied().collect();
         self
+    }
+
+    /// Finds out what holds programs here, by running one that does nothing.
+    ///
+    /// # Errors
+    /// [`RunError`] when not even that one is run.
+    pub fn probe(&self) -> Result<Probe, RunError> {
+        let idle = Job {
+            module: IDLE,
+            files: &[],
+            seed: [0; 32],
+        };
+        let lenient = self.clone().requiring(BTreeSet::new());
+        let (run, missing) = lenient.run_held(idle, Limits::for_artifacts_of(0))?;
+        if run.fuel.is_none() {
+            let why = format!("a program that does nothing has failed: {:?}", run.output);
+            return Err(RunError::Refused { why });
+        }
+        Ok(Probe {
+            engine: ENGINE.to_owned(),
+            runs: self.required.is_subset(&run.layers),
+            layers: run.layers,
+            missing,
+            required: self.required.clone(),
+        })
     }
 
     /// Compiles and runs a program. Waits until it has ended, or has been ended.
@@ -115,22 +195,31 @@ impl Runner {
     /// # Errors
     /// [`RunError`], which is never the program's fault.
     pub fn run(&self, job: Job<'_>, limits: Limits) -> Result<Run, RunError> {
+        Ok(self.run_held(job, limits)?.0)
+    }
+
+    /// The run, and why layers are missing that nobody requires.
+    fn run_held(&self, job: Job<'_>, limits: Limits) -> Result<(Run, BTreeMap<Layer, String>), RunError> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             let why = "they are run on Linux on x86_64 only".to_owned();
             return Err(RunError::Refused { why });
         }
+        let possible: BTreeSet<Layer> = self.around.iter().copied().chain(OF_CHILD).collect();
+        lacks_none(&self.required, &possible)?;
         let n_bytes = job.module.len() as u64;
         let module = Digest::of(job.module);
-        let failed = |failure| Run {
+        let failed = |failure, layers| Run {
             module,
             fuel: None,
             memory_bytes: None,
             output: Err(failure),
             log: Vec::new(),
             is_log_cut: false,
+            layers,
         };
         if n_bytes > limits.max_module_bytes {
-            return Ok(failed(Failure::module_too_large(&limits, n_bytes)));
+            let failure = Failure::module_too_large(&limits, n_bytes);
+            return Ok((failed(failure, BTreeSet::new()), BTreeMap::new()));
         }
         let mut process = Process(self.start()?);
         let (stdin, stdout) = (process.0.stdin.take(), process.0.stdout.take());
@@ -145,12 +234,15 @@ impl Runner {
                 let answered = receive(stdout, limits, |progress| drop(sender.send(progress)));
                 let _ = sender.send(Progress::Answered(answered));
             });
-            let ended = wait(&progress, &mut process, limits);
+            let mut holds = Holds::default();
+            let ended = wait(&progress, &mut process, limits, &mut holds);
             let _ = process.end(); // which ends the two threads' pipes
-            ended.map(|ended| match ended {
-                Ok((answer, output, log)) => run_of(module, answer, output, log),
-                Err(failure) => Ok(failed(failure)),
-            })?
+            let layers = holds.layers.union(&self.around).copied().collect();
+            let run = match ended? {
+                Ok((answer, output, log)) => run_of(module, answer, output, log, layers)?,
+                Err(failure) => failed(failure, layers),
+            };
+            Ok((run, holds.missing))
         })
     }
 
@@ -172,6 +264,7 @@ impl Runner {
             seed: job.seed,
             n_module_bytes: job.module.len() as u64,
             files: job.files.iter().map(file).collect(),
+            required: self.required.clone(),
             #[cfg(feature = "drills")]
             without: self.without.clone(),
         };
@@ -182,6 +275,17 @@ impl Runner {
         }
         Ok(())
     }
+}
+
+/// Refuses to run a program that has to be held by layers that are not among those that a machine has.
+pub(crate) fn lacks_none(required: &BTreeSet<Layer>, has: &BTreeSet<Layer>) -> Result<(), RunError> {
+    let lacks: Vec<&Layer> = required.difference(has).collect();
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    let (lacks, has) = (serde_json::json!(lacks), serde_json::json!(has));
+    let why = format!("they have to be held by {lacks} here, and this machine has {has}");
+    Err(RunError::Refused { why })
 }
 
 /// Reads everything that the child says. It may be any bytes: the child has run what somebody uploaded.
@@ -197,7 +301,7 @@ fn receive(
         from.read_exact(&mut said)?;
         match said[0] {
             // only once: the clock of compiling begins with it
-            STARTED if is_first => tell(Progress::Started),
+            STARTED if is_first => tell(Progress::Started(protocol::read(&mut from)?)),
             COMPILED => {
                 tell(Progress::Compiled);
                 break;
@@ -232,7 +336,12 @@ enum Phase {
 }
 
 /// Waits for the answer, and lets the process take no more processor time in a phase than the limits say; on a busy machine a phase lasts longer.
-fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) -> Result<Ended, RunError> {
+fn wait(
+    progress: &Receiver<Progress>,
+    process: &mut Process,
+    limits: Limits,
+    holds: &mut Holds,
+) -> Result<Ended, RunError> {
     let mut phase = Phase::Starting;
     let (mut began, mut used_before) = (Instant::now(), Duration::ZERO);
     loop {
@@ -256,7 +365,10 @@ fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) ->
         }
         phase = match (next, phase) {
             (Ok(Progress::Answered(Ok(answer))), _) => return Ok(Ok(answer)),
-            (Ok(Progress::Started), _) => Phase::Compiling,
+            (Ok(Progress::Started(found)), _) => {
+                *holds = found;
+                Phase::Compiling
+            }
             (Ok(Progress::Compiled), _) => Phase::Running,
             // a compiler that runs out of memory ends without an answer
             (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Compiling) => {
@@ -296,7 +408,13 @@ fn not_compiled(limits: Limits) -> Failure {
     Failure::new(Code::CompileLimit, message)
 }
 
-fn run_of(module: Digest, answer: Answer, output: Vec<u8>, log: Vec<u8>) -> Result<Run, RunError> {
+fn run_of(
+    module: Digest,
+    answer: Answer,
+    output: Vec<u8>,
+    log: Vec<u8>,
+    layers: BTreeSet<Layer>,
+) -> Result<Run, RunError> {
     match answer {
         Answer::Refused { why } => Err(RunError::Refused { why }),
         Answer::Ended {
@@ -312,6 +430,7 @@ fn run_of(module: Digest, answer: Answer, output: Vec<u8>, log: Vec<u8>) -> Resu
             output: failure.map_or(Ok(output), Err),
             log,
             is_log_cut,
+            layers,
         }),
     }
 }

@@ -27,6 +27,8 @@ REQUESTS = [
     ),
     ("submissions", "an upload with SSE-C", "s3:PutObject", SUBMISSION, CREATES | {"s3:x-amz-server-side-encryption-customer-algorithm": "AES256"}, True),
     ("submissions", "the begin of an upload in parts", "s3:PutObject", SUBMISSION, PREPARES, True),
+    ("submissions", "a key with a further folder", "s3:PutObject", "speech-selection/en-25/bo/ada/x.json", CREATES, True),
+    ("submissions", "the output of a program", "s3:PutObject", "speech-selection/_/closed/0123", CREATES, False),
     ("submissions", "reading", "s3:GetObjectVersion", SUBMISSION, {}, False),
     ("submissions", "an upload without TLS", "s3:PutObject", SUBMISSION, CREATES | {"aws:SecureTransport": "false"}, True),
     ("datasets", "a new file of a data set", "s3:PutObject", DATA, CREATES | {"s3:if-none-match": "*"}, False),

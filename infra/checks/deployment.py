@@ -96,7 +96,13 @@ class Stack:
             case "Sub":
                 text, own = argument if isinstance(argument, list) else (argument, {})
                 own = self.resolve(own)
-                return re.sub(r"\$\{([^}]+)\}", lambda name: str(own[name[1]] if name[1] in own else self.variable(name[1])), text)
+
+                def value(name):
+                    if name[1].startswith("!"):  # a variable of IAM's, which stays
+                        return f"${{{name[1][1:]}}}"
+                    return str(own[name[1]] if name[1] in own else self.variable(name[1]))
+
+                return re.sub(r"\$\{([^}]+)\}", value, text)
             case "Join":
                 return argument[0].join(self.resolve(argument[1]))
             case "FindInMap":

@@ -32,10 +32,19 @@ def policies(template_path):
             properties = resource["Properties"]
             statements = [s for policy in roles[properties["Role"]] for s in policy["PolicyDocument"]["Statement"]]
             found[properties["FunctionName"].removeprefix(f"{name}-")] = {"Version": "2012-10-17", "Statement": statements}
+    found["submitter"] = {"Version": "2012-10-17", "Statement": of_submitters(stack)}
     text = json.dumps(found, indent=1) + "\n"
     for kind in ("submissions", "datasets", "results"):
         text = text.replace(f"{name}-{kind}{suffix}", kind)
     return text.replace(f":function:{name}-", ":function:")
+
+
+def of_submitters(stack):
+    """What the tagged policy allows, and what the submissions bucket refuses to everybody about the form of keys: local buckets have no policies."""
+    managed = stack.nested["Submitters"].resources["Policy"]["Properties"]["PolicyDocument"]["Statement"]
+    of_bucket = stack.resources["SubmissionsBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    of_keys = [{key: value for key, value in one.items() if key != "Principal"} for one in of_bucket if one["Sid"] == "NoFurtherFolders"]
+    return managed + of_keys
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Usage: promises.py TEMPLATE
 Deploys the template on paper (see deployment.py) and prints every broken promise.
 """
 
+import json
 import re
 import sys
 from fnmatch import fnmatchcase
@@ -38,27 +39,10 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
 }
 # And of data sets what describes them and what is for participants (kits lie directly below a digest), never the data.
 DESCRIPTIONS = (f"/*/{'?' * 64}/kit.zip", "/*/challenge.json", "/*/current.json", "/*/manifest.json", "/*/public/*", "/keys.json")
-# The benchmarks that take programs.
-PROGRAMMED = (
-    "acquisition",
-    "adversarial-text-models",
-    "data-acquisition",
-    "debugging",
-    "selection",
-    "speech-selection",
-    "vision-debugging",
-    "vision-selection",
-)
-# All that the role may do beside which submitted programs run: read them, what participants may have of data sets and target models that
-# are programs, and write what programs have written, where no submitter may write. Nothing of the table, of receipts, of keys.
+# All that the role may do beside which submitted programs run: log, and hand over failures. Nothing of any bucket or of the table.
 RUNNING = {
     "logs:CreateLogStream": {"log-group:/aws/lambda/NAME-closed"},
     "logs:PutLogEvents": {"log-group:/aws/lambda/NAME-closed"},
-    "s3:GetObject": {*(f"submissions/{name}/*/*/*" for name in PROGRAMMED), "datasets/*/manifest.json", "datasets/*/public/*", "datasets/speech-selection/*/train*", "datasets/adversarial-text/*/models/*.wasm"},
-    "s3:GetObjectVersion": {f"submissions/{name}/*/*/*" for name in PROGRAMMED},
-    "s3:ListBucket": {"submissions", "datasets"},
-    "s3:ListBucketVersions": {"submissions", "datasets"},
-    "s3:PutObject": {f"submissions/{name}/_/closed/*" for name in PROGRAMMED},
     "sqs:SendMessage": {"NAME-failures"},
     "xray:PutTelemetryRecords": {"*"},
     "xray:PutTraceSegments": {"*"},
@@ -79,6 +63,8 @@ STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 # Half of an account's usual thousand: the rest is for its other functions, and for moving shares from one function to another.
 RESERVABLE = 500
+# What IAM takes in one managed policy, without white space.
+MANAGED_POLICY_CHARACTERS = 6144
 # What a stream keeps; an outcome has to be given up well before.
 STREAM_SECONDS = 24 * 3600
 # What notifications send of a submission, and the attribute `id`: nothing that a feedback level withholds. `score` is the released one.
@@ -172,17 +158,31 @@ def broken_by_reader(role, existing_arns):
                     yield f"the reader's `{sid}` allows `{resource}`, but data sets are hidden except for {DESCRIPTIONS}"
 
 
-def broken_by_runner(role, name, existing_arns):
-    """The role beside which submitted programs run reaches nothing that is hidden."""
-    kinds = {arn: arn.removeprefix(f"arn:aws:s3:::{name}-").split("-")[0] for arn in existing_arns if arn.startswith(f"arn:aws:s3:::{name}-")}
+def broken_by_runner(role, name):
+    """The role beside which submitted programs run reaches nothing."""
     for policy in role["Properties"]["Policies"]:
         for statement in as_list(policy["PolicyDocument"]["Statement"]):
             for action in as_list(statement["Action"]):
                 for resource in as_list(statement["Resource"]):
-                    arn, slash, below = resource.partition("/") if resource.startswith("arn:aws:s3:") else (resource, "", "")
-                    said = kinds.get(arn, arn.removesuffix(":*").split(":", 5)[-1].replace(f"/{name}-", "/NAME-").replace(f"{name}-f", "NAME-f"))
-                    if f"{said}{slash}{below}" not in RUNNING.get(action, ()):
+                    said = resource.removesuffix(":*").split(":", 5)[-1].replace(f"/{name}-", "/NAME-").replace(f"{name}-f", "NAME-f")
+                    if said not in RUNNING.get(action, ()):
                         yield f"the role that runs programs: `{statement['Sid']}` allows `{action}` on `{resource}`"
+
+
+def broken_by_submitters(stack):
+    """The policy of all submitters is within IAM's size, and the platform's folders are refused to whatever name somebody has."""
+    document = stack.nested["Submitters"].resources["Policy"]["Properties"]["PolicyDocument"]
+    # with the longest names of installations and regions
+    n_characters = len(json.dumps(document, separators=(",", ":")).replace(stack.values["Name"], "n" * 23).replace("eu-central-1", "r" * 14))
+    if n_characters > MANAGED_POLICY_CHARACTERS:
+        yield f"the policy of submitters has {n_characters} characters, IAM takes {MANAGED_POLICY_CHARACTERS}"
+    denied = [r for s in document["Statement"] if s["Effect"] == "Deny" and "s3:PutObject" in as_list(s["Action"]) for r in as_list(s["Resource"])]
+    if not any("-submissions-" in resource and resource.endswith("/*/_/*") for resource in denied):
+        yield "a submitter called `closed` could store outputs of programs: deny `s3:PutObject` below `_`"
+    for statement in document["Statement"]:
+        for resource in as_list(statement["Resource"]):
+            if statement["Effect"] == "Allow" and "/" in resource and ":table/" not in resource and "${aws:PrincipalTag/" not in resource:
+                yield f"the policy of submitters: `{statement['Sid']}` allows `{resource}` to everybody, whatever their name"
 
 
 def broken_by_signer(role, existing_arns):
@@ -463,12 +463,13 @@ def broken_promises(template_path, parameters=None):
             elif nested.path.stem == "reader":
                 yield from broken_by_reader(resource, existing_arns)
             elif nested.path.stem == "closed":
-                yield from broken_by_runner(resource, stack.values["Name"], existing_arns)
+                yield from broken_by_runner(resource, stack.values["Name"])
             elif nested.path.stem == "signer":
                 yield from broken_by_signer(resource, existing_arns)
             else:
                 yield from broken_by_other_role(name, resource, existing_arns)
     yield from unread_failures(stack, queue_arns)
+    yield from broken_by_submitters(stack)
     yield from broken_by_bucket_policies(resources)
     yield from broken_by_growth(resources, Path(template_path).resolve().parent)
     yield from broken_by_notifications(resources)

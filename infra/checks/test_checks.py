@@ -68,8 +68,10 @@ PROMISE_FAULTS += [
 ]
 
 PROMISE_FAULTS += [
-    ("infra/closed.yaml", "/*/public/*", "/*", "the role that runs programs"),
-    ("infra/closed.yaml", "/debugging/_/closed/*", "/*/_/closed/*", "the role that runs programs"),
+    ("infra/closed.yaml", ":${Name}-failures", ":*", "the role that runs programs"),
+    ("infra/submitters.yaml", "/*/_/*", "/*/-/*", "called `closed` could store outputs"),
+    ("infra/submitters.yaml", "/*/*/${!aws:PrincipalTag/submitter}/*.json", "/*", "whatever their name"),
+    ("template.yaml", "${SubmissionsBucket.Arn}/*/*/*/*/*", "${SubmissionsBucket.Arn}/*/*/*/*/*/*", "a key with a further folder"),
     ("infra/closed.yaml", "Action: sqs:SendMessage", "Action: [sqs:SendMessage, kms:Sign]", "the role that runs programs"),
     ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:Scan", "`dynamodb:Scan`, it may only read"),
     ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:PutItem", "`dynamodb:PutItem`, it may only read"),

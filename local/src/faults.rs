@@ -20,9 +20,10 @@ use crate::lock::locked;
 use crate::storm::{Injection, Storm, Storms};
 
 /// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the
-/// query of a presigned request.
+/// query of a presigned request. Who has no rights sends what another has signed, and says who it is.
 const TOKEN_HEADER: &str = "x-amz-security-token";
 const TOKEN_PARAMETER: &str = "X-Amz-Security-Token";
+const WITHOUT_RIGHTS: &str = "dataperf ";
 
 /// A moment in the runs of a function, counted in the requests that the function makes to S3, `DynamoDB` and Lambda, from 1. A request that only
 /// reads leaves what is stored as it is, so that the moments of the writes cover every state that a kill can leave behind.
@@ -256,6 +257,11 @@ fn token_of<B>(request: &Request<B>) -> Option<Cow<'_, str>> {
     if let Some(token) = header.and_then(|token| token.to_str().ok()) {
         return Some(token.into());
     }
+    let agent = request.headers().get(http::header::USER_AGENT);
+    let agent = agent.and_then(|agent| agent.to_str().ok()?.strip_prefix(WITHOUT_RIGHTS));
+    if let Some(agent) = agent {
+        return Some(agent.into());
+    }
     let query = request.uri().query()?.as_bytes();
     let mut parameters = form_urlencoded::parse(query);
     parameters
@@ -406,6 +412,8 @@ mod tests {
         assert_eq!(token_of(&signed).as_deref(), Some("f/1"));
         let presigned = Request::get("/b/k?x-id=GetObject&X-Amz-Security-Token=f%2F1&X-Amz-Signature=0");
         assert_eq!(token_of(&presigned.body(()).unwrap()).as_deref(), Some("f/1"));
+        let by_another = Request::get("/b/k?X-Amz-Security-Token=f%2F1").header("user-agent", "dataperf g/2");
+        assert_eq!(token_of(&by_another.body(()).unwrap()).as_deref(), Some("g/2"));
         assert_eq!(token_of(&Request::get("/b/k").body(()).unwrap()), None);
     }
 

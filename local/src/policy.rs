@@ -1,5 +1,5 @@
-//! Policies in the form of IAM's, as far as this project's go: actions and resources with `*` and `?`, and two operators of
-//! conditions. What is not understood allows nothing.
+//! Policies in the form of IAM's, as far as this project's go: actions and resources with `*` and `?`, the tags of principals, and two
+//! operators of conditions. What is not understood allows nothing.
 
 use std::collections::BTreeMap;
 
@@ -46,16 +46,34 @@ struct Values(#[serde(deserialize_with = "one_or_many")] Vec<Pattern>);
 /// A text in which `*` is any text and `?` any character.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "String")]
-struct Pattern(WildMatch);
+struct Pattern {
+    text: String,
+    /// `None` as long as it has a variable without a value: then it fits nothing, as in IAM.
+    compiled: Option<WildMatch>,
+}
 
 impl From<String> for Pattern {
     fn from(text: String) -> Self {
-        Self(WildMatch::new(&text))
+        let compiled = (!text.contains("${")).then(|| WildMatch::new(&text));
+        Self { text, compiled }
+    }
+}
+
+impl Pattern {
+    fn fits(&self, text: &str) -> bool {
+        self.compiled
+            .as_ref()
+            .is_some_and(|pattern| pattern.matches(text))
+    }
+
+    fn tag(&mut self, key: &str, value: &str) {
+        let variable = format!("${{aws:PrincipalTag/{key}}}");
+        *self = self.text.replace(&variable, value).into();
     }
 }
 
 fn any_fits(patterns: &[Pattern], text: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.0.matches(text))
+    patterns.iter().any(|pattern| pattern.fits(text))
 }
 
 fn one_or_many<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
@@ -91,6 +109,20 @@ impl Policy {
     /// [`PolicyError`].
     pub fn parse(json: &str) -> Result<Self, PolicyError> {
         Ok(serde_json::from_str(json)?)
+    }
+
+    /// The policy as it holds for whom has this tag: the variable `${aws:PrincipalTag/KEY}` has its value. A tag is a name, without `*`, `?`
+    /// and `$`.
+    #[must_use]
+    pub fn tagged(mut self, key: &str, value: &str) -> Self {
+        for statement in &mut self.statement {
+            let conditions = statement.condition.values_mut().flat_map(BTreeMap::values_mut);
+            let conditions = conditions.flat_map(|values| &mut values.0);
+            for pattern in statement.resource.iter_mut().chain(conditions) {
+                pattern.tag(key, value);
+            }
+        }
+        self
     }
 
     /// Whether a statement allows it and none denies it.
@@ -149,7 +181,7 @@ mod tests {
             ("*a*b", "xaxbc", false),
         ] {
             let pattern = Pattern::from(pattern.to_owned());
-            assert_eq!(pattern.0.matches(text), fits, "{pattern:?} {text}");
+            assert_eq!(pattern.fits(text), fits, "{pattern:?} {text}");
         }
     }
 
@@ -165,6 +197,37 @@ mod tests {
             resource,
             context: context.into_iter().collect(),
         })
+    }
+
+    #[test]
+    fn a_tag_stands_for_a_name_and_nothing_fits_without_it() {
+        let policy = r#"{"Statement": [
+            {"Effect": "Allow", "Action": "s3:PutObject", "Resource": "arn:b/*/${aws:PrincipalTag/submitter}/*"},
+            {"Effect": "Allow", "Action": "dynamodb:Query", "Resource": "arn:t",
+             "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "${aws:PrincipalTag/rater}#${aws:PrincipalTag/submitter}"}}}
+        ]}"#;
+        let untagged = Policy::parse(policy).unwrap();
+        let ada = untagged.clone().tagged("submitter", "ada");
+        let rater = ada.clone().tagged("rater", "text");
+        let puts = |policy: &Policy, resource: &str| {
+            policy.allows(&Request {
+                action: "s3:PutObject",
+                resource,
+                context: BTreeMap::new(),
+            })
+        };
+        assert!(puts(&ada, "arn:b/x/ada/1") && !puts(&ada, "arn:b/x/bo/1"));
+        assert!(
+            !puts(&untagged, "arn:b/x/ada/1") && !puts(&untagged, "arn:b/x/${aws:PrincipalTag/submitter}/1")
+        );
+        let queries = |policy: &Policy, key: &str| {
+            policy.allows(&Request {
+                action: "dynamodb:Query",
+                resource: "arn:t",
+                context: [("dynamodb:LeadingKeys", vec![key.to_owned()])].into(),
+            })
+        };
+        assert!(queries(&rater, "text#ada") && !queries(&rater, "text#bo") && !queries(&ada, "#ada"));
     }
 
     #[test]

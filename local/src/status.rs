@@ -1,6 +1,6 @@
 //! Counters of what the local cloud does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub struct FunctionSnapshot {
     pub queued_to_succeeded: Times,
     /// The most memory any process held, in KiB; 0 where the system does not tell.
     pub peak_memory_kib: u64,
-    /// The metrics that the function wrote into its log, by name, as CloudWatch would show them.
+    /// The numbers that the function wrote into its log, by name.
     pub metrics: BTreeMap<String, Metric>,
 }
 
@@ -153,19 +153,14 @@ impl Status {
 }
 
 impl FunctionSnapshot {
-    /// Adds the metrics of a line of the log that is in the embedded metric format.
+    /// Adds the numbers of a line of the log that has some.
     pub(crate) fn add_line(&mut self, line: &str) {
         let Ok(line) = serde_json::from_str::<Value>(line) else {
             return;
         };
-        let directives = line["_aws"]["CloudWatchMetrics"].as_array().into_iter().flatten();
-        let metrics = directives
-            .filter_map(|directive| directive["Metrics"].as_array())
-            .flatten();
-        let names: BTreeSet<&str> = metrics.filter_map(|metric| metric["Name"].as_str()).collect();
-        for name in names {
-            if let Some(value) = line[name].as_f64() {
-                let metric = self.metrics.entry(name.to_owned()).or_default();
+        for (name, value) in line["numbers"].as_object().into_iter().flatten() {
+            if let Some(value) = value.as_f64() {
+                let metric = self.metrics.entry(name.clone()).or_default();
                 metric.n += 1;
                 metric.sum += value;
                 metric.max = if metric.n == 1 {
@@ -199,14 +194,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_are_summed_over_lines_and_other_lines_are_left_alone() {
+    fn numbers_are_summed_over_lines_and_other_lines_are_left_alone() {
         let mut function = FunctionSnapshot::default();
-        let line = |scored: u32| {
-            let metrics = r#"{"Metrics": [{"Name": "Scored", "Unit": "Count"}]}"#;
-            format!(
-                r#"{{"_aws": {{"CloudWatchMetrics": [{metrics}, {metrics}]}}, "Scored": {scored}, "x": 7}}"#
-            )
-        };
+        let line = |scored: u32| format!(r#"{{"numbers": {{"Scored": {scored}, "text": "7"}}, "x": 7}}"#);
         for line in [
             line(1),
             line(0),

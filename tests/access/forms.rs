@@ -10,7 +10,7 @@ use crate::project::{BENCHMARK, good};
 use crate::world::{PATIENCE, World, as_deployed, board};
 
 /// What the real program gets as an answer.
-pub(super) fn curl(args: &[&str]) -> String {
+pub(crate) fn curl(args: &[&str]) -> String {
     let output =
         tokio::task::block_in_place(|| Command::new("curl").args(["-sS"]).args(args).output().unwrap());
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)

@@ -7,36 +7,36 @@ use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Upload};
 use dataperf_aws::{Clients, Evaluators, with_causes};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
-use dataperf_local::{Identity, Policy};
+use dataperf_local::Identity;
 use serde_json::json;
 
-use self::forms::curl;
+pub(crate) use self::forms::curl;
 use crate::nothing_lost::key;
 use crate::project::{BENCHMARK, good};
-use crate::world::{CARETAKER, World, as_deployed, board, deployed};
+use crate::world::{CARETAKER, World, as_deployed, board, deployed, tagged};
 
-/// Ada's keys with the policy that `dataperf submitter add` writes, bo's likewise, and keys with a function's rights.
+/// Ada's keys with the tags that `dataperf submitter add` says, bo's likewise, and keys with a function's rights.
 async fn with_identities() -> World {
     let mut world = World::with(as_deployed).await;
     let mut identities = Vec::new();
     for name in ["ada", "bo"] {
         let ran = world.command(&["submitter", "add", name, BENCHMARK, "--access", "policy"]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        identities.push((name, Policy::parse(&ran.stdout).unwrap()));
+        identities.push(tagged(&ran.json()["tags"]));
     }
-    identities.extend([("evaluator", deployed(BENCHMARK)), ("ender", deployed(CARETAKER))]);
-    world
-        .change(|config| {
-            config.identities = identities
-                .into_iter()
-                .map(|(name, policy)| Identity {
-                    access_key: name.into(),
-                    secret: format!("secret of {name}"),
-                    policy,
-                })
-                .collect();
-        })
-        .await;
+    // names of the platform's own folders, and somebody whom nobody has tagged
+    identities.extend(["closed", "images", "misplaced"].map(|name| tagged(&json!({ "submitter": name }))));
+    let others = [
+        ("untagged", deployed("submitter")),
+        ("evaluator", deployed(BENCHMARK)),
+        ("ender", deployed(CARETAKER)),
+    ];
+    identities.extend(others.map(|(name, policy)| Identity {
+        access_key: name.into(),
+        secret: format!("secret of {name}"),
+        policy,
+    }));
+    world.change(|config| config.identities = identities).await;
     world
 }
 
@@ -89,8 +89,8 @@ async fn a_submitter_uploads_and_reads_its_own_receipt_and_nothing_else() {
     for (client, name) in [(&ada, "ada"), (&bo, "bo")] {
         put(client, &key(name, 0), good(0)).send().await.unwrap();
     }
-    // A file name that looks like somebody's folder is still in the folder that it is in.
-    put(&bo, &format!("{BENCHMARK}/en-25/bo/ada/x.json"), good(1))
+    // the policy is for all benchmarks: a second one takes nothing of the first
+    put(&ada, "vision-selection/open/ada/x.json", good(0))
         .send()
         .await
         .unwrap();
@@ -115,8 +115,8 @@ async fn a_submitter_uploads_and_reads_its_own_receipt_and_nothing_else() {
         "AccessDenied",
         put(&ada, &others, good(0)),
         put(&ada, &format!("{BENCHMARK}/en-25/bo/ada/x.json"), good(0)),
-        put(&ada, &format!("{BENCHMARK}/no-such/ada/x.json"), good(0)),
-        put(&ada, "vision-selection/open/ada/x.json", good(0)),
+        put(&bo, &format!("{BENCHMARK}/en-25/bo/ada/x.json"), good(0)),
+        put(&ada, &format!("{BENCHMARK}/ada/x.json"), good(0)),
         put(&ada, &format!("{BENCHMARK}/en-25/../bo/x.json"), good(0)),
         ada.create_multipart_upload().bucket("submissions").key(&others),
         ada.get_object().bucket("submissions").key(&others),
@@ -158,6 +158,47 @@ async fn a_submitter_uploads_and_reads_its_own_receipt_and_nothing_else() {
     );
     assert!(code(ada.head_object().bucket("submissions").key(&others).send().await).contains("403"));
     nobody_but_evaluators_writes_scores(&world).await;
+    names_of_folders_open_nothing(&world).await;
+}
+
+/// A submitter may be called as a folder of the platform is, and gets no more by that than anybody else.
+async fn names_of_folders_open_nothing(world: &World) {
+    let id = "0123456789abcdef0123456789abcdef";
+    let clients = [
+        clients(world, "closed").await.s3,
+        clients(world, "images").await.s3,
+        clients(world, "misplaced").await.s3,
+        clients(world, "untagged").await.s3,
+    ];
+    let [closed, images, misplaced, untagged] = &clients;
+    let put = |client: &aws_sdk_s3::Client, key: String| {
+        let put = client.put_object().bucket("submissions").key(key);
+        put.body(b"{}".to_vec().into())
+    };
+    let get = |client: &aws_sdk_s3::Client, key: String| client.get_object().bucket("results").key(key);
+    let list = |client: &aws_sdk_s3::Client, prefix: String| {
+        client.list_objects_v2().bucket("results").prefix(prefix)
+    };
+    assert!(
+        put(closed, key("closed", 0)).send().await.is_ok(),
+        "its own folder"
+    );
+    refused!(
+        "AccessDenied",
+        put(closed, format!("{BENCHMARK}/_/closed/{id}")),
+        put(untagged, key("ada", 0)),
+        put(untagged, format!("{BENCHMARK}/en-25//x.json")),
+        get(
+            images,
+            format!("adversarial-nibbler/generate/ada/images/{id}.png")
+        ),
+        list(images, "adversarial-nibbler/generate/ada/images/".into()),
+        get(misplaced, format!("_/misplaced/{BENCHMARK}/misplaced/x.json")),
+        list(misplaced, "_/misplaced/".into()),
+        list(misplaced, "_/misplaced/x/misplaced/".into()),
+        get(untagged, format!("{BENCHMARK}/en-25/ada/{id}.json")),
+        list(untagged, String::new()),
+    );
 }
 
 /// Scores are in the table, and no submitter has any right there; nor may a submitter start a function.

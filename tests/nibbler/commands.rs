@@ -5,12 +5,12 @@ use std::fs;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf_aws::Clients;
-use dataperf_local::{Identity, Policy};
 use serde_json::{Value, json};
 
 use super::verdicts::{RATERS, verdict};
 use super::{BENCHMARK, Nibbler};
 use crate::project::Ran;
+use crate::world::tagged;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::too_many_lines)] // one story
@@ -336,7 +336,7 @@ async fn a_rater_skips_pairs_and_passes_over_lost_images() {
     assert_eq!(next(&["--skip", &pairs[2]]), Value::Null);
 }
 
-/// What a participant's and a rater's policies let them do, and what not.
+/// What the policy lets participants and raters do, and what not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn participants_and_raters_see_what_is_theirs() {
     let mut nibbler = Nibbler::new().await;
@@ -346,12 +346,7 @@ async fn participants_and_raters_see_what_is_theirs() {
         args.extend(flags);
         let ran = nibbler.world.command(&args);
         assert_eq!(ran.code, 0, "{ran:?}");
-        identities.push(Identity {
-            access_key: name.into(),
-            secret: format!("secret of {name}"),
-            // the account is whichever one it is used in
-            policy: Policy::parse(&ran.stdout).unwrap(),
-        });
+        identities.push(tagged(&ran.json()["tags"]));
     }
     nibbler
         .world
@@ -388,17 +383,27 @@ async fn participants_and_raters_see_what_is_theirs() {
         Ok(())
     );
     assert_eq!(
-        put(&ada, &format!("{BENCHMARK}/verdict/ada/x.jsonl")).await,
+        put(&ada, &format!("{BENCHMARK}/submit/rosa/x.jsonl")).await,
         denied
+    );
+    assert_eq!(get(&ada, &format!("{BENCHMARK}/pairs/x.png")).await, denied);
+    assert_ne!(
+        get(&rosa, &format!("{BENCHMARK}/pairs/x.png")).await,
+        denied,
+        "none is there"
     );
     assert_eq!(
         put(&rosa, &format!("{BENCHMARK}/verdict/rosa/x.jsonl")).await,
         Ok(())
     );
-    assert_eq!(
-        put(&rosa, &format!("{BENCHMARK}/generate/rosa/x.jsonl")).await,
-        denied
-    );
+    // kinds that are not hers her rights don't know: the functions refuse them
+    let others = nibbler
+        .world
+        .put(&format!("{BENCHMARK}/submit/rosa/x.jsonl"), "{}")
+        .await;
+    nibbler.world.settle().await;
+    let refused = nibbler.receipt(&others).await;
+    assert_eq!(refused.verdict.reasons[0].code, "rater", "{refused:?}");
     let query = async |who: &Clients, partition: &str| {
         let value = aws_sdk_dynamodb::types::AttributeValue::S(format!("{BENCHMARK}#{partition}"));
         let request = who.dynamodb.query().table_name("dataperf");

@@ -264,10 +264,20 @@ def forms_are_in_the_file(world: World, _: Ran) -> None:
     expect(all(world.outputs["SubmissionsBucket"] in form["form"]["url"] for form in forms) and len(forms) >= 3, forms)
 
 
+def commands_are_the_documents(world: World, ran: Ran) -> None:
+    """What the command prints is what the document runs next."""
+    document = (world.root / "docs/operations.md").read_text()
+    printed = [line for line in ran.stdout.splitlines() if line.startswith("aws ")]
+    expect(len(printed) == 2 and all(f"{line}\n" in document for line in printed), ran.stdout)
+
+
 def policy_is_the_users(world: World, _: Ran) -> None:
-    policy = json.loads((world.shell.work / "ada-policy.json").read_text())
-    expect(world.iam.get_user_policy(UserName="ada", PolicyName="submit")["PolicyDocument"] == policy, policy)
-    expect(world.outputs["SubmissionsBucket"] in json.dumps(policy), policy)
+    attached = world.iam.list_attached_user_policies(UserName="ada")["AttachedPolicies"]
+    expect([policy["PolicyArn"] for policy in attached] == [world.outputs["SubmitterPolicy"]], attached)
+    expect(world.iam.list_user_tags(UserName="ada")["Tags"] == [{"Key": "submitter", "Value": "ada"}], attached)
+    version = world.iam.get_policy(PolicyArn=world.outputs["SubmitterPolicy"])["Policy"]["DefaultVersionId"]
+    document = world.iam.get_policy_version(PolicyArn=world.outputs["SubmitterPolicy"], VersionId=version)["PolicyVersion"]["Document"]
+    expect(f"{world.outputs['SubmissionsBucket']}/*/*/${{aws:PrincipalTag/submitter}}/*" in json.dumps(document), document)
 
 
 def key_is_made(world: World, ran: Ran) -> None:
@@ -277,6 +287,14 @@ def key_is_made(world: World, ran: Ran) -> None:
 def user_is_gone(world: World, _: Ran) -> None:
     users = [user["UserName"] for user in world.iam.list_users()["Users"]]
     expect(users == [], users)
+    # somebody who is still there when the deployment is taken down
+    world.iam.create_user(UserName="bo")
+    world.iam.attach_user_policy(UserName="bo", PolicyArn=world.outputs["SubmitterPolicy"])
+
+
+def policy_is_nobodys(world: World, _: Ran) -> None:
+    attached = world.iam.list_attached_user_policies(UserName="bo")["AttachedPolicies"]
+    expect(attached == [], attached)
 
 
 def nothing_has_switched(world: World, _: Ran) -> None:
@@ -425,7 +443,8 @@ CHECKS = {
     "dataperf challenge publish ": challenge_is_published,
     "dataperf submitter add ada speech-selection  ": forms_are_for_the_bucket,
     "dataperf submitter add ada speech-selection --format json": forms_are_in_the_file,
-    "aws iam put-user-policy ": policy_is_the_users,
+    "dataperf submitter add ada speech-selection --access policy": commands_are_the_documents,
+    "aws iam attach-user-policy ": policy_is_the_users,
     "aws iam create-access-key ": key_is_made,
     "aws iam delete-user ": user_is_gone,
     "dataperf dataset publish frozen-new/ --stage": nothing_has_switched,
@@ -442,6 +461,7 @@ CHECKS = {
     "aws sqs start-message-move-task ": message_would_move,
     "aws lambda invoke ": swept,
     "for pk in ": outcomes_are_told_again,
+    "for user in ": policy_is_nobodys,
     "aws dynamodb restore-table-to-point-in-time ": table_is_restored,
     "aws s3api list-object-versions ": older_receipt_is_chosen,
     "aws s3api copy-object ": older_receipt_is_back,

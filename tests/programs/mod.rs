@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 use dataperf::dataset::dataset_prefix;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::programs::{Output, ProgramRequest, Programs, rounded};
+use dataperf::programs::{Layer, Output, ProgramRequest, Programs, rounded};
 use dataperf::replicates::Replicates;
-use dataperf::{Digest, Ending, NoIntervals, Receipt};
-use dataperf_local::{Config, FunctionSpec, Moment, Trigger};
+use dataperf::{Descriptor, Digest, Ending, NoIntervals, Receipt};
+use dataperf_aws::Addresses;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_local::{Config, FunctionSpec, Moment, Storm, Trigger};
 use serde_json::{Value, json};
 
 use crate::challenges::{codes, publish, receipt};
@@ -179,6 +181,8 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         assert_eq!(receipt.verdict.dataset, Some(hidden));
         let told = receipt.verdict.program.as_ref().unwrap();
         assert_eq!(told.module, Digest::of(&module));
+        assert!(told.layers.contains(&Layer::SystemCallFilter), "{told:?}");
+        assert!(!told.layers.contains(&Layer::MicroVm), "{told:?}");
         assert_eq!(alone["run"]["engine"], json!(told.engine));
         let on_public = offline(&program(name), frozen());
         let told = receipt.verdict.public_run.as_ref().unwrap();
@@ -456,6 +460,26 @@ async fn failures_keep_no_program_out_that_was_let_in_before() {
     assert_eq!(scored.verdict.status, Ending::Scored, "{scored:?}");
 }
 
+/// The event that asks for a run of a program, without its addresses, and these.
+async fn asked_for(world: &World, sent: &Sent, hidden: Digest) -> (Value, Addresses) {
+    let programs = json!({
+        "public": digest(frozen()), "max_fuel": Programs::MAX_FUEL, "max_memory_mib": Programs::MAX_MEMORY_MIB,
+    });
+    let request = ProgramRequest {
+        benchmark: BENCHMARK.into(),
+        leaderboard: "en-25".into(),
+        dataset: hidden,
+        programs: serde_json::from_value(programs).unwrap(),
+    };
+    let mut event = sent.event("2026-06-01T00:00:00.000Z");
+    let (submissions, datasets) = (world.bucket("submissions"), world.bucket("datasets"));
+    let upload = &dataperf_aws::uploads(&event).unwrap()[0];
+    let is_public = Descriptor::of::<SpeechSelection>().is_public;
+    let addresses = Addresses::of_run(&submissions, &datasets, upload, &request, is_public).await;
+    event["program"] = json!(request);
+    (event, addresses.unwrap())
+}
+
 /// Who waits for a run may ask for it again: what has been run is neither run nor stored again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_has_been_run_is_not_run_again() {
@@ -471,22 +495,8 @@ async fn what_has_been_run_is_not_run_again() {
         other => panic!("{other:?}"),
     };
     let first = stored_at().await;
-    let request = ProgramRequest {
-        benchmark: BENCHMARK.into(),
-        leaderboard: "en-25".into(),
-        dataset: hidden,
-        programs: Programs {
-            public,
-            max_fuel: Programs::MAX_FUEL,
-            max_memory_mib: Programs::MAX_MEMORY_MIB,
-            max_module_kib: None,
-            max_output_kib: None,
-            daily_failures: None,
-            python: false,
-        },
-    };
-    let mut event = sent.event("2026-06-01T00:00:00.000Z");
-    event["program"] = json!(request);
+    let (mut event, addresses) = asked_for(&world, &sent, hidden).await;
+    event[Addresses::EVENT] = addresses.packed().unwrap().into();
     world.cloud.invoke(CLOSED, &event).await.unwrap();
     assert_eq!(stored_at().await, first, "a run takes a second at least");
 }
@@ -565,23 +575,108 @@ async fn a_round_that_takes_programs_is_told_what_it_lacks() {
     }
 }
 
-/// The sample of what the function that runs programs is sent.
-#[test]
-fn the_sample_event_is_a_request_with_its_upload() {
-    let event = std::fs::read(root().join("events/closed.json")).unwrap();
-    let event: Value = serde_json::from_slice(&event).unwrap();
-    let request = dataperf_aws::program_request(&event).unwrap().unwrap();
+/// A round may demand more than a machine has. That is no fault of who submits, and a machine that has it runs the program.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_without_demanded_layers_runs_nothing() {
+    let mut world = World::with(|config| {
+        with_programs(config);
+        config.retry_backoff = Vec::new();
+    })
+    .await;
+    let (_, hidden) = staged(&world);
+    let public = digest(frozen());
+    let wrong = closed_round(public, hidden, &json!({ "layers": ["micro_vm", "moat"] }));
+    let ran = publish(&world, &wrong);
     assert_eq!(
-        (request.benchmark.as_str(), request.leaderboard.as_str()),
-        (BENCHMARK, "en-60")
+        (ran.code, &ran.json()["reasons"][0]["code"]),
+        (2, &json!("unknown_layer")),
+        "{ran:?}"
     );
-    assert_eq!(request.programs.max_fuel, Programs::MAX_FUEL);
-    assert_eq!(
-        json!(request),
-        event["program"],
-        "nothing is left out and nothing added"
+    let round = closed_round(public, hidden, &json!({ "layers": ["micro_vm"] }));
+    assert_eq!(publish(&world, &round).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    let sent = upload(&world, "ada", module).await;
+    let failed = receipt(&world, &sent).await;
+    assert_eq!(failed.verdict.status, Ending::Failed, "{failed:?}");
+    assert_eq!(codes(&failed), ["organizer_fault"]);
+    let records = world.cloud.on_failure().await.unwrap();
+    assert!(
+        format!("{records:?}").contains("micro_vm"),
+        "it says what is missing: {records:?}"
     );
-    let uploads = dataperf_aws::uploads(&event).unwrap();
-    assert_eq!(uploads.len(), 1);
-    assert!(uploads[0].key.ends_with("/selector.wasm"), "{uploads:?}");
+
+    world
+        .change(|config| {
+            let closed = config
+                .functions
+                .iter_mut()
+                .find(|function| function.name == CLOSED)
+                .unwrap();
+            closed
+                .environment
+                .insert("DATAPERF_MICRO_VM".into(), "true".into());
+        })
+        .await;
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    world.settle().await;
+    let scored = receipt(&world, &sent).await;
+    let told = scored.verdict.program.as_ref().expect("it was run");
+    assert!(told.layers.contains(&Layer::MicroVm), "{told:?}");
+}
+
+/// What was signed for a run may no longer hold when its turn comes: then it is asked for again, and is nobody's failure.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_addresses_have_expired_is_asked_for_again() {
+    let world = World::with(|config| {
+        with_programs(config);
+        config.retry_backoff = Vec::new();
+    })
+    .await;
+    let (_, hidden) = staged(&world);
+    let round = closed_round(digest(frozen()), hidden, &json!({}));
+    assert_eq!(publish(&world, &round).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    // its event is lost, and of the run there are addresses that credentials have signed which no longer hold
+    world.cloud.faults().storm(Some(Storm {
+        events_dropped: 1000,
+        ..Storm::default()
+    }));
+    let sent = upload(&world, "ada", module).await;
+    world.cloud.faults().storm(None);
+    let (mut event, addresses) = asked_for(&world, &sent, hidden).await;
+    let signed = serde_json::to_string(&addresses).unwrap();
+    let gone = signed.replace("X-Amz-Credential=local%2F", "X-Amz-Credential=gone%2F");
+    assert_ne!(signed, gone);
+    let gone: Addresses = serde_json::from_str(&gone).unwrap();
+    event[Addresses::EVENT] = gone.packed().unwrap().into();
+    world.cloud.invoke(CLOSED, &event).await.unwrap();
+    world.settle().await;
+    assert_eq!(receipt(&world, &sent).await.verdict.status, Ending::Scored);
+}
+
+/// The command asks the function what holds programs, and shows it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_probe_names_each_layer_that_holds() {
+    let world = World::with(with_programs).await;
+    let probe = world.command(&["closed", "probe"]);
+    assert_eq!(probe.code, 0, "{probe:?}");
+    let probe = probe.json();
+    assert_eq!(probe["runs"], true);
+    let here = dataperf(["closed", "probe", "--here"]);
+    assert!(
+        here.code == 0 && here.stdout.contains("system_call_filter"),
+        "{here:?}"
+    );
+    for layer in ["system_call_filter", "kernel_limits", "hidden_memory"] {
+        assert!(
+            probe["layers"].as_array().unwrap().contains(&json!(layer)),
+            "{probe}"
+        );
+    }
+    let without = World::new().await;
+    let nobody = without.command(&["closed", "probe"]);
+    assert!(
+        nobody.code == 1 && nobody.stderr.contains("`Programs`"),
+        "{nobody:?}"
+    );
 }

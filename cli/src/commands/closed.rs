@@ -13,18 +13,19 @@ use dataperf::closed::{ClosedTask, DataFile};
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::FrozenError;
-use dataperf::programs::Programs;
+use dataperf::programs::{Layer, Programs};
 use dataperf::{Digest, Rejection, Verdict};
 use dataperf_benchmarks::IDS;
-use dataperf_closed::{ENGINE, Failure, Job, Limits, Run, Runner};
+use dataperf_closed::{ENGINE, Failure, Job, Limits, Probe, Run, Runner};
 use dataperf_datasets::Import;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::score::{done, open};
 use crate::Done;
+use crate::cloud::CloudArgs;
 use crate::on_disk;
-use crate::output::{Format, check_new_files, print_json, print_verdict};
+use crate::output::{Format, check_new_files, print_json, print_verdict, table};
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
@@ -53,6 +54,23 @@ pub(crate) enum ClosedCommand {
     Run(RunArgs),
     /// Write the files that a program finds below `/data`, to develop with them
     Data(DataArgs),
+    /// What holds programs where rounds run them, and whether they are run there
+    Probe(ProbeArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It runs a program that does nothing, and tells which layers hold it: docs/closed-division.md explains each. A round may demand \
+    layers (`programs: {layers: [system_call_filter]}`). It ends with 1 where programs are not run.\n\n\
+    Examples:\n  dataperf closed probe             the function of a deployment, before a round is announced\n  \
+    dataperf closed probe --here      this machine, as `dataperf closed run` uses it"
+)]
+pub(crate) struct ProbeArgs {
+    /// Probe this machine instead of a deployment's function
+    #[arg(long)]
+    here: bool,
+    #[command(flatten)]
+    cloud: CloudArgs,
 }
 
 #[derive(Debug, Args)]
@@ -113,7 +131,40 @@ pub(crate) async fn run(command: ClosedCommand, format: RowFormat) -> Result<Don
     match command {
         ClosedCommand::Run(args) => run_program(args, format).await,
         ClosedCommand::Data(args) => write_data(args, format.of_documents()?).await,
+        ClosedCommand::Probe(args) => probe(args, format.of_documents()?).await,
     }
+}
+
+async fn probe(args: ProbeArgs, format: Format) -> Result<Done> {
+    let probe = if args.here {
+        Runner::of_this_program()?.probe()?
+    } else {
+        let answer = args.cloud.connect().await.evaluators().probe_programs().await;
+        let answer = answer.context("is the deployment's parameter `Programs` set to `true`?")?;
+        let about = || format!("the function that runs programs answers {answer}");
+        serde_json::from_value::<Probe>(answer.clone()).with_context(about)?
+    };
+    match format {
+        Format::Json => print_json(&probe)?,
+        Format::Text => {
+            let mut lines = table(&["layer", "holds", "required", "why not"]);
+            for layer in Layer::ALL {
+                let is = |has: bool| if has { "yes" } else { "no" }.to_owned();
+                lines.add_row([
+                    json!(layer).as_str().unwrap_or_default().to_owned(),
+                    is(probe.layers.contains(&layer)),
+                    is(probe.required.contains(&layer)),
+                    probe.missing.get(&layer).cloned().unwrap_or_default(),
+                ]);
+            }
+            println!("{lines}\n{}", probe.engine);
+        }
+    }
+    ensure!(
+        probe.runs,
+        "programs are not run there: not all layers hold that are required"
+    );
+    Ok(Done::Fine)
 }
 
 async fn run_program(args: RunArgs, format: RowFormat) -> Result<Done> {

@@ -10,9 +10,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::{SubmitterName, offer};
-use dataperf_aws::{
-    FormKey, FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
-};
+use dataperf_aws::{FormKey, FormRequest, Grant, MAX_FORM_SECONDS, UploadForm, upload_form};
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -27,19 +25,19 @@ use crate::rows::RowFormat;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmitterCommand {
-    /// Let somebody submit: upload forms, or a policy for a role of their own
+    /// Let somebody submit: upload forms, or the tags by which the submitters' policy knows a user or role
     Add(AddArgs),
     /// Who submits: how much, when last, and what is left of the limits
     List(list::ListArgs),
     /// Files that were handed in more than once, by one submitter or several
     Identical(list::IdenticalArgs),
-    /// Replace rights that lack leaderboards which have come into force since
+    /// Make the forms for leaderboards that have come into force since
     Refresh(refresh::RefreshArgs),
     /// Free a name that was taken by mistake, so that others may submit whose names look like it
     #[command(
         after_help = "Example: dataperf submitter free mary-l --local\n\nOf names that look alike the first one stands, in each benchmark: the one that was given access \
         or a token, or whose upload obeyed the rules first. Whoever has a score or an accepted file keeps the name, and functions that have seen it may go on with it until \
-        they start anew. A token is revoked by `dataperf token revoke`; forms that were given expire, and a policy is removed where it is attached."
+        they start anew. A token is revoked by `dataperf token revoke`; forms that were given expire, and the tag `submitter` is removed where it is attached."
     )]
     Free(FreeArgs),
 }
@@ -60,9 +58,8 @@ pub(crate) struct FreeArgs {
     after_help = "Neither lets anybody see or change what others have submitted, or write a receipt or a score.\n\n\
     Examples:\n  dataperf submitter add ada speech-selection --local             forms for a week, with the curl command\n  \
     dataperf submitter add ada speech-selection -l en-25 --hours 24 --format json > ada.json\n  \
-    dataperf submitter add ada speech-selection --access policy > ada-policy.json\n  \
-    dataperf submitter add rosa adversarial-nibbler --rater --access policy > rosa-policy.json\n  \
-    aws iam put-user-policy --user-name ada --policy-name submit --policy-document file://ada-policy.json"
+    dataperf submitter add ada speech-selection --access policy            the two commands for an IAM user\n  \
+    dataperf submitter add rosa adversarial-nibbler --rater --access policy"
 )]
 pub(crate) struct AddArgs {
     /// The submitter's name, as it stands in keys and on leaderboards: small letters, digits, and single `.`, `_` or `-`
@@ -73,7 +70,7 @@ pub(crate) struct AddArgs {
     /// Name somebody a rater of Adversarial Nibbler (judges pairs and submits none) or of Adversarial Text (judges others' examples)
     #[arg(long)]
     rater: bool,
-    /// Only these leaderboards; by default all that are in force
+    /// Forms for these leaderboards only; by default for all that are in force
     #[arg(long, short)]
     leaderboard: Vec<String>,
     /// What to give
@@ -86,11 +83,11 @@ pub(crate) struct AddArgs {
     cloud: CloudArgs,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Access {
     /// A signed form a leaderboard, for somebody without an AWS account; anybody who has it can use it until it expires
     Forms,
-    /// An IAM policy for somebody's user or role, who then uses `aws s3 cp` and reads their receipts
+    /// Tags for somebody's IAM user or role, who then uses `aws s3 cp` and reads their receipts, in all benchmarks
     Policy,
 }
 
@@ -129,11 +126,14 @@ async fn free(args: FreeArgs, format: Format) -> Result<Done> {
 
 async fn add(args: AddArgs, format: Format) -> Result<Done> {
     check_name(&args.name)?;
+    if args.access == Access::Policy && !args.leaderboard.is_empty() {
+        bail!("the submitters' policy is for all leaderboards: leave `--leaderboard` out, or give forms");
+    }
     let cloud = args.cloud.clone().connect().await;
     let is_kept = known::check_name(&cloud, &args.benchmark, &args.name).await?;
     let extension = extension(&args.benchmark);
     let boards = match extension {
-        Some(extension) => extension.uploads(&args.name, args.rater),
+        Some(extension) => extension.uploads(args.rater),
         None if args.rater => {
             let ids: Vec<&str> = EXTENSIONS.iter().map(|other| other.descriptor().id).collect();
             bail!(
@@ -155,14 +155,14 @@ async fn add(args: AddArgs, format: Format) -> Result<Done> {
         name: &args.name,
         boards: &boards,
     };
-    match args.access {
-        Access::Policy => print_json(&right.policy(&leaderboards))?,
-        Access::Forms => print_forms(&right.forms(&leaderboards, args.hours).await?, format)?,
+    if args.access == Access::Policy {
+        print_tags(&args, format)?;
+        return Ok(Done::Fine);
     }
+    print_forms(&right.forms(&leaderboards, args.hours).await?, format)?;
     if descriptor(&args.benchmark)?.fixed.is_none() {
         let grant = Grant {
             submitter: args.name.clone(),
-            access: args.access.into(),
             is_chosen: !args.leaderboard.is_empty(),
             leaderboards,
             at: now(),
@@ -171,6 +171,9 @@ async fn add(args: AddArgs, format: Format) -> Result<Done> {
     }
     Ok(Done::Fine)
 }
+
+/// The variable with the ARN of the policy of all submitters.
+const POLICY: &str = "DATAPERF_SUBMITTER_POLICY";
 
 /// What somebody may do.
 struct Right<'a> {
@@ -181,31 +184,6 @@ struct Right<'a> {
 }
 
 impl Right<'_> {
-    fn policy(&self, leaderboards: &[String]) -> Value {
-        let Self {
-            cloud,
-            benchmark,
-            name,
-            boards,
-        } = self;
-        let submitter = Submitter {
-            benchmark,
-            leaderboards,
-            name: name.as_str(),
-            receipts_of: &boards.receipts_of,
-            folders: boards.folders,
-            partitions: &boards.partitions,
-            table: &cloud.table_arn(),
-        };
-        let names = &cloud.names;
-        submitter_policy(
-            &submitter,
-            &names.submissions_bucket,
-            &names.results_bucket,
-            cloud.partition(),
-        )
-    }
-
     async fn forms(&self, leaderboards: &[String], hours: u32) -> Result<Vec<(String, UploadForm)>> {
         let mut forms = Vec::new();
         for leaderboard in leaderboards {
@@ -235,13 +213,25 @@ impl Right<'_> {
     }
 }
 
-impl From<Access> for dataperf_aws::Access {
-    fn from(access: Access) -> Self {
-        match access {
-            Access::Forms => Self::Forms,
-            Access::Policy => Self::Policy,
-        }
+/// Prints how a user of the organizer's AWS account becomes a submitter: the stack's policy knows everybody by tags.
+fn print_tags(args: &AddArgs, format: Format) -> Result<()> {
+    let (name, benchmark) = (&args.name, &args.benchmark);
+    let mut tags = json!({ "submitter": name });
+    let mut words = format!("Key=submitter,Value={name}");
+    if args.rater {
+        tags["rater"] = json!(benchmark);
+        words = format!("{words} Key=rater,Value={benchmark}");
     }
+    let commands = [
+        format!("aws iam tag-user --user-name {name} --tags {words}"),
+        format!("aws iam attach-user-policy --user-name {name} --policy-arn \"${POLICY}\""),
+    ];
+    if format == Format::Json {
+        return print_json(&json!({ "submitter": name, "tags": tags, "commands": commands }));
+    }
+    println!("# for all benchmarks; {POLICY} is the stack's output `SubmitterPolicy`");
+    println!("{}", commands.join("\n"));
+    Ok(())
 }
 
 fn check_name(name: &SubmitterName) -> Result<()> {
@@ -260,7 +250,6 @@ async fn leaderboards(cloud: &Cloud, benchmark: &str) -> Result<Uploads> {
     Ok(Uploads {
         leaderboards: boards.boards.into_keys().collect(),
         max_bytes: hosted.max_artifact_bytes,
-        ..Uploads::default()
     })
 }
 

@@ -1,7 +1,8 @@
 //! Escape drills: a host that is weakened on purpose gives a program every system call, as if it had escaped from the engine. What holds it
 //! then is tried layer by layer: the filters of system calls alone, the limits of the kernel alone, and neither, which shows that the drill is one.
 
-use dataperf_closed::{Job, Layer, RunError};
+use dataperf::programs::Layer;
+use dataperf_closed::{Job, RunError};
 
 use crate::{limits, runner};
 
@@ -94,7 +95,7 @@ fn answers(without: &[Layer], first: i64, n: i64) -> Vec<(i64, i64)> {
 
 #[test]
 fn of_all_system_calls_a_program_that_has_escaped_can_make_a_few() {
-    for without in [&[][..], &[Layer::Limits]] {
+    for without in [&[][..], &[Layer::KernelLimits]] {
         let answers = answers(without, CALLS.start, CALLS.end);
         assert_eq!(answers.len(), CALLS.count() - NOT_TRIED.len());
         let allowed: Vec<i64> = answers
@@ -127,7 +128,7 @@ fn the_calls_of_32_bit_programs_end_the_process() {
 
 #[test]
 fn without_filter_and_limits_the_drill_reaches_the_machine() {
-    let both = [Layer::Filters, Layer::Limits];
+    let both = [Layer::SystemCallFilter, Layer::KernelLimits];
     let opened = escaped(&both, &three(OPEN, "(call $at (i64.const 1024))", 0, 0)).unwrap();
     assert_eq!(opened, [3], "the first descriptor that is free");
     let socket = escaped(&both, &three(SOCKET, "(i64.const 2)", 1, 0)).unwrap();
@@ -149,7 +150,7 @@ fn a_program_that_has_escaped_finds_three_descriptors_and_no_environment() {
             (local.set $n (i64.add (local.get $n) (i64.const 1)))
             (br_if $again (i64.lt_s (local.get $n) (i64.const 4096))))"
     );
-    let told = escaped(&[Layer::Filters, Layer::Limits], &body).unwrap();
+    let told = escaped(&[Layer::SystemCallFilter, Layer::KernelLimits], &body).unwrap();
     assert_eq!(
         told,
         [0, 0, 1, 2],
@@ -159,7 +160,7 @@ fn a_program_that_has_escaped_finds_three_descriptors_and_no_environment() {
 
 #[test]
 fn the_limits_alone_leave_no_file_no_socket_and_no_process() {
-    let alone = [Layer::Filters];
+    let alone = [Layer::SystemCallFilter];
     let path = |offset: i64| format!("(call $at (i64.const {offset}))");
     for (what, call, first, second, answer) in [
         ("open a file", OPEN, path(1024), 0, EMFILE),
@@ -194,7 +195,7 @@ fn the_limits_alone_bound_memory() {
             (br_if $again (i32.and (i64.gt_s (local.get $answer) (i64.const 0)) (i64.lt_s (local.get $n) (i64.const 100)))))
         (call $tell (local.get $n)) (call $tell (local.get $answer))"
     );
-    let told = escaped(&[Layer::Filters], &body).unwrap();
+    let told = escaped(&[Layer::SystemCallFilter], &body).unwrap();
     assert_eq!(told[1], ENOMEM);
     assert!(told[0] <= 3, "{told:?}");
 }

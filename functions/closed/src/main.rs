@@ -5,27 +5,45 @@
 mod model;
 mod run;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 
-use dataperf::programs::{ModelRun, ProgramRequest};
+use dataperf::failure::FaultKind;
+use dataperf::programs::{Layer, ModelRun, ProgramRequest};
 use dataperf::{Benchmark, Upload};
-use dataperf_aws::{Clients, Fault, S3Bucket, guarded, program_request, uploads, variable};
-use dataperf_closed::Runner;
+use dataperf_aws::{Addresses, Connections, Fault, PROBE, SignedBucket, guarded, program_request, uploads};
+use dataperf_closed::{Probe, Runner};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::{Value, json};
 
-use crate::run::Run;
+use crate::run::{Run, not_run};
 
 /// The variable that names the interpreter for programs in Python. `dataperf local` sets it; the template does not, and must not, because only the
 /// kernel of one machine confines such programs.
 const PYTHON: &str = "DATAPERF_PYTHON";
 
+/// The variable that says that each run has a virtual machine of its own, and a role without rights. The template sets it. Then these and
+/// the engine hold programs, and what the kernel refuses is done without.
+const MICRO_VM: &str = "DATAPERF_MICRO_VM";
+
+/// What has to hold programs where they share a machine with everything else.
+const ON_ONE_MACHINE: [Layer; 5] = [
+    Layer::Process,
+    Layer::KernelLimits,
+    Layer::SystemCallFilter,
+    Layer::EndsWithParent,
+    Layer::HiddenMemory,
+];
+
 /// What is kept between invocations.
 struct Function {
-    clients: Clients,
-    datasets: String,
-    runner: Runner,
+    connections: Connections,
+    /// An error where it is not known which program this is.
+    runner: io::Result<Runner>,
+    /// What holds programs beside what their own process asks the kernel for.
+    around: BTreeSet<Layer>,
     python: Option<OsString>,
 }
 
@@ -41,14 +59,19 @@ fn main() -> Result<ExitCode, lambda_runtime::Error> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn serve() -> Result<(), lambda_runtime::Error> {
-    let (runner, datasets) = (Runner::of_this_program()?, variable("DATAPERF_DATASETS_BUCKET")?);
-    dataperf_closed::hide_memory()?; // the credentials in it are nobody's but this process's
-    let function = Function {
-        clients: Clients::from_environment().await,
-        datasets,
-        runner,
-        python: std::env::var_os(PYTHON),
-    };
+    let function = Function::new();
+    // nothing ends the function here: an event that can't be handled says why in its record of failure
+    match function.probe() {
+        Ok(Probe {
+            layers,
+            missing,
+            runs,
+            ..
+        }) => {
+            tracing::info!(layers = %json!(layers), missing = %json!(missing), runs, "what holds programs");
+        }
+        Err(fault) => tracing::error!(outcome = "fault", error = %fault, "programs are not run"),
+    }
     let function = &function;
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
         guarded(function.handle(&event)).await
@@ -57,18 +80,55 @@ async fn serve() -> Result<(), lambda_runtime::Error> {
 }
 
 impl Function {
-    async fn handle(&self, event: &LambdaEvent<Value>) -> Result<Value, Fault> {
-        if let Some(request) = event.payload.get(ModelRun::EVENT) {
-            let datasets = S3Bucket::new(self.clients.s3.clone(), &self.datasets);
-            return model::run(&self.runner, datasets, request, &event.context.request_id).await;
+    fn new() -> Self {
+        let is_alone = std::env::var_os(MICRO_VM).is_some();
+        let runner = Runner::of_this_program(); // before its own file is hidden with its memory
+        let mut around = BTreeSet::from([Layer::WebAssembly]);
+        // the credentials in it are nobody's but this process's
+        if dataperf_closed::hide_memory().is_ok() {
+            around.insert(Layer::HiddenMemory);
         }
-        let request = program_request(&event.payload)?;
-        let uploads = uploads(&event.payload)?;
+        let mut required = BTreeSet::from(ON_ONE_MACHINE);
+        if is_alone {
+            around.insert(Layer::MicroVm);
+            required = [Layer::WebAssembly, Layer::Process].into();
+        }
+        Self {
+            connections: Connections::default(),
+            runner: runner.map(|runner| runner.requiring(required).within(around.clone())),
+            around,
+            python: std::env::var_os(PYTHON).filter(|_| !is_alone),
+        }
+    }
+
+    fn runner(&self) -> Result<&Runner, Fault> {
+        self.runner.as_ref().map_err(|error| Fault {
+            kind: FaultKind::Organizer,
+            message: format!("it is not known which program this is: {error}"),
+        })
+    }
+
+    fn probe(&self) -> Result<Probe, Fault> {
+        self.runner()?.probe().map_err(|error| not_run(&error))
+    }
+
+    async fn handle(&self, event: &LambdaEvent<Value>) -> Result<Value, Fault> {
+        let payload = &event.payload;
+        if payload.get(PROBE).is_some() {
+            return Ok(json!(self.probe()?));
+        }
+        let (submissions, datasets) = Addresses::of_event(payload)?.buckets(&self.connections);
+        let request_id = &event.context.request_id;
+        if let Some(request) = payload.get(ModelRun::EVENT) {
+            return model::run(self.runner()?, datasets, request, request_id).await;
+        }
+        let request = program_request(payload)?;
+        let uploads = uploads(payload)?;
         let (Some(request), [upload]) = (request, &uploads[..]) else {
             return Err(Fault::event("it is not one upload with a request to run it"));
         };
-        let request_id = &event.context.request_id;
-        Box::pin(self.with_benchmark(&request, upload, request_id)).await?;
+        let buckets = (&submissions, &datasets);
+        Box::pin(self.with_benchmark(&request, upload, buckets, request_id)).await?;
         Ok(json!({ "run": upload.id() }))
     }
 
@@ -76,14 +136,15 @@ impl Function {
         &self,
         request: &ProgramRequest,
         upload: &Upload,
+        (submissions, datasets): (&SignedBucket, &SignedBucket),
         request_id: &str,
     ) -> Result<(), Fault> {
-        let bucket = |name: &str| S3Bucket::new(self.clients.s3.clone(), name);
         let run = Run {
-            runner: &self.runner,
+            runner: &self.runner()?.clone().requiring_also(&request.programs.layers),
+            around: &self.around,
             python: self.python.as_deref(),
-            submissions: &bucket(&upload.bucket),
-            datasets: &bucket(&self.datasets),
+            submissions,
+            datasets,
             request,
         };
         let output = run.settle::<B>(upload).await?;
@@ -94,6 +155,7 @@ impl Function {
             submission = %upload.id(),
             module = %output.program.module,
             engine = output.program.engine,
+            layers = %json!(output.program.layers),
             is_hidden_run = output.is_hidden_run,
             fuel = output.fuel,
             codes = output.reasons.iter().map(|reason| reason.code.as_str()).collect::<Vec<_>>().join(" "),
@@ -106,10 +168,16 @@ impl Function {
 macro_rules! dispatch {
     ($($benchmark:ty,)*) => {
         impl Function {
-            async fn with_benchmark(&self, request: &ProgramRequest, upload: &Upload, request_id: &str) -> Result<(), Fault> {
+            async fn with_benchmark(
+                &self,
+                request: &ProgramRequest,
+                upload: &Upload,
+                buckets: (&SignedBucket, &SignedBucket),
+                request_id: &str,
+            ) -> Result<(), Fault> {
                 $(
                     if request.benchmark == <$benchmark as Benchmark>::ID {
-                        return self.run::<$benchmark>(request, upload, request_id).await;
+                        return self.run::<$benchmark>(request, upload, buckets, request_id).await;
                     }
                 )*
                 Err(Fault::event(format!("there is no benchmark `{}`", request.benchmark)))

@@ -4,7 +4,7 @@ use dataperf::closed::DataFile;
 use dataperf::dataset::{FrozenFiles, Integrity, dataset_prefix};
 use dataperf::programs::{ModelRun, ModelRunAnswer};
 use dataperf::workflow::WorkflowError;
-use dataperf_aws::{Fault, S3Bucket};
+use dataperf_aws::{Fault, SignedBucket};
 use dataperf_closed::{Job, Limits, Runner};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::run::not_run;
 /// Runs the model that an event asks for.
 pub(crate) async fn run(
     runner: &Runner,
-    datasets: S3Bucket,
+    datasets: SignedBucket,
     request: &Value,
     request_id: &str,
 ) -> Result<Value, Fault> {

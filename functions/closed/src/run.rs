@@ -1,5 +1,6 @@
 //! Runs one submission's program, and stores what it has written.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::time::Instant;
@@ -10,10 +11,12 @@ use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::programs::{Output, Program, ProgramRequest, Programs, PublicRun, code_only, stored_after};
+use dataperf::programs::{
+    Layer, Output, Program, ProgramRequest, Programs, PublicRun, code_only, stored_after,
+};
 use dataperf::workflow::WorkflowError;
 use dataperf::{Benchmark, Digest, Reason, Rejection, Upload};
-use dataperf_aws::{Fault, S3Bucket, now};
+use dataperf_aws::{Fault, SignedBucket, now};
 use dataperf_closed::{ENGINE, Failure, Job, Limits, RunError, Runner};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -21,11 +24,14 @@ use dataperf_closed::Python;
 
 /// What a program is run with.
 pub(crate) struct Run<'a> {
+    /// Demands the layers of the round.
     pub(crate) runner: &'a Runner,
+    /// What holds programs of whatever kind here.
+    pub(crate) around: &'a BTreeSet<Layer>,
     /// The interpreter, where programs in Python are run.
     pub(crate) python: Option<&'a OsStr>,
-    pub(crate) submissions: &'a S3Bucket,
-    pub(crate) datasets: &'a S3Bucket,
+    pub(crate) submissions: &'a SignedBucket,
+    pub(crate) datasets: &'a SignedBucket,
     pub(crate) request: &'a ProgramRequest,
 }
 
@@ -89,6 +95,7 @@ impl Run<'_> {
             program: Program {
                 module: Digest::of(b""),
                 engine: ENGINE.to_owned(),
+                layers: BTreeSet::new(),
             },
             public_run: None,
             is_hidden_run: false,
@@ -127,6 +134,7 @@ impl Run<'_> {
             return Ok(output);
         }
         let public = self.run(public, &engine, &module, limits).await?;
+        output.program.layers.clone_from(&public.run.layers);
         let told = PublicRun {
             fuel: public.run.fuel,
             output: public.output(),
@@ -189,7 +197,9 @@ impl Run<'_> {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         {
             let executable = std::env::current_exe().map_err(|error| fault(FaultKind::Organizer, &error))?;
-            let python = Python::of(executable, interpreter).map_err(|error| not_run(&error))?;
+            let python = Python::of(executable, interpreter)
+                .and_then(|python| python.within(self.around, &self.request.programs.layers))
+                .map_err(|error| not_run(&error))?;
             Ok(Ok(Engine::Python(Box::new(python))))
         }
         #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

@@ -47,7 +47,6 @@ fn its_memory_is_hidden_before_it_asks_for_work() {
         ("AWS_REGION", "eu-central-1"),
         ("AWS_ACCESS_KEY_ID", "key"),
         ("AWS_SECRET_ACCESS_KEY", "secret"),
-        ("DATAPERF_DATASETS_BUCKET", "datasets"),
     ]));
     let asked = loop {
         match runtime.accept() {

@@ -215,7 +215,7 @@ pub(crate) async fn kit(
         scored_with(&app.table().await, facts, boards, challenge, &public).await?
     };
     let public = round
-        .and_then(|round| round.programs)
+        .and_then(|round| round.programs.as_ref())
         .map(|programs| programs.public);
     // the data set of a round that no document has may be one that programs have met unseen
     let now = dataperf_aws::now();

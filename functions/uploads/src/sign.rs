@@ -66,7 +66,7 @@ async fn sign(
     let at = now();
     let key = key(&asked, &submitter, at)?;
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
-    let most = match terms.programs {
+    let most = match &terms.programs {
         Some(programs) => programs.max_module_bytes(),
         None => (facts.max_bytes_of_kind)(&asked.leaderboard),
     };

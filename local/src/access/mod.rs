@@ -8,6 +8,7 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 pub(crate) use self::admission::{Admission, Hosts};
 pub(crate) use self::guard::{Guard, Refused};
@@ -34,10 +35,16 @@ impl Rights {
     }
 }
 
+/// How long the keys of a process that has ended still hold, for addresses that it has signed: as in AWS, where a function's credentials
+/// outlive its processes.
+const KEPT: Duration = Duration::from_hours(12);
+
 #[derive(Clone, Debug)]
 struct Caller {
     secret: String,
     rights: Rights,
+    /// When its process ended.
+    ended_at: Option<Instant>,
 }
 
 /// Everybody who may use the services, by access key.
@@ -69,6 +76,7 @@ impl Callers {
         let caller = Caller {
             secret: secret.to_owned(),
             rights,
+            ended_at: None,
         };
         locked(&self.callers).insert(access_key.to_owned(), caller);
     }
@@ -78,9 +86,13 @@ impl Callers {
         &self.partition_keys
     }
 
-    /// Forgets a caller.
-    pub(crate) fn remove(&self, access_key: &str) {
-        locked(&self.callers).remove(access_key);
+    /// Notes that a caller's process has ended, and forgets those that have ended long ago.
+    pub(crate) fn end(&self, access_key: &str) {
+        let mut callers = locked(&self.callers);
+        callers.retain(|_, caller| caller.ended_at.is_none_or(|ended_at| ended_at.elapsed() < KEPT));
+        if let Some(caller) = callers.get_mut(access_key) {
+            caller.ended_at = Some(Instant::now());
+        }
     }
 
     pub(crate) fn secret(&self, access_key: &str) -> Option<String> {

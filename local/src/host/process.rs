@@ -96,7 +96,7 @@ impl Process {
             Err(error) => {
                 remove_dir(&dir);
                 let _ = std::fs::remove_file(&log_file); // it is empty, and there may be many such tries
-                context.callers.remove(&access_key(&spec.name, &id));
+                context.callers.end(&access_key(&spec.name, &id));
                 return Err(error);
             }
         };
@@ -229,12 +229,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.callers.remove(&access_key(&self.spec.name, &self.id));
+        self.callers.end(&access_key(&self.spec.name, &self.id));
         remove_dir(&self.dir);
     }
 }
 
-/// The access key of one process, which is removed when the process ends.
+/// The access key of one process. It outlives the process for a while.
 fn access_key(function: &str, id: &str) -> String {
     format!("{function}.{id}")
 }

@@ -1,9 +1,11 @@
 //! The bucket port on S3.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::RequestChecksumCalculation;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
@@ -14,6 +16,7 @@ use dataperf::Timestamp;
 use dataperf::ports::bucket::{Bucket, Got, Object};
 use dataperf::ports::{PortError, Unreadable, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
 
 use crate::listing::folders;
 use crate::meter::Meter;
@@ -34,6 +37,15 @@ pub struct S3Bucket {
     name: String,
     meter: Meter,
     connections: Connections,
+}
+
+/// Objects of one bucket by their keys, each with a signed address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SignedObjects {
+    /// Where it may be read.
+    pub(crate) reads: BTreeMap<String, String>,
+    /// Where it may be written.
+    pub(crate) writes: BTreeMap<String, String>,
 }
 
 /// An object with what tells its versions apart.
@@ -246,6 +258,37 @@ impl S3Bucket {
         Ok(signed.uri().to_owned())
     }
 
+    /// Signs an address for each object that is to be read, in a version or the newest, and each that is to be written.
+    pub(crate) async fn signed(
+        &self,
+        reads: Vec<(String, Option<String>)>,
+        writes: Vec<String>,
+        config: &PresigningConfig,
+    ) -> Result<SignedObjects, PortError> {
+        // who writes would otherwise have to send the checksum of what this function does not know
+        let whenever = RequestChecksumCalculation::WhenRequired;
+        let client = self.client.config().to_builder();
+        let client = Client::from_conf(client.request_checksum_calculation(whenever).build());
+        let unsigned = |key: &str, source| PortError::Transient {
+            what: self.what("signing an address of", key),
+            source,
+        };
+        let mut objects = SignedObjects::default();
+        for (key, version) in reads {
+            let request = client.get_object().bucket(&self.name).key(&key);
+            let signed = request.set_version_id(version).presigned(config.clone()).await;
+            let signed = signed.map_err(|error| unsigned(&key, error.into()))?;
+            objects.reads.insert(key, signed.uri().to_owned());
+        }
+        for key in writes {
+            let request = client.put_object().bucket(&self.name).key(&key);
+            let signed = request.presigned(config.clone()).await;
+            let signed = signed.map_err(|error| unsigned(&key, error.into()))?;
+            objects.writes.insert(key, signed.uri().to_owned());
+        }
+        Ok(objects)
+    }
+
     /// Stores an object if the stored one has the entity tag `tag` or, without a `tag`, if there is none. If several calls have read the same object,
     /// one of them stores. Says whether this call did.
     ///
@@ -288,7 +331,7 @@ fn is_missing(error: &GetObjectError) -> bool {
 
 /// Whether S3 refuses to read an object because of how it was stored, which its uploader chose. All else that it refuses is
 /// about the reader's rights.
-fn unreadable(code: Option<&str>, message: Option<&str>) -> Option<Unreadable> {
+pub(crate) fn unreadable(code: Option<&str>, message: Option<&str>) -> Option<Unreadable> {
     let says = |words: &str| message.is_some_and(|message| message.contains(words));
     match code? {
         "InvalidObjectState" => Some(Unreadable::Archived),

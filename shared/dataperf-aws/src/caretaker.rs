@@ -18,7 +18,7 @@ use crate::evaluators::Evaluators;
 use crate::fault::{Fault, with_causes};
 use crate::give_up::{GiveBack, give_up};
 use crate::given_up::{GivenUp, given_up};
-use crate::metrics::{Unit, emit};
+use crate::metrics::emit;
 use crate::notes::Notes;
 use crate::report::outcome;
 use crate::resources::Resources;
@@ -249,6 +249,16 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
                 &program
             }
         };
+        if given_up_event.is_expired {
+            // it is evaluated again, and a sweep ends it if that never helps
+            let lambda = resources.clients().await.lambda(None);
+            let evaluators = Evaluators::new(lambda, &caretaker.functions_prefix);
+            evaluators.evaluate(hosted, upload).await?;
+            let submission = upload.id();
+            let error = &given_up_event.error;
+            tracing::warn!(request_id, benchmark, %submission, error, "evaluated again, because its time was up before its turn");
+            continue;
+        }
         let reason = (given_up_event.cause).reason(&given_up_event.request_id, hosted.kinds.is_empty());
         let ended = give_up(hosted, upload, reason, &table, &results, &signer).await?;
         let receipt = &ended.receipt;
@@ -322,8 +332,8 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         log_swept(Some(benchmark), &done, context);
         if done.n_evaluated + done.n_given_up > 0 {
             let metrics = [
-                ("EvaluatedAgain", Unit::Count, done.n_evaluated as f64),
-                ("Failed", Unit::Count, done.n_given_up as f64),
+                ("EvaluatedAgain", done.n_evaluated as f64),
+                ("Failed", done.n_given_up as f64),
             ];
             let about = json!({"request_id": context.request_id});
             emit(&resources.table, Some(benchmark), &metrics, about);
@@ -338,10 +348,10 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
             fault.get_or_insert(Fault::from(error));
         }
     }
-    // One line for the whole of a sweep: a metric that is written in every hour of the year is paid for in every month.
+    // One line for the whole of a sweep.
     let metrics = [
-        ("Unfinished", Unit::Count, n_unfinished as f64),
-        ("OldestUnfinishedSeconds", Unit::Seconds, oldest_seconds),
+        ("Unfinished", n_unfinished as f64),
+        ("OldestUnfinishedSeconds", oldest_seconds),
     ];
     emit(
         &resources.table,

@@ -13,9 +13,16 @@ use crate::event::announcement;
 use crate::fault::Fault;
 use crate::port_error::port_error;
 use crate::service::{Post, Service};
+use crate::signed::Addresses;
+
+/// The name of the function that runs programs, without the prefix that the names of all functions of a deployment share.
+pub(crate) const PROGRAMS: &str = "closed";
 
 /// The member of an event that has the request to run a program.
 const PROGRAM: &str = "program";
+
+/// The member of an event that asks what holds programs.
+pub const PROBE: &str = "probe";
 
 /// All but the characters that RFC 3986 leaves unreserved, which the SDK's clients leave as they are too.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -73,6 +80,27 @@ impl Evaluators {
         invoke(&self.lambda, &function, event).await
     }
 
+    /// Has the function that runs programs say what holds them there, and waits for its answer.
+    ///
+    /// # Errors
+    /// [`PortError`] when there is no such function, or it does not answer.
+    pub async fn probe_programs(&self) -> Result<serde_json::Value, PortError> {
+        let function = format!("{}{PROGRAMS}", self.prefix);
+        let what = || format!("asking the function `{function}`");
+        let request = Post {
+            operation: "Invoke",
+            path: path_of(&function),
+            headers: vec![("x-amz-invocation-type", "RequestResponse")],
+            body: serde_json::json!({ PROBE: true }).to_string(),
+        };
+        let answer = self.lambda.post(request).await;
+        let answer = answer.map_err(|error| port_error(what(), error))?;
+        serde_json::from_slice(&answer).map_err(|error| PortError::Malformed {
+            what: what(),
+            why: error.to_string(),
+        })
+    }
+
     fn function_of(&self, hosted: &Descriptor, key: &str) -> String {
         format!("{}{}", self.prefix, hosted.function_of(key))
     }
@@ -83,16 +111,18 @@ pub(crate) async fn announce(lambda: &Service, function: &str, upload: &Upload) 
     invoke(lambda, function, announcement(upload)).await
 }
 
-/// Asks the function that runs programs for a run of an upload. Its event is that of the upload, with the request beside it, so that a run
-/// that is given up is known as the upload's. Returns when Lambda has taken it.
+/// Asks the function that runs programs for a run of an upload. Its event is that of the upload, with the request and the
+/// addresses of what it reads and writes, so that a run that is given up is known as the upload's. Returns when Lambda has taken it.
 pub(crate) async fn ask_for_run(
     lambda: &Service,
     function: &str,
     upload: &Upload,
     request: &ProgramRequest,
+    addresses: &Addresses,
 ) -> Result<(), PortError> {
     let mut event = announcement(upload);
     event[PROGRAM] = serde_json::json!(request);
+    event[Addresses::EVENT] = addresses.packed()?.into();
     invoke(lambda, function, event).await
 }
 
@@ -109,10 +139,9 @@ pub fn program_request(event: &serde_json::Value) -> Result<Option<ProgramReques
 }
 
 async fn invoke(lambda: &Service, function: &str, event: serde_json::Value) -> Result<(), PortError> {
-    let path_part = utf8_percent_encode(function, RESERVED);
     let invoke = Post {
         operation: "Invoke",
-        path: format!("/2015-03-31/functions/{path_part}/invocations"),
+        path: path_of(function),
         headers: vec![
             ("content-type", "application/octet-stream"),
             ("x-amz-invocation-type", "Event"),
@@ -123,4 +152,10 @@ async fn invoke(lambda: &Service, function: &str, event: serde_json::Value) -> R
     invoked
         .map(drop)
         .map_err(|error| port_error(format!("invoking the function `{function}`"), error))
+}
+
+/// Where a function is invoked.
+fn path_of(function: &str) -> String {
+    let function = utf8_percent_encode(function, RESERVED);
+    format!("/2015-03-31/functions/{function}/invocations")
 }

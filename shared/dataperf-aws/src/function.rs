@@ -256,9 +256,11 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             benchmark: B::ID.to_owned(),
             leaderboard: leaderboard.clone(),
             dataset,
-            programs: *programs,
+            programs: programs.clone(),
         };
-        self.resources.ask_for_run(&submission.upload, &request).await
+        let is_public = self.hosted().is_public;
+        let upload = &submission.upload;
+        self.resources.ask_for_run(upload, &request, is_public).await
     }
 }
 

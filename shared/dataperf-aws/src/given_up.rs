@@ -17,6 +17,8 @@ pub struct GivenUp {
     pub cause: Cause,
     /// The last error, for the organizer.
     pub error: String,
+    /// Whether its turn came after what the event permitted had expired: a new event may do better.
+    pub is_expired: bool,
     /// What the event announced.
     pub uploads: Vec<Upload>,
 }
@@ -57,6 +59,7 @@ pub fn given_up(record: &str) -> Result<GivenUp, Fault> {
         request_id: record.request_context.request_id,
         cause: cause(&record.request_context.condition, error_type, message),
         error: format!("{error_type}: {message}"),
+        is_expired: error_type.parse() == Ok(FaultKind::Expired),
         uploads: if of_a_board(&record.request_payload) || is_scheduled(&record.request_payload) {
             Vec::new() // nobody's submission: it is asked for again at its time
         } else {

@@ -1,5 +1,7 @@
-//! Numbers in the log, in CloudWatch's embedded metric format: CloudWatch makes metrics of such lines by itself, without a
-//! call and without a right to make one.
+//! Numbers in the log: a line of JSON has them in its member `numbers`, where Logs Insights and the dashboard read them.
+//!
+//! Only numbers that alarms watch are metrics too, and only while they are not 0: CloudWatch makes metrics of such lines by itself, and each
+//! metric costs something in each hour in which it has a value.
 //!
 //! # Source
 //! Amazon CloudWatch User Guide, "Specification: Embedded metric format".
@@ -13,16 +15,15 @@ use crate::runtime::now;
 /// The namespace of all metrics.
 const NAMESPACE: &str = "DataPerf";
 
-/// A unit of CloudWatch's.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Unit {
-    Count,
-    Seconds,
-    Bytes,
-}
+/// The numbers that alarms watch, with CloudWatch's units.
+const WATCHED: [(&str, &str); 3] = [
+    ("OrganizerFaults", "Count"),
+    ("Failed", "Count"),
+    ("OldestUnfinishedSeconds", "Seconds"),
+];
 
-/// A number with its name.
-pub(crate) type Metric = (&'static str, Unit, f64);
+/// A number with its name, of which the last word is the unit unless it is a count.
+pub(crate) type Metric = (&'static str, f64);
 
 /// Logs one line of numbers about a benchmark, or about the whole deployment; `about` is what the line can be found by.
 pub(crate) fn emit(deployment: &str, benchmark: Option<&str>, metrics: &[Metric], about: Value) {
@@ -38,32 +39,27 @@ fn document(
     metrics: &[Metric],
     about: Value,
 ) -> Value {
-    let directive = |dimensions: &[&str], chosen: &dyn Fn(&Metric) -> bool| {
-        let chosen = metrics.iter().filter(|metric| chosen(metric));
-        let chosen: Vec<Value> = chosen
-            .map(|(name, unit, _)| json!({"Name": name, "Unit": format!("{unit:?}")}))
-            .collect();
-        json!({"Namespace": NAMESPACE, "Dimensions": [dimensions], "Metrics": chosen})
-    };
-    let directives = match benchmark {
-        // What alarms watch is summed over the benchmarks too: an alarm can't search for them.
-        Some(_) => vec![
-            directive(&["deployment", "benchmark"], &|_| true),
-            directive(&["deployment"], &|(_, unit, _)| matches!(unit, Unit::Count)),
-        ],
-        None => vec![directive(&["deployment"], &|_| true)],
-    };
     let mut line = Map::new();
-    line.insert(
-        "_aws".into(),
-        json!({"Timestamp": millis, "CloudWatchMetrics": directives}),
-    );
     line.insert("deployment".into(), deployment.into());
     if let Some(benchmark) = benchmark {
         line.insert("benchmark".into(), benchmark.into());
     }
-    for (name, _, value) in metrics {
-        line.insert((*name).into(), json!(value));
+    let numbers = metrics
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)));
+    line.insert("numbers".into(), Value::Object(numbers.collect()));
+    let mut declared = Vec::new();
+    for &(name, value) in metrics.iter().filter(|(_, value)| *value != 0.0) {
+        if let Some((_, unit)) = WATCHED.iter().find(|(watched, _)| *watched == name) {
+            line.insert(name.into(), json!(value)); // a metric has to be a member of the line itself
+            declared.push(json!({ "Name": name, "Unit": unit }));
+        }
+    }
+    if !declared.is_empty() {
+        let directive =
+            json!({ "Namespace": NAMESPACE, "Dimensions": [["deployment"]], "Metrics": declared });
+        let directives = json!({ "Timestamp": millis, "CloudWatchMetrics": [directive] });
+        line.insert("_aws".into(), directives);
     }
     if let Value::Object(about) = about {
         line.extend(about);
@@ -76,26 +72,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_defines_each_metric_it_has() {
-        let metrics = [
-            ("Scored", Unit::Count, 1.0),
-            ("DatasetSeconds", Unit::Seconds, 0.25),
-        ];
+    fn only_what_alarms_watch_is_a_metric() {
         let about = json!({"request_id": "r"});
-        let line = document(7, "dataperf", Some("speech-selection"), &metrics, about.clone());
-        let count = json!({"Name": "Scored", "Unit": "Count"});
-        let seconds = json!({"Name": "DatasetSeconds", "Unit": "Seconds"});
-        let expected = json!({
-            "_aws": {"Timestamp": 7, "CloudWatchMetrics": [
-                {"Namespace": "DataPerf", "Dimensions": [["deployment", "benchmark"]], "Metrics": [count, seconds]},
-                {"Namespace": "DataPerf", "Dimensions": [["deployment"]], "Metrics": [count]},
-            ]},
-            "deployment": "dataperf", "benchmark": "speech-selection", "Scored": 1.0, "DatasetSeconds": 0.25, "request_id": "r",
+        let line = |failed| {
+            let metrics = [("Scored", 1.0), ("Failed", failed), ("DatasetSeconds", 0.25)];
+            document(7, "dataperf", Some("speech-selection"), &metrics, about.clone())
+        };
+        let plain = json!({
+            "deployment": "dataperf", "benchmark": "speech-selection", "request_id": "r",
+            "numbers": {"Scored": 1.0, "Failed": 0.0, "DatasetSeconds": 0.25},
         });
-        assert_eq!(line, expected);
-        let line = document(7, "dataperf", None, &metrics, about);
-        assert_eq!(line.get("benchmark"), None);
-        let directives = line["_aws"]["CloudWatchMetrics"].as_array().expect("a list");
-        assert_eq!(directives.len(), 1, "each dimension set is a metric to pay for");
+        assert_eq!(line(0.0), plain);
+        let failed = line(1.0);
+        let directive = json!({
+            "Namespace": "DataPerf", "Dimensions": [["deployment"]], "Metrics": [{"Name": "Failed", "Unit": "Count"}],
+        });
+        assert_eq!(
+            failed["_aws"],
+            json!({"Timestamp": 7, "CloudWatchMetrics": [directive]})
+        );
+        assert_eq!((&failed["Failed"], failed.get("Scored")), (&json!(1.0), None));
+        assert_eq!(document(7, "dataperf", None, &[], about).get("benchmark"), None);
     }
 }

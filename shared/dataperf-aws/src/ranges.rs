@@ -13,7 +13,7 @@ use aws_sdk_s3::Client;
 use aws_sdk_s3::presigning::PresigningConfig;
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -28,13 +28,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How much longer a range is waited for with each of its bytes: many ranges share what the network gives.
 const PATIENCE_A_BYTE: Duration = Duration::from_micros(2);
 
-type HttpClient = legacy::Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
+type HttpClient = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// The connections, made with the first use and kept.
+/// Connections to signed addresses, made with the first use and kept.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Connections(Arc<OnceLock<Option<HttpClient>>>);
+pub struct Connections(Arc<OnceLock<Option<HttpClient>>>);
 
 impl Connections {
+    /// The client; `None` where the system has no certificates.
+    pub(crate) fn client(&self) -> Option<&HttpClient> {
+        self.0.get_or_init(connect).as_ref()
+    }
+
     /// A signature for `n_ranges` of an object, if they are worth one.
     pub(crate) async fn sign(
         &self,
@@ -46,13 +51,23 @@ impl Connections {
         if n_ranges < MANY {
             return None;
         }
-        let http = self.0.get_or_init(connect).as_ref()?;
+        let http = self.client()?;
         let config = PresigningConfig::expires_in(VALID).ok()?;
         let request = client.get_object().bucket(bucket).key(key);
         let signed = request.presigned(config).await.ok()?;
         let uri = signed.uri().parse().ok()?;
         Some(Signed { http, uri })
     }
+}
+
+/// What requests of a function are known by in the logs of a bucket: the function's name and the stream of its log.
+pub(crate) fn user_agent() -> String {
+    let name = |variable| std::env::var(variable).unwrap_or_default();
+    let (function, stream) = (
+        name("AWS_LAMBDA_FUNCTION_NAME"),
+        name("AWS_LAMBDA_LOG_STREAM_NAME"),
+    );
+    format!("dataperf {function}/{stream}")
 }
 
 fn connect() -> Option<HttpClient> {
@@ -81,7 +96,7 @@ impl Signed<'_> {
         let n_bytes = usize::try_from(range.end - range.start).ok()?;
         let request = Request::get(self.uri.clone())
             .header(header::RANGE, format!("bytes={}-{}", range.start, range.end - 1))
-            .body(Empty::new())
+            .body(Full::default())
             .ok()?;
         let answer = self.http.request(request).await.ok()?;
         if answer.status() != StatusCode::PARTIAL_CONTENT {

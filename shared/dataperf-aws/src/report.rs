@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::fault::Fault;
 use crate::meter::Reading;
-use crate::metrics::{Metric, Unit, emit};
+use crate::metrics::{Metric, emit};
 use crate::resources::Resources;
 use crate::runtime::now;
 
@@ -59,18 +59,14 @@ impl Phases {
         let waited: f64 = self.ports.iter().map(|port| port.waited.as_secs_f64()).sum();
         let n_bytes: u64 = self.ports.iter().map(|port| port.n_bytes).sum();
         [
-            ("EvaluationSeconds", Unit::Seconds, self.total.as_secs_f64()),
-            ("SubmissionSeconds", Unit::Seconds, seconds(submission)),
-            ("DatasetSeconds", Unit::Seconds, seconds(dataset)),
-            ("TableSeconds", Unit::Seconds, seconds(table)),
-            ("ReceiptSeconds", Unit::Seconds, seconds(receipt)),
-            (
-                "ComputeSeconds",
-                Unit::Seconds,
-                (self.total.as_secs_f64() - waited).max(0.0),
-            ),
-            ("BytesRead", Unit::Bytes, n_bytes as f64),
-            ("ColdStarts", Unit::Count, f64::from(u8::from(self.is_cold))),
+            ("EvaluationSeconds", self.total.as_secs_f64()),
+            ("SubmissionSeconds", seconds(submission)),
+            ("DatasetSeconds", seconds(dataset)),
+            ("TableSeconds", seconds(table)),
+            ("ReceiptSeconds", seconds(receipt)),
+            ("ComputeSeconds", (self.total.as_secs_f64() - waited).max(0.0)),
+            ("BytesRead", n_bytes as f64),
+            ("ColdStarts", f64::from(u8::from(self.is_cold))),
         ]
     }
 }
@@ -81,11 +77,11 @@ pub(crate) fn outcome(settled: &Settled) -> [Metric; 5] {
     let count = |holds: bool| f64::from(u8::from(holds));
     let ended = |as_that: Ending| count(settled.recorded && ending == as_that);
     [
-        ("Scored", Unit::Count, ended(Ending::Scored)),
-        ("Accepted", Unit::Count, ended(Ending::Accepted)),
-        ("Rejected", Unit::Count, ended(Ending::Rejected)),
-        ("Failed", Unit::Count, ended(Ending::Failed)),
-        ("Repeated", Unit::Count, count(!settled.recorded)),
+        ("Scored", ended(Ending::Scored)),
+        ("Accepted", ended(Ending::Accepted)),
+        ("Rejected", ended(Ending::Rejected)),
+        ("Failed", ended(Ending::Failed)),
+        ("Repeated", count(!settled.recorded)),
     ]
 }
 
@@ -94,9 +90,9 @@ fn counted(fault: &Fault) -> [Metric; 3] {
     let count = |holds: bool| f64::from(u8::from(holds));
     let (organizers, transient) = (FaultKind::Organizer, FaultKind::Transient);
     [
-        ("Faults", Unit::Count, 1.0),
-        ("OrganizerFaults", Unit::Count, count(fault.kind == organizers)),
-        ("TransientFaults", Unit::Count, count(fault.kind == transient)),
+        ("Faults", 1.0),
+        ("OrganizerFaults", count(fault.kind == organizers)),
+        ("TransientFaults", count(fault.kind == transient)),
     ]
 }
 
@@ -145,11 +141,7 @@ impl Work<'_> {
         metrics.extend(phases.metrics());
         if *recorded {
             let millis = receipt.finished_at.unix_millis() - receipt.received_at.unix_millis();
-            metrics.push((
-                "UploadToVerdictSeconds",
-                Unit::Seconds,
-                millis.max(0) as f64 / 1e3,
-            ));
+            metrics.push(("UploadToVerdictSeconds", millis.max(0) as f64 / 1e3));
         }
         let about = json!({"request_id": request_id, "submission": receipt.submission, "leaderboard": verdict.leaderboard});
         emit(deployment, Some(&verdict.benchmark), &metrics, about);
@@ -165,7 +157,7 @@ impl Work<'_> {
         );
         let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;
         let mut metrics = counted(fault).to_vec();
-        metrics.push(("UnfinishedAgeSeconds", Unit::Seconds, age));
+        metrics.push(("UnfinishedAgeSeconds", age));
         metrics.extend(phases.metrics());
         let about =
             json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});

@@ -11,14 +11,12 @@ use lambda_runtime::Context;
 use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
-use crate::evaluators::{announce, ask_for_run};
+use crate::evaluators::{PROGRAMS, announce, ask_for_run};
 use crate::meter::Meters;
 use crate::runtime::{now, variable};
+use crate::signed::Addresses;
 use crate::table::Seen;
 use crate::{Clients, ReceiptKeys, S3Bucket, Table};
-
-/// The name of the function that runs programs, without the prefix that the names of all functions of a deployment share.
-const PROGRAMS: &str = "closed";
 
 /// The names of a function's buckets and its table, and what is kept between events: clients, with a meter for each.
 #[derive(Default)]
@@ -100,15 +98,23 @@ impl Resources {
         Ok(announce(&lambda, &context.env_config.function_name, upload).await?)
     }
 
-    /// Asks the function that runs programs to run the program that was uploaded.
+    /// Asks the function that runs programs to run the program that was uploaded. That function has no rights: it gets the addresses of
+    /// what it reads and writes, of data sets those of the files that `is_public`.
     ///
     /// # Errors
-    /// [`WorkflowError`] when Lambda does not take the event.
-    pub async fn ask_for_run(&self, upload: &Upload, request: &ProgramRequest) -> Result<(), WorkflowError> {
+    /// [`WorkflowError`] when a data set can't be read, or Lambda does not take the event.
+    pub async fn ask_for_run(
+        &self,
+        upload: &Upload,
+        request: &ProgramRequest,
+        is_public: fn(&str) -> bool,
+    ) -> Result<(), WorkflowError> {
         let programs = programs_beside(&request.benchmark);
         let programs = programs.map_err(|error| WorkflowError::organizer(error.to_string()))?;
+        let (submissions, datasets) = (self.submissions(upload).await, self.datasets().await);
+        let addresses = Addresses::of_run(&submissions, &datasets, upload, request, is_public).await?;
         let lambda = self.clients().await.lambda(None);
-        Ok(ask_for_run(&lambda, &programs, upload, request).await?)
+        Ok(ask_for_run(&lambda, &programs, upload, request, &addresses).await?)
     }
 
     /// Settles an upload by evaluating its artifact.

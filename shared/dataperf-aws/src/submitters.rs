@@ -1,4 +1,4 @@
-//! Access for submitters: to put files under their own name, and to read their own receipts; nothing else.
+//! Forms for submitters: to put files under their own name, and nothing else.
 
 use aws_credential_types::Credentials;
 use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dataperf::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The longest that a form may be valid, as S3 has it: seven days.
 pub const MAX_FORM_SECONDS: u32 = 7 * 24 * 3600;
@@ -105,67 +105,10 @@ pub fn upload_form(request: &FormRequest<'_>, credentials: &Credentials, now: Ti
     }
 }
 
-/// Whose uploads a policy is for.
-#[derive(Debug, Clone)]
-pub struct Submitter<'a> {
-    /// The benchmark's id.
-    pub benchmark: &'a str,
-    /// What of it may be uploaded to: its leaderboards, or kinds of uploads.
-    pub leaderboards: &'a [String],
-    /// Where receipts may be read beside these: leaderboards that nobody uploads to.
-    pub receipts_of: &'a [String],
-    /// Folders of the benchmark in the results bucket that may be read too.
-    pub folders: &'a [&'a str],
-    /// Partitions of the table that may be queried.
-    pub partitions: &'a [String],
-    /// The table's ARN.
-    pub table: &'a str,
-    /// The submitter's name in keys.
-    pub name: &'a str,
-}
-
-/// The policy of a role or user that uploads with `aws s3 cp` and reads its own receipts.
-///
-/// Every leaderboard is named: a star between benchmark and submitter would take slashes too, and so let in a submitter who chose a
-/// file name in another's folder.
-pub fn submitter_policy(
-    submitter: &Submitter<'_>,
-    submissions: &str,
-    results: &str,
-    partition: &str,
-) -> Value {
-    let prefix = |board: &String| format!("{}/{board}/{}/*", submitter.benchmark, submitter.name);
-    let within = |bucket: &str, prefixes: &[String]| -> Vec<String> {
-        let arn = |prefix| format!("arn:{partition}:s3:::{bucket}/{prefix}");
-        prefixes.iter().map(arn).collect()
-    };
-    let uploads: Vec<String> = submitter.leaderboards.iter().map(prefix).collect();
-    let receipts: Vec<String> = [submitter.leaderboards, submitter.receipts_of]
-        .concat()
-        .iter()
-        .map(prefix)
-        .collect();
-    let folders = submitter.folders.iter();
-    let folders: Vec<String> = folders
-        .map(|folder| format!("{}/{folder}/*", submitter.benchmark))
-        .collect();
-    let mut statements = vec![
-        json!({"Sid": "UploadSubmissions", "Effect": "Allow", "Action": ["s3:PutObject", "s3:AbortMultipartUpload"],
-               "Resource": within(submissions, &uploads)}),
-        json!({"Sid": "ReadReceipts", "Effect": "Allow", "Action": "s3:GetObject",
-               "Resource": within(results, &[receipts.clone(), folders].concat())}),
-        json!({"Sid": "FindReceipts", "Effect": "Allow", "Action": "s3:ListBucket",
-               "Resource": format!("arn:{partition}:s3:::{results}"), "Condition": {"StringLike": {"s3:prefix": receipts}}}),
-    ];
-    if !submitter.partitions.is_empty() {
-        statements.push(json!({"Sid": "ReadQueue", "Effect": "Allow", "Action": "dynamodb:Query", "Resource": submitter.table,
-            "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": submitter.partitions}}}));
-    }
-    json!({ "Version": "2012-10-17", "Statement": statements })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

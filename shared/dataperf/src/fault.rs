@@ -104,6 +104,8 @@ pub enum FaultKind {
     Transient,
     /// A service outside the platform did not answer as it should; the same may work the next time.
     Provider,
+    /// What the event permits had expired when its turn came: whoever sent it can send another.
+    Expired,
     /// The event is not one that the function gets.
     Event,
     /// A defect of the function.
@@ -122,6 +124,7 @@ impl FaultKind {
             Self::Organizer => "OrganizerFault",
             Self::Transient => "Transient",
             Self::Provider => "ProviderFault",
+            Self::Expired => "Expired",
             Self::Event => "BadEvent",
             Self::Panic => "Panic",
         }
@@ -133,6 +136,7 @@ impl FaultKind {
             Self::Organizer => Cause::Organizer,
             Self::Transient => Cause::Unavailable,
             Self::Provider => Cause::Provider,
+            Self::Expired => Cause::Overloaded,
             Self::Event | Self::Panic => Cause::Defect,
         }
     }
@@ -146,6 +150,7 @@ impl FromStr for FaultKind {
             Self::Organizer,
             Self::Transient,
             Self::Provider,
+            Self::Expired,
             Self::Event,
             Self::Panic,
         ]

@@ -6,7 +6,7 @@
 //! function, which finds the output and goes on. So a program is run after its round and limits have let it in, and every other way to a
 //! verdict (a later delivery, the caretaker's sweep) finds the same output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::timestamp::Timestamp;
 use crate::upload::{SubmissionId, UNNAMED, Upload};
 use crate::verdict::{Ending, Verdict, is_false};
 
-pub use crate::verdict::{Program, PublicRun};
+pub use crate::verdict::{Layer, Program, PublicRun};
 
 /// The folder of outputs below the benchmark's, where no submitter's name can be.
 const OUTPUTS: &str = "closed";
@@ -27,7 +27,7 @@ const OUTPUTS: &str = "closed";
 const MAX_OUTPUT_BYTES: u64 = 48 << 20;
 
 /// How a round runs submitted programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// The public data set that a program has to run on before it meets the round's own.
     pub public: Digest,
@@ -47,6 +47,10 @@ pub struct Programs {
     /// Whether programs in Python are taken as well: they are run on one machine, and by no function on AWS.
     #[serde(default, skip_serializing_if = "is_false")]
     pub python: bool,
+    /// What has to hold a program beside what the machine demands anyway. A machine without these layers runs none, which is a fault of the
+    /// organizer's.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub layers: BTreeSet<Layer>,
 }
 
 impl Programs {
@@ -341,8 +345,6 @@ pub fn rounded(score: f64, n_items: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     fn at(millis: u64) -> Timestamp {
@@ -356,6 +358,7 @@ mod tests {
             program: Program {
                 module: Digest::of(b"module"),
                 engine: "engine".into(),
+                layers: BTreeSet::new(),
             },
             public_run: None,
             is_hidden_run: true,

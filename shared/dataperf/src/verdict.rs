@@ -1,6 +1,6 @@
 //! What an evaluation says: the verdict anybody can recompute, and the receipt that adds when and for whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,44 @@ pub struct Program {
     pub module: Digest,
     /// The engine's version and settings.
     pub engine: String,
+    /// What held the program during the run.
+    pub layers: BTreeSet<Layer>,
+}
+
+/// A layer of what holds a program, named in receipts and in the rounds that demand it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// The engine: the program has a memory of its own and calls nothing but WASI.
+    WebAssembly,
+    /// A process of its own, without environment variables and open files.
+    Process,
+    /// Limits of the kernel on the process: memory, processor time, files, further processes.
+    KernelLimits,
+    /// Filters of system calls (seccomp) on the process.
+    SystemCallFilter,
+    /// The kernel ends the process with the one that started it.
+    EndsWithParent,
+    /// Namespaces of the kernel: no network, no other process, no other file.
+    Namespaces,
+    /// The memory of the process that started it is hidden from it.
+    HiddenMemory,
+    /// A virtual machine that runs one program at a time and nothing else.
+    MicroVm,
+}
+
+impl Layer {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::WebAssembly,
+        Self::Process,
+        Self::KernelLimits,
+        Self::SystemCallFilter,
+        Self::EndsWithParent,
+        Self::Namespaces,
+        Self::HiddenMemory,
+        Self::MicroVm,
+    ];
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

@@ -123,6 +123,8 @@ impl WorkflowError {
     /// Whose fault it is.
     pub fn fault(&self) -> FaultKind {
         let is_transient = match self {
+            Self::Port(PortError::Expired { .. })
+            | Self::Dataset(DatasetError::Port(PortError::Expired { .. })) => return FaultKind::Expired,
             Self::Port(port)
             | Self::Dataset(DatasetError::Port(port))
             | Self::Challenge(ChallengeError::Port(port)) => port.is_transient(),

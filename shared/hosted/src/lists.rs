@@ -39,7 +39,7 @@ struct List {
 }
 
 /// All templates with lists.
-pub static TEMPLATES: [Template; 5] = [
+pub static TEMPLATES: [Template; 4] = [
     Template {
         path: "infra/leaderboard.yaml",
         lists: &[List {
@@ -65,21 +65,6 @@ pub static TEMPLATES: [Template; 5] = [
                 name: "the functions that evaluate uploads",
                 names: functions,
                 entry: "- !Sub arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${Name}-<name>",
-            },
-        ],
-    },
-    Template {
-        path: "infra/closed.yaml",
-        lists: &[
-            List {
-                name: "where programs are uploaded",
-                names: programmed,
-                entry: "- !Sub arn:${AWS::Partition}:s3:::${Name}-submissions-${AWS::AccountId}-${AWS::Region}/<name>/*/*/*",
-            },
-            List {
-                name: "where the output of programs is stored",
-                names: programmed,
-                entry: "- !Sub arn:${AWS::Partition}:s3:::${Name}-submissions-${AWS::AccountId}-${AWS::Region}/<name>/_/closed/*",
             },
         ],
     },
@@ -140,10 +125,6 @@ fn benchmarks() -> Vec<String> {
 }
 
 /// The ids of the benchmarks that take programs.
-fn programmed() -> Vec<String> {
-    ids_where(|hosted| hosted.takes_programs)
-}
-
 /// The ids of those hosted in which a lower score is better.
 fn lower_is_better() -> Vec<String> {
     ids_where(|hosted| hosted.direction == Direction::LowerIsBetter)

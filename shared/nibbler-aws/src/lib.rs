@@ -13,7 +13,7 @@ mod verdict;
 
 pub use embedder::{LoadModel, Model};
 pub use generate::run_generate;
-pub use pairs::{PAIR_IMAGES, Pair, PairMore, Pairs, Said, Unjudged, pair_image_key, unjudged};
+pub use pairs::{Pair, PairMore, Pairs, Said, Unjudged, pair_image_key, unjudged};
 pub use sets::{Image, MadeSet, image_key};
 pub use submit::run_submit;
 pub use verdict::run_verdict;

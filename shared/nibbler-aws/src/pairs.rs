@@ -199,7 +199,7 @@ impl Collection for Pairs {
 }
 
 /// The collection's folder in the results bucket with the images that raters may read.
-pub const PAIR_IMAGES: &str = "pairs";
+const PAIR_IMAGES: &str = "pairs";
 
 /// The key, in the results bucket, of the copy of a pair's image that raters may read.
 pub fn pair_image_key(pair: &PairId) -> String {

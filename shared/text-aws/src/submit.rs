@@ -191,10 +191,10 @@ impl Submit {
                 .iter()
                 .map(|(_, example)| example.input(contexts))
                 .collect();
-            let clients = self.common.resources.clients().await;
+            let resources = &self.common.resources;
             let answers = self
                 .targets
-                .ask(&case.rules, clients, task, &inputs, deadline)
+                .ask(&case.rules, resources, task, &inputs, deadline)
                 .await?;
             n_paid += answers.n_paid;
             for (((line, example), input), said) in examples.into_iter().zip(inputs).zip(answers.said) {

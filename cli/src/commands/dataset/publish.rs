@@ -227,7 +227,7 @@ fn say(
     } = published;
     let in_force = switch != Switch::Stage;
     if format == Format::Json {
-        let document = |(grant, lacks): &(Grant, Vec<String>)| json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "lacks": lacks });
+        let document = |(grant, lacks): &(Grant, Vec<String>)| json!({ "submitter": grant.submitter.as_str(), "access": "forms", "lacks": lacks });
         let lacking: Vec<Value> = advice.lacking.iter().map(document).collect();
         let document = json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded, "kit": kit, "in_force": in_force,
             "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted, "same_items": advice.asked_before,
@@ -291,10 +291,10 @@ impl Advice {
             );
         }
         for (grant, lacks) in &self.lacking {
-            println!("{} has no rights to `{}`", grant.submitter, lacks.join("`, `"));
+            println!("{} has no forms for `{}`", grant.submitter, lacks.join("`, `"));
         }
         if !self.lacking.is_empty() {
-            println!("`dataperf submitter refresh {benchmark} --all` makes their rights anew");
+            println!("`dataperf submitter refresh {benchmark} --all` prints forms for them");
         }
     }
 }

@@ -9,11 +9,11 @@ use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
 use dataperf::{Descriptor, Digest, SubmitterName, Verdict};
 use dataperf_aws::S3Bucket;
-use dataperf_collection_aws::{Collection as _, Kept, name_rater};
+use dataperf_collection_aws::{Kept, name_rater};
 use dataperf_datasets::export_lines_kit;
 use dataperf_text::{
-    DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Task, Verdict as RaterVerdict, import_text,
-    known_rules, text_kit,
+    DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Verdict as RaterVerdict, import_text, known_rules,
+    text_kit,
 };
 use dataperf_text_aws::Examples;
 
@@ -73,22 +73,11 @@ impl Extension for Text {
 
     /// A rater sends verdicts, and examples of its own; a participant examples. Both read how their scores change. A rater
     /// reads the queue too, and what it has judged already.
-    fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads {
+    fn uploads(&self, is_rater: bool) -> Uploads {
         let kinds: &[Kind] = if is_rater { &Kind::ALL } else { &[Kind::Submit] };
-        let partitions = if is_rater {
-            vec![
-                Examples::SPACE.queue_partition(),
-                Examples::SPACE.rater_partition(name.as_str()),
-            ]
-        } else {
-            Vec::new()
-        };
         Uploads {
             leaderboards: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
             max_bytes: Example::MAX_BYTES.max(RaterVerdict::MAX_BYTES),
-            receipts_of: Task::ALL.map(|task| task.as_str().to_owned()).into(),
-            partitions,
-            ..Uploads::default()
         }
     }
 

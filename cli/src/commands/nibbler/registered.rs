@@ -9,13 +9,13 @@ use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
 use dataperf::{Descriptor, Digest, SubmitterName, Verdict};
 use dataperf_aws::S3Bucket;
-use dataperf_collection_aws::{Collection as _, Kept, is_participant, name_rater};
+use dataperf_collection_aws::{Kept, is_participant, name_rater};
 use dataperf_datasets::export_lines_kit;
 use dataperf_nibbler::{
     Board, DESCRIPTOR, GenerationRequest, Kind, KnownRules, LineItem as _, NIBBLER_LAYOUT, PUBLIC_FILE,
     Submission as Pair, Verdict as RaterVerdict, import_nibbler, known_rules, nibbler_kit,
 };
-use dataperf_nibbler_aws::{PAIR_IMAGES, Pairs};
+use dataperf_nibbler_aws::Pairs;
 
 use crate::cloud::{Cloud, now};
 use crate::extension::{Extension, Uploads, no_such_board};
@@ -74,25 +74,16 @@ impl Extension for Nibbler {
 
     /// A rater sends verdicts, a participant everything else and reads how the scores change. A rater reads the queue too, and what
     /// was judged already.
-    fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads {
-        let names = |kinds: &[Kind]| kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
-        if is_rater {
-            return Uploads {
-                leaderboards: names(&[Kind::Verdict]),
-                max_bytes: RaterVerdict::MAX_BYTES,
-                receipts_of: Vec::new(),
-                folders: &[PAIR_IMAGES],
-                partitions: vec![
-                    Pairs::SPACE.queue_partition(),
-                    Pairs::SPACE.rater_partition(name.as_str()),
-                ],
-            };
-        }
+    fn uploads(&self, is_rater: bool) -> Uploads {
+        let (kinds, max_bytes): (&[Kind], u64) = if is_rater {
+            (&[Kind::Verdict], RaterVerdict::MAX_BYTES)
+        } else {
+            let kinds = &[Kind::Generate, Kind::Submit];
+            (kinds, Pair::MAX_BYTES.max(GenerationRequest::MAX_BYTES))
+        };
         Uploads {
-            leaderboards: names(&[Kind::Generate, Kind::Submit]),
-            max_bytes: Pair::MAX_BYTES.max(GenerationRequest::MAX_BYTES),
-            receipts_of: Board::ALL.map(|board| board.as_str().to_owned()).into(),
-            ..Uploads::default()
+            leaderboards: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
+            max_bytes,
         }
     }
 

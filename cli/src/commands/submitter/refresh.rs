@@ -1,13 +1,10 @@
-//! `dataperf submitter refresh`: rights name leaderboards, so that those which have come into force since are missing in them.
+//! `dataperf submitter refresh`: forms name leaderboards, so that those which have come into force since are missing.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmitterName;
-use dataperf_aws::{Access, Grant, MAX_FORM_SECONDS};
+use dataperf_aws::{Grant, MAX_FORM_SECONDS};
 use serde_json::{Value, json};
 
 use super::{Right, Uploads, documents, leaderboards, print_forms};
@@ -18,10 +15,10 @@ use crate::output::{Format, print_json};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Of who was given access by `dataperf submitter add` to all leaderboards: forms for the leaderboards that are new, or \
-    the whole policy in a file, with the command that attaches it. Who was given chosen leaderboards keeps these.\n\n\
+    after_help = "Of who was given forms by `dataperf submitter add` for all leaderboards: forms for the leaderboards that are new. Who was \
+    given chosen leaderboards keeps these, and rights by `--access policy` need no refreshing.\n\n\
     Examples:\n  dataperf submitter refresh speech-selection ada --local\n  \
-    dataperf submitter refresh speech-selection --all --out policies/"
+    dataperf submitter refresh speech-selection --all --format json > forms.json"
 )]
 pub(crate) struct RefreshArgs {
     /// The benchmark
@@ -33,9 +30,6 @@ pub(crate) struct RefreshArgs {
     /// Everybody who lacks a leaderboard
     #[arg(long)]
     all: bool,
-    /// The directory for policies: one file NAME-policy.json each
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    out: PathBuf,
     /// How long forms are valid; no longer than the credentials that sign them
     #[arg(long, default_value_t = MAX_FORM_SECONDS / 3600, value_parser = clap::value_parser!(u32).range(1..=168))]
     hours: u32,
@@ -43,7 +37,7 @@ pub(crate) struct RefreshArgs {
     cloud: CloudArgs,
 }
 
-/// Who lacks leaderboards of a benchmark, with these.
+/// Who lacks forms for leaderboards of a benchmark, with these.
 pub(crate) async fn lacking(
     cloud: &Cloud,
     benchmark: &str,
@@ -70,7 +64,7 @@ pub(super) async fn run(args: RefreshArgs, format: Format) -> Result<Done> {
         let grants = cloud.leaderboards().grants(&args.benchmark).await?;
         if !grants.iter().any(|grant| grant.submitter == *name) {
             bail!(
-                "`{name}` was given no access to {}: use `dataperf submitter add`",
+                "`{name}` was given no forms for {}: use `dataperf submitter add`",
                 args.benchmark
             );
         }
@@ -95,7 +89,7 @@ pub(super) async fn run(args: RefreshArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// Replaces the rights of one submitter, and reports it as a document and in words.
+/// Makes the forms that one submitter lacks, and reports them as a document and in words.
 async fn refreshed(
     args: &RefreshArgs,
     cloud: &Cloud,
@@ -110,40 +104,12 @@ async fn refreshed(
         name: &grant.submitter,
         boards,
     };
-    let mut document =
-        json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "added": lacks });
+    let forms = right.forms(lacks, args.hours).await?;
     if format == Format::Text {
         println!("# {} lacks `{}`", grant.submitter, lacks.join("`, `"));
+        print_forms(&forms, format)?;
     }
-    match grant.access {
-        Access::Forms => {
-            let forms = right.forms(lacks, args.hours).await?;
-            if format == Format::Text {
-                print_forms(&forms, format)?;
-            }
-            document["forms"] = documents(&forms).into();
-        }
-        Access::Policy => {
-            let policy = right.policy(&boards.leaderboards);
-            let path = written(&args.out, &grant.submitter, &policy)?;
-            if format == Format::Text {
-                println!(
-                    "aws iam put-user-policy --user-name {} --policy-name submit --policy-document file://{}\n",
-                    grant.submitter,
-                    path.display()
-                );
-            }
-            document["policy"] = policy;
-            document["file"] = json!(path);
-        }
-    }
-    Ok(document)
-}
-
-fn written(directory: &Path, name: &SubmitterName, policy: &Value) -> Result<PathBuf> {
-    let path = directory.join(format!("{name}-policy.json"));
-    let writing = || format!("can't write `{}`", path.display());
-    fs::create_dir_all(directory).with_context(writing)?;
-    fs::write(&path, format!("{policy:#}\n")).with_context(writing)?;
-    Ok(path)
+    Ok(json!({
+        "submitter": grant.submitter.as_str(), "access": "forms", "added": lacks, "forms": documents(&forms),
+    }))
 }

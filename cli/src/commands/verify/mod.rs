@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgGroup, Args};
 use dataperf::dataset::Integrity;
 use dataperf::json::Json;
+use dataperf::programs::Program;
 use dataperf::signature::Keys;
 use dataperf::upload::names_of;
 use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
@@ -233,8 +234,12 @@ async fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields)
     let mut bytes =
         fs::read(artifact).with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
     if let Some(program) = &claimed.program {
-        let found = json!({ "module": Digest::of(&bytes), "engine": program.engine });
-        fields.compare("program", &found, "the digest of the given file");
+        let module = Digest::of(&bytes);
+        let found = Program {
+            module,
+            ..program.clone()
+        };
+        fields.compare("program", &json!(found), "the digest of the given file");
         return Ok(());
     }
     if dataperf_benchmarks::IDS.contains(&claimed.benchmark.as_str()) {

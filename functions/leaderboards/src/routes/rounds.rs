@@ -132,7 +132,7 @@ struct ProgramsDocument {
 }
 
 impl ProgramsDocument {
-    fn of(programs: Programs, daily_failures: u64) -> Self {
+    fn of(programs: &Programs, daily_failures: u64) -> Self {
         Self {
             public: programs.public.to_string(),
             max_fuel: programs.max_fuel,
@@ -185,7 +185,7 @@ impl RoundDocument {
         let now = dataperf_aws::now();
         let (dataset, final_by) = (round.dataset_at(now), challenge.final_by(&round));
         let daily_failures = round.daily_failures();
-        let programs = round.programs;
+        let programs = round.programs.as_ref();
         let programs = programs.map(|programs| ProgramsDocument::of(programs, daily_failures));
         let (is_before, is_after) = (
             now < round.opens,

@@ -107,7 +107,7 @@ impl Round {
         put(&mut object, "total_limit", self.total_limit);
         put(&mut object, "daily_failures", self.daily_failures);
         put(&mut object, "division", self.division.as_ref());
-        put(&mut object, "programs", self.programs);
+        put(&mut object, "programs", self.programs.as_ref());
         let is_public = self.artifacts == Visibility::Public;
         put(&mut object, "artifacts", is_public.then_some(self.artifacts));
         let is_hidden = self.board == BoardVisibility::Hidden;

@@ -171,7 +171,10 @@ impl Round {
 
     /// How many uploads of a submitter may fail in a day.
     pub fn daily_failures(&self) -> u64 {
-        let of_programs = self.programs.and_then(|programs| programs.daily_failures);
+        let of_programs = self
+            .programs
+            .as_ref()
+            .and_then(|programs| programs.daily_failures);
         of_programs.or(self.daily_failures).unwrap_or(DAILY_FAILURES)
     }
 

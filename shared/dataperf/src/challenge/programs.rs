@@ -1,18 +1,21 @@
 //! Rounds of the closed division in a challenge's document.
 
+use std::collections::BTreeSet;
+
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::fields::{Object, Reader};
 use super::{Challenge, Round};
 use crate::Digest;
 use crate::descriptor::Descriptor;
-use crate::programs::Programs;
+use crate::programs::{Layer, Programs};
 use crate::rejection::{pointer, quote};
 
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
 const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`, and may have \
-    `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib`, `daily_failures` and `python: true`";
+    `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib`, `daily_failures`, `python: true` and `layers`";
 
 impl Challenge {
     /// Whether a data set is hidden from participants as a whole, its pool included, because programs are to meet it unseen.
@@ -37,6 +40,7 @@ impl Reader {
             "max_output_kib",
             "daily_failures",
             "python",
+            "layers",
         ];
         let fields = self.object(value, &at, &known)?;
         if !fields.contains_key("public") {
@@ -75,7 +79,32 @@ impl Reader {
             max_output_kib,
             daily_failures,
             python: python.unwrap_or_default(),
+            layers: self.layers(fields, &at),
         })
+    }
+
+    /// The layers that a round demands of what runs its programs.
+    fn layers(&mut self, fields: &Object, at: &str) -> BTreeSet<Layer> {
+        let Some(value) = fields.get("layers") else {
+            return BTreeSet::new();
+        };
+        let at = pointer(at, "layers");
+        let Value::Array(names) = value else {
+            let message = "name what has to hold programs in a list, such as `[system_call_filter]`";
+            self.wrong("wrong_type", &at, message);
+            return BTreeSet::new();
+        };
+        let mut layers = BTreeSet::new();
+        for (idx, name) in names.iter().enumerate() {
+            if let Ok(layer) = Layer::deserialize(name) {
+                layers.insert(layer);
+                continue;
+            }
+            let known = serde_json::json!(Layer::ALL);
+            let message = format!("{name} is no layer of what holds programs: name some of {known}");
+            self.wrong("unknown_layer", &format!("{at}/{idx}"), message);
+        }
+        layers
     }
 
     /// A round that takes programs is of the closed division and has a hidden data set of its own, which is scored with once.
@@ -133,7 +162,7 @@ impl Reader {
                 "programs of the round {} meet this data set unseen until it closes",
                 quote(&round.id)
             );
-            match other.programs {
+            match &other.programs {
                 None if other.dataset == Some(dataset) => {
                     let message = format!("{unseen}: take another one, or open this round afterwards");
                     self.wrong("takes_artifacts", &pointer(at, "dataset"), message);
@@ -171,7 +200,7 @@ impl Reader {
             );
             self.wrong("programs_only", &format!("{at}/rounds/{idx}"), message);
         }
-        let python = |round: &Round| round.programs.is_some_and(|programs| programs.python);
+        let python = |round: &Round| round.programs.as_ref().is_some_and(|programs| programs.python);
         let rounds = challenge.rounds.iter().enumerate();
         for (idx, _) in rounds.filter(|(_, round)| needs && python(round)) {
             self.wrong(
@@ -184,7 +213,10 @@ impl Reader {
             return;
         };
         for (idx, round) in challenge.rounds.iter().enumerate() {
-            let limit = round.programs.and_then(|programs| programs.max_output_kib);
+            let limit = round
+                .programs
+                .as_ref()
+                .and_then(|programs| programs.max_output_kib);
             if let Some(limit) = limit.filter(|&limit| limit > most) {
                 let at = format!("{at}/rounds/{idx}/programs/max_output_kib");
                 let message =

@@ -139,7 +139,7 @@ impl Terms {
                 round.id.clone()
             },
             dataset: round.dataset_at(at),
-            programs: round.programs,
+            programs: round.programs.clone(),
             is_baseline: self.is_baseline || is_listed,
             is_listed,
             // Whoever is only called a baseline is limited as everybody: a participant can't gain by the name.
@@ -163,7 +163,7 @@ impl Terms {
             return outside;
         };
         Self {
-            programs: round.programs,
+            programs: round.programs.clone(),
             is_listed: is_listed(round, submitter),
             together: together(round, &board.leaderboard),
             ladder: round.ladder,

@@ -1,5 +1,7 @@
 //! What every table must do with submissions that are counted before they are evaluated.
 
+use std::collections::BTreeSet;
+
 use super::contract_story::{Outcome, Story};
 use super::leaderboard::{Board, Recorded, Reopened, Submission, Usage};
 use super::maintenance::Maintenance;
@@ -152,6 +154,7 @@ pub(super) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outco
         max_output_kib: None,
         daily_failures: None,
         python: false,
+        layers: BTreeSet::new(),
     });
     let usage = async |board: &Board| table.usage(board, "ada", Timestamp::from_unix_millis(1)).await;
     let failures = story.terms.failures(&story.board);
@@ -191,6 +194,7 @@ pub(super) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outco
     receipt.verdict.program = Some(Program {
         module: Digest::of(b"module"),
         engine: "engine".into(),
+        layers: BTreeSet::new(),
     });
     assert_eq!(story.end(&receipt).await?, Recorded::Now);
     assert_eq!(usage(&story.board).await?, Usage { day: 1, total: 1 });

@@ -61,6 +61,12 @@ pub enum PortError {
         /// What was expected.
         why: String,
     },
+    /// The permission that came with the call has expired: whoever gave it can give another.
+    #[error("{what}: the permission for it has expired")]
+    Expired {
+        /// The operation and the place it concerned.
+        what: String,
+    },
     /// The object exists, but is stored in a form that only its owner can read.
     #[error("{what}: {}", why.description())]
     Unreadable {

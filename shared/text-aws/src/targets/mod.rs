@@ -13,7 +13,7 @@ use dataperf::Digest;
 use dataperf::failure::FaultKind;
 use dataperf::programs::{ModelRun, Programs};
 use dataperf::workflow::WorkflowError;
-use dataperf_aws::Clients;
+use dataperf_aws::{Clients, Resources};
 use dataperf_collection_aws::{Rules as Kept, Secrets};
 use dataperf_text::models::{ModelError, TargetModel};
 use dataperf_text::{Answer, BENCHMARK, Input, Rules, Target, Task};
@@ -100,17 +100,17 @@ impl Targets {
     pub async fn ask(
         &self,
         rules: &Kept<Rules>,
-        clients: &Clients,
+        resources: &Resources,
         task: Task,
         inputs: &[Input],
         deadline: Instant,
     ) -> Result<Answers, WorkflowError> {
-        let loaded = self.loaded(rules, clients).await?;
+        let loaded = self.loaded(rules, resources.clients().await).await?;
         let names = rules.configuration.configuration.targets_of(task);
         let asked = names.iter().map(|name| {
             let model = loaded.models.get(name);
             let asking = Asking {
-                clients,
+                resources,
                 programs: &self.programs,
                 dataset: loaded.dataset,
                 task,
@@ -228,7 +228,7 @@ fn unusable(name: &str, error: &ModelError) -> WorkflowError {
 
 /// What asking one model needs.
 struct Asking<'a> {
-    clients: &'a Clients,
+    resources: &'a Resources,
     programs: &'a str,
     dataset: Digest,
     task: Task,
@@ -287,7 +287,7 @@ impl Asking<'_> {
         inputs: &[Input],
     ) -> Result<Vec<Answer>, NotAnswered> {
         let run = model_run(self.dataset, self.task, file, max_fuel, inputs);
-        let written = program::run(self.clients, self.programs, &run, self.deadline).await?;
+        let written = program::run(self.resources, self.programs, &run, self.deadline).await?;
         checked(written.lines().map(str::as_bytes), self.task, inputs)
             .map_err(|why| NotAnswered::Organizer(format!("writes no answers: {why}")))
     }

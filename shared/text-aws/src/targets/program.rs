@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use dataperf::programs::{ModelRun, ModelRunAnswer};
-use dataperf_aws::{Clients, Post};
+use dataperf_aws::{Addresses, Post, Resources};
 use serde_json::json;
 
 use super::NotAnswered;
 
 /// Has a program run, and gives what it has written.
 pub(super) async fn run(
-    clients: &Clients,
+    resources: &Resources,
     function: &str,
     run: &ModelRun,
     deadline: Instant,
@@ -21,14 +21,17 @@ pub(super) async fn run(
             "was not asked: there was no time left".into(),
         ));
     }
-    let event = json!({ (ModelRun::EVENT): run }).to_string();
+    let addresses = Addresses::of_model(&resources.datasets().await, run).await;
+    let addresses = addresses.and_then(|addresses| addresses.packed());
+    let addresses = addresses.map_err(|error| NotAnswered::Transient(error.to_string()))?;
+    let event = json!({ (ModelRun::EVENT): run, (Addresses::EVENT): addresses }).to_string();
     let request = Post {
         operation: "Invoke",
         path: format!("/2015-03-31/functions/{function}/invocations"),
         headers: vec![("x-amz-invocation-type", "RequestResponse")],
         body: event,
     };
-    let invoked = clients.lambda(None);
+    let invoked = resources.clients().await.lambda(None);
     let answer = tokio::time::timeout(left, invoked.post(request)).await;
     let late = |_| NotAnswered::Transient(format!("gave no answer in {:.1} s", left.as_secs_f64()));
     let answer = answer.map_err(late)?;
