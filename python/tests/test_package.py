@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "python" / "src")] * ("DATAPERF_COMMAND" in os.enviro
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
-from dataperf import DataperfError, Dataset, Rejected, submit  # noqa: E402
+from dataperf import DataperfError, Dataset, Rejected, rank, submit  # noqa: E402
 from dataperf._command import program  # noqa: E402
 from local_cloud import local_cloud  # noqa: E402
 
