@@ -26,17 +26,26 @@ pub(crate) struct Stop;
 pub(crate) struct Names {
     list: Vec<String>,
     places: HashMap<String, usize>,
+    last: usize,
 }
 
 impl Names {
-    /// The place of a name, which is given one if it is new.
-    fn place(&mut self, name: &str) -> usize {
-        if let Some(&place) = self.places.get(name) {
-            return place;
-        }
+    /// The place of a name, if it has one.
+    fn known(&mut self, name: &str) -> Option<usize> {
+        // long tables have the same name again and again, or all names in turn, which saves a look into the map
+        let is = |place: &usize| self.list.get(*place).is_some_and(|listed| listed == name);
+        let guessed = [self.last, self.last + 1].into_iter().find(is);
+        let place = guessed.or_else(|| self.places.get(name).copied())?;
+        self.last = place;
+        Some(place)
+    }
+
+    /// The place of a new name.
+    fn add(&mut self, name: &str) -> usize {
         let place = self.list.len();
         self.list.push(name.to_owned());
         self.places.insert(name.to_owned(), place);
+        self.last = place;
         place
     }
 }
@@ -68,16 +77,20 @@ fn slot<T: Clone>(of: &mut Vec<Option<T>>, place: usize) -> &mut Option<T> {
 
 impl Gathered {
     pub(crate) fn item(&mut self, name: &str) -> Result<usize, Stop> {
-        let place = self.items.place(name);
+        if let Some(place) = self.items.known(name) {
+            return Ok(place);
+        }
+        let place = self.items.add(name);
         self.check_size()?;
         Ok(place)
     }
 
     pub(crate) fn system(&mut self, name: &str) -> Result<usize, Stop> {
-        let place = self.systems.place(name);
-        if self.values.len() <= place {
-            self.values.push(Vec::new());
+        if let Some(place) = self.systems.known(name) {
+            return Ok(place);
         }
+        let place = self.systems.add(name);
+        self.values.push(Vec::new());
         self.check_size()?;
         Ok(place)
     }
@@ -123,7 +136,10 @@ impl Gathered {
     }
 
     pub(crate) fn cluster(&mut self, item: usize, name: &str) {
-        let place = self.cluster_names.place(name);
+        let place = self
+            .cluster_names
+            .known(name)
+            .unwrap_or_else(|| self.cluster_names.add(name));
         let old = slot(&mut self.clusters, item).replace(place);
         if old.is_some_and(|old| old != place) {
             let (id, what) = (quote(&self.items.list[item]), "items are in two clusters");

@@ -60,6 +60,7 @@ impl Serialize for WhyNone {
 /// The scores of all systems under the same draws of the items.
 #[derive(Debug, Clone)]
 pub struct Draws {
+    seed: [u8; 32],
     scores: Vec<f64>,
     /// `(n_systems, N_DRAWS)`: by how much the score of each draw is better than the score.
     deviations: Vec<Vec<f32>>,
@@ -125,12 +126,18 @@ impl Draws {
                 .collect()
         };
         Self {
+            seed,
             deviations: scores.iter().enumerate().map(of_system).collect(),
             scores,
             sign,
             is_clustered,
             n_units,
         }
+    }
+
+    /// The seed that the draws follow from.
+    pub fn seed(&self) -> [u8; 32] {
+        self.seed
     }
 
     pub(crate) fn sign(&self) -> f64 {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::Done;
 use crate::figure::write_ranks;
-use crate::output::{align_right, check_files, line_of, n_of, table};
+use crate::output::{align_right, check_files, line_of, n_of, table, visible};
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
@@ -199,7 +199,7 @@ const MAX_NAMED: usize = 12;
 fn print(ranked: &Ranked, is_less_better: bool) {
     let Ranked { ranking, comparison } = ranked;
     for note in &ranking.notes {
-        println!("{}", line_of(note));
+        println!("{}", note.chars().map(visible).collect::<String>());
     }
     let items = n_of(ranking.n_items, "item", "items");
     let clusters = ranking

@@ -9,6 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{CURVE, drawing, write_svg};
+use crate::output::visible;
 
 /// The most systems in one picture.
 pub(crate) const MAX_SYSTEMS: usize = 100;
@@ -41,31 +42,31 @@ pub(crate) fn write_ranks(ranking: &Ranking, path: &Path) -> Result<()> {
     let rows = &ranking.rows[..ranking.rows.len().min(MAX_SYSTEMS)];
     let height = 2 * MARGIN_POINTS + LINE_POINTS * rows.len() as u32;
     write_svg(path, (NAME_POINTS + 2 * PANEL_POINTS, height), |root| {
-        let (names, panels) = root.split_horizontally(NAME_POINTS);
+        let (_, panels) = root.split_horizontally(NAME_POINTS);
+        let (scores, ranks) = panels.split_horizontally(PANEL_POINTS);
+        let heights = panel(&scores, rows, "score, with 95 % confidence", score)?;
+        panel(&ranks, rows, "rank, with 95 % confidence", rank)?;
         let style = ("sans-serif", FONT_POINTS).into_font().color(&BLACK);
         let style = style.pos(Pos::new(HPos::Right, VPos::Center));
-        for (place, row) in (0..).zip(rows) {
-            let mut name: String = row.system.chars().take(MAX_NAME_CHARS).collect();
+        for (row, height) in rows.iter().zip(heights) {
+            let mut name: String = row.system.chars().take(MAX_NAME_CHARS).map(visible).collect();
             if row.system.chars().nth(MAX_NAME_CHARS).is_some() {
                 name.push('…');
             }
-            let y = MARGIN_POINTS as i32 + LINE_POINTS as i32 * place + LINE_POINTS as i32 / 2;
-            names
-                .draw(&Text::new(name, (NAME_POINTS as i32 - 8, y), style.clone()))
-                .map_err(drawing)?;
+            let text = Text::new(name, (NAME_POINTS as i32 - 8, height), style.clone());
+            root.draw(&text).map_err(drawing)?;
         }
-        let (scores, ranks) = panels.split_horizontally(PANEL_POINTS);
-        panel(&scores, rows, "score, with 95 % confidence", score)?;
-        panel(&ranks, rows, "rank, with 95 % confidence", rank)
+        Ok(())
     })
 }
 
+/// Draws one panel, and gives the height in the picture at which each row is.
 fn panel<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     rows: &[Row],
     title: &str,
     figures: Figures,
-) -> Result<()> {
+) -> Result<Vec<i32>> {
     let ends = rows.iter().map(figures).flat_map(|(figure, interval)| {
         let (low, high) = interval.unwrap_or((figure, figure));
         [low, high]
@@ -99,8 +100,10 @@ fn panel<B: DrawingBackend>(
         .label_style(font)
         .draw()
         .map_err(drawing)?;
+    let mut heights = Vec::with_capacity(rows.len());
     for (place, row) in rows.iter().enumerate() {
         let (y, (figure, interval)) = (place as f64 + 0.5, figures(row));
+        heights.push(chart.backend_coord(&(figure, y)).1);
         let color = if row.rank_low == Some(1) { CURVE } else { OTHERS };
         if let Some((low, high)) = interval {
             let line = LineSeries::new([(low, y), (high, y)], color.stroke_width(3));
@@ -109,5 +112,5 @@ fn panel<B: DrawingBackend>(
         let dot = Circle::new((figure, y), 4, color.filled());
         chart.draw_series([dot]).map_err(drawing)?;
     }
-    Ok(())
+    Ok(heights)
 }
