@@ -161,7 +161,17 @@ fn main() {
         },
         Scenario {
             is_weighted: true,
-            ..plain("scores, weighted, tied", Value::Normal, 50, 0.0)
+            ..plain("scores, weighted, tied", Value::Normal, 80, 0.0)
+        },
+        Scenario {
+            is_weighted: true,
+            n_clusters: Some(40),
+            ..plain(
+                "right or wrong, weighted, in 40 clusters, tied",
+                Value::RightOrWrong,
+                400,
+                0.0,
+            )
         },
     ];
     println!(

@@ -15,8 +15,8 @@ use crate::table::Table;
 
 /// Items whose weights are multiplied at once: their values stay in the processor's cache.
 const BLOCK: usize = 4_096;
-/// The most items that are counted on which two systems differ: with more, Student's distribution is the normal one.
-const MAX_DIFFERENT: usize = 10_000;
+/// The most items that are counted on which two systems differ: with more, Student's quantiles are the normal ones within 0.2 %.
+const MAX_DIFFERENT: usize = 1_000;
 /// Items that are compared before their number is looked at.
 const AT_ONCE: usize = 1_024;
 /// What tells these draws from those of data sets.
@@ -66,8 +66,49 @@ pub struct Draws {
     deviations: Vec<Vec<f32>>,
     sign: f64,
     is_clustered: bool,
-    /// Items, or clusters, that count alike and say as much as these.
-    n_units: usize,
+    units: Units,
+}
+
+/// How many items, or clusters, that count alike say as much as those that are drawn.
+#[derive(Debug, Clone, Copy)]
+struct Units {
+    /// By the variance of a mean: Kish's effective number.
+    n_effective: f64,
+    /// By how sure that variance is itself: one more than the degrees of freedom.
+    n_of_variance: usize,
+    /// The factor by which deviations are multiplied to vary as scores on other items do.
+    widening: f64,
+}
+
+impl Units {
+    /// # Source
+    /// Kish, L. (1965), "Survey Sampling", section 11.7. The degrees of freedom are those of Satterthwaite, F. E. (1946), "An approximate
+    /// distribution of estimates of variance components", Biometrics Bulletin 2. The widening makes up for deviations from a weighted
+    /// mean, which are on average smaller than those from the true one; it is the boards' where all weights are equal.
+    fn new(table: &Table, resampler: &Resampler) -> Self {
+        let Some(weights) = &table.weights else {
+            return Self {
+                n_effective: resampler.smallest() as f64,
+                n_of_variance: resampler.smallest(),
+                widening: resampler.widening(),
+            };
+        };
+        let mut of_units = weights.clone();
+        if let Some(clusters) = &table.clusters {
+            of_units = vec![0.0; resampler.smallest()];
+            for (&cluster, weight) in clusters.iter().zip(weights) {
+                of_units[cluster] += weight;
+            }
+        }
+        let [sum, squares, cubes, fourths] =
+            [1, 2, 3, 4].map(|power| of_units.iter().map(|unit| unit.powi(power)).sum::<f64>());
+        let left = 1.0 - 2.0 * cubes / (squares * sum) + squares / (sum * sum);
+        Self {
+            n_effective: sum * sum / squares,
+            n_of_variance: (squares * squares / fourths + 1e-9) as usize,
+            widening: if left > 0.0 { left.powf(-0.5) } else { 1.0 },
+        }
+    }
 }
 
 /// How the values of a table are drawn.
@@ -101,11 +142,8 @@ impl Draws {
                 / total
         };
         let scores: Vec<f64> = table.values.iter().map(score).collect();
-        let squares: f64 = (0..n_items).map(|item| weight(item).powi(2)).sum();
-        // Kish's effective number, as a share of the number
-        let share = total * total / (squares * n_items as f64);
-        let n_units = (resampler.smallest() as f64 * share + 1e-9) as usize;
-        let (is_clustered, widening) = (resampler.is_clustered(), resampler.widening());
+        let units = Units::new(table, &resampler);
+        let (is_clustered, widening) = (resampler.is_clustered(), units.widening);
         let sign = if is_less_better { -1.0 } else { 1.0 };
         let sample = Sample {
             resampler,
@@ -131,7 +169,7 @@ impl Draws {
             scores,
             sign,
             is_clustered,
-            n_units,
+            units,
         }
     }
 
@@ -154,9 +192,9 @@ impl Draws {
 
     pub(crate) fn why_none(&self) -> Option<WhyNone> {
         if self.is_clustered {
-            (self.n_units < MIN_CLUSTERS).then_some(WhyNone::FewClusters)
+            (self.units.n_effective < MIN_CLUSTERS as f64).then_some(WhyNone::FewClusters)
         } else {
-            (self.n_units < MIN_ITEMS).then_some(WhyNone::FewItems)
+            (self.units.n_effective < MIN_ITEMS as f64).then_some(WhyNone::FewItems)
         }
     }
 
@@ -164,9 +202,9 @@ impl Draws {
     pub(crate) fn degrees(&self, table: &Table, one: usize, other: usize) -> usize {
         let n_different = n_different(&table.values[one], &table.values[other]);
         if self.is_clustered {
-            degrees_of_freedom(n_different, Some(self.n_units))
+            degrees_of_freedom(n_different, Some(self.units.n_of_variance))
         } else {
-            degrees_of_freedom(n_different, None).min(self.n_units.saturating_sub(1))
+            degrees_of_freedom(n_different, None).min(self.units.n_of_variance.saturating_sub(1))
         }
     }
 }
@@ -315,10 +353,14 @@ impl Ranking {
         let interval = |place: usize| {
             let (score, deviations) = (draws.scores[place], &*draws.deviations[place]);
             if is_of_shares {
-                score_interval(score, deviations, draws.n_units)
+                score_interval(score, deviations, draws.units.n_of_variance)
             } else {
                 let still = vec![0.0; deviations.len()];
-                difference_interval(score, [deviations, &still], draws.n_units.saturating_sub(1))
+                difference_interval(
+                    score,
+                    [deviations, &still],
+                    draws.units.n_of_variance.saturating_sub(1),
+                )
             }
         };
         let row = |(place, &system): (usize, &usize)| {

@@ -12,7 +12,7 @@ use super::{CURVE, drawing, write_svg};
 use crate::output::visible;
 
 /// The most systems in one picture.
-pub(crate) const MAX_SYSTEMS: usize = 100;
+const MAX_SYSTEMS: usize = 50;
 const NAME_POINTS: u32 = 250;
 const PANEL_POINTS: u32 = 330;
 const LINE_POINTS: u32 = 17;
