@@ -192,11 +192,11 @@ impl Gathered {
         }
         self.clusters.resize(n_items, None);
         self.weights.resize(n_items, None);
-        if self.problems.is_empty() {
+        if !self.problems.is_unread() {
             self.settle_missing(options.missing);
-        }
-        if self.problems.is_empty() && !options.keeps_odd {
-            self.check_odd();
+            if !options.keeps_odd {
+                self.check_odd();
+            }
         }
         let mut order: Vec<usize> = (0..n_items).collect();
         order.sort_by(|&one, &other| self.items.list[one].cmp(&self.items.list[other]));
@@ -346,21 +346,30 @@ impl Gathered {
 
     /// Looks for columns that are likely neither systems nor tasks.
     fn check_odd(&mut self) {
-        let has_value = |item: &usize| !self.values[0][*item].is_nan();
-        let items: Vec<usize> = (0..self.items.list.len())
-            .filter(|item| !self.values.is_empty() && has_value(item))
-            .collect();
-        let of_systems: Vec<(String, Vec<f64>)> = (self.systems.list.iter().zip(&self.values))
-            .map(|(name, row)| (name.clone(), items.iter().map(|&item| row[item]).collect()))
-            .collect();
-        let of_tasks = items.iter().filter(|_| self.has_tasks).map(|&item| {
-            let column = self.values.iter().map(|row| row[item]).collect();
+        let has_value = |item: &usize| self.values.iter().any(|row| !row[*item].is_nan());
+        let items: Vec<usize> = (0..self.items.list.len()).filter(has_value).collect();
+        let there = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+            values.filter(|value| !value.is_nan()).collect()
+        };
+        let of_system = |(name, row): (&String, &Vec<f64>)| (name.clone(), there(&mut row.iter().copied()));
+        let of_task = |&item: &usize| {
+            let column = there(&mut self.values.iter().map(|row| row[item]));
             (self.items.list[item].clone(), column)
-        });
-        let of_tasks: Vec<(String, Vec<f64>)> = of_tasks.collect();
+        };
+        let of_systems: Vec<(String, Vec<f64>)> = self
+            .systems
+            .list
+            .iter()
+            .zip(&self.values)
+            .map(of_system)
+            .collect();
+        let of_tasks: Vec<(String, Vec<f64>)> =
+            items.iter().filter(|_| self.has_tasks).map(of_task).collect();
         let remedy = |what: &str| {
             format!("leave out what is no {what} with `--ignore NAME`, or keep all with `--keep-odd`")
         };
+        #[allow(clippy::float_cmp, reason = "the same value is meant")]
+        let is_same = |pair: &[f64]| pair[0] == pair[1];
         for (what, columns) in [("system", of_systems), ("task", of_tasks)] {
             let largest: Vec<f64> = columns.iter().map(|(_, values)| largest(values)).collect();
             let limit = [1.0, 100.0].into_iter().find(|limit| {
@@ -371,7 +380,7 @@ impl Gathered {
                 .filter(|_| columns.len() >= MIN_COLUMNS)
                 .unwrap_or(f64::INFINITY);
             for ((name, values), largest) in columns.iter().zip(&largest) {
-                let (is_constant, name_of) = (values.windows(2).all(|pair| pair[0] == pair[1]), quote(name));
+                let (is_constant, name_of) = (values.windows(2).all(is_same), quote(name));
                 if is_summary(name) {
                     let sentence = format!("a {what}'s name is that of a summary of the others");
                     self.problems.note(Cause::Odd, sentence, name_of, remedy(what));

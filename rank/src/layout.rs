@@ -103,6 +103,7 @@ impl Columns {
     /// [`Stop`] after noting what is wrong with the header.
     pub(crate) fn new(header: &[String], options: &Options, gathered: &mut Gathered) -> Result<Self, Stop> {
         let problems = &mut gathered.problems;
+        let n_before = problems.n();
         let of = |flag, name: &'_ Option<String>| name.clone().map(|name| (flag, name));
         let mut place = |flag: &'static str, name: &Option<String>, usual: &[&str]| {
             let option = of(flag, name);
@@ -155,7 +156,7 @@ impl Columns {
             let remedy = format!("name it with `{flag}`, or choose another `--layout`");
             problems.note(Cause::Column, what, names.join(", "), remedy);
         }
-        if !problems.is_empty() {
+        if problems.n() > n_before {
             return Err(Stop);
         }
         let (item, system) = (item.unwrap_or(0), system.unwrap_or(0));
@@ -220,7 +221,8 @@ impl Columns {
             Layout::Long => [name(self.item), name(self.system)],
         };
         let [Some(id), of_system] = &ids else {
-            return Self::no_id(at, gathered);
+            Self::no_id(at, gathered);
+            return Ok(());
         };
         if self.layout != Layout::Long && !self.seen.insert(id.to_string()) {
             gathered.duplicate(format!("{} {}", quote(id), at()));
@@ -230,7 +232,10 @@ impl Columns {
             (Layout::Wide, _) => (Some(gathered.item(id)?), None),
             (Layout::Systems, _) => (None, Some(gathered.system(id)?)),
             (Layout::Long, Some(of_system)) => (Some(gathered.item(id)?), Some(gathered.system(of_system)?)),
-            (Layout::Long, None) => return Self::no_id(at, gathered),
+            (Layout::Long, None) => {
+                Self::no_id(at, gathered);
+                return Ok(());
+            }
         };
         if let Some(item) = item {
             self.describe(item, cells, at, gathered);
@@ -257,12 +262,11 @@ impl Columns {
         Ok(())
     }
 
-    fn no_id(at: &dyn Fn() -> String, gathered: &mut Gathered) -> Result<(), Stop> {
+    fn no_id(at: &dyn Fn() -> String, gathered: &mut Gathered) {
         let remedy = "give every row an id, or name the column that has them with `--item` or `--system`";
         gathered
             .problems
             .note(Cause::Value, "rows have no id", at(), remedy);
-        Ok(())
     }
 
     /// Takes an item's cluster and weight.

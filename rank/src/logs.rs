@@ -148,7 +148,7 @@ impl SampleLog {
         at: &dyn Fn() -> String,
         gathered: &mut Gathered,
     ) -> Option<f64> {
-        let is_number = |cell: &Cell<'_>| matches!(cell.value(), Ok(Some(_)));
+        let is_number = |cell: &Cell<'_>| matches!(cell, Cell::Number(_) | Cell::Whole(_));
         let numbers = || {
             let cells = sample
                 .others
@@ -157,16 +157,17 @@ impl SampleLog {
             cells.map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
         let named = sample.metrics.clone().unwrap_or_else(numbers);
-        let metric = match (&options.metric, named.as_slice()) {
-            (Some(metric), _) => metric,
-            (None, [metric]) => metric,
-            (None, _) => {
-                let what = format!("a log has not one metric: {}", list_names(&named));
-                gathered
-                    .problems
-                    .note(Cause::Column, what, "", "choose one with `--metric`");
-                return None;
-            }
+        let single = if let [metric] = named.as_slice() {
+            Some(metric)
+        } else {
+            None
+        };
+        let Some(metric) = options.metric.as_ref().or(single) else {
+            let what = format!("a log has not one metric: {}", list_names(&named));
+            gathered
+                .problems
+                .note(Cause::Column, what, "", "choose one with `--metric`");
+            return None;
         };
         let value = sample.others.get(metric).map(Cell::value);
         if let Some(Ok(Some(value))) = value {
@@ -198,7 +199,7 @@ fn submission_of(path: &Path) -> String {
 /// What one submission to SWE-bench has resolved.
 pub(crate) struct Resolved {
     submission: String,
-    resolved: BTreeSet<String>,
+    solved: BTreeSet<String>,
     /// All instances that the file names.
     named: BTreeSet<String>,
 }
@@ -219,7 +220,7 @@ impl Resolved {
                 .filter_map(|(_, value)| strings(value));
             return Some(Self {
                 submission,
-                resolved: list.into_iter().collect(),
+                solved: list.into_iter().collect(),
                 named: named.flatten().collect(),
             });
         }
@@ -230,7 +231,7 @@ impl Resolved {
             .filter(|each: &BTreeMap<_, _>| !each.is_empty())?;
         Some(Self {
             submission,
-            resolved: each
+            solved: each
                 .iter()
                 .filter(|(_, is)| **is)
                 .map(|(id, _)| id.clone())
@@ -270,7 +271,7 @@ pub(crate) fn take_resolved(
         let system = gathered.system(&of.submission)?;
         for id in &instances {
             let item = gathered.item(id)?;
-            let value = f64::from(u8::from(of.resolved.contains(id)));
+            let value = f64::from(u8::from(of.solved.contains(id)));
             gathered.set(system, item, value, || "of a submission".to_owned());
         }
     }

@@ -53,6 +53,16 @@ impl Problems {
         }
     }
 
+    /// The number of cases of all problems.
+    pub(crate) fn n(&self) -> usize {
+        self.0.values().map(|cases| cases.n).sum()
+    }
+
+    /// Whether some file, column or value could not be read, so that what is missing follows from it.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.0.keys().any(|(cause, _)| *cause <= Cause::Value)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -117,6 +117,15 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display, problems: &mut Problem
     problems.note(Cause::File, what, "", "check its name, its rights and its form");
 }
 
+fn too_long(path: &Path, problems: &mut Problems) {
+    let what = format!(
+        "{} has more than {} MiB of JSON in one line or document, the most that is read",
+        quote(&path.to_string_lossy()),
+        MAX_JSON_BYTES >> 20
+    );
+    problems.note(Cause::Size, what, "", "write one object a line");
+}
+
 /// The files to read: a file itself, and of a folder the logs in it and below.
 fn collect(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Problems) {
     if !path.is_dir() {
@@ -183,17 +192,15 @@ fn read_file(
         "jsonl" | "ndjson" => read_lines(path, file, options, gathered),
         "json" => {
             let mut bytes = Vec::new();
-            let read = file
-                .take(MAX_JSON_BYTES)
-                .read_to_end(&mut bytes)
-                .map_err(serde_json::Error::io);
-            match read.and_then(|_| serde_json::from_slice(&bytes)) {
-                Ok(json) => match Resolved::read(path, &json) {
-                    Some(of) => resolved.push(of),
-                    None => {
+            match file.take(MAX_JSON_BYTES + 1).read_to_end(&mut bytes) {
+                Ok(_) if bytes.len() as u64 > MAX_JSON_BYTES => too_long(path, &mut gathered.problems),
+                Ok(_) => match serde_json::from_slice(&bytes).map(|json| Resolved::read(path, &json)) {
+                    Ok(Some(of)) => resolved.push(of),
+                    Ok(None) => {
                         let why = "it is no list of resolved instances";
                         unreadable(path, &why, &mut gathered.problems);
                     }
+                    Err(error) => unreadable(path, &error, &mut gathered.problems),
                 },
                 Err(error) => unreadable(path, &error, &mut gathered.problems),
             }
@@ -296,8 +303,16 @@ fn read_lines(path: &Path, file: File, options: &Options, gathered: &mut Gathere
     loop {
         line.clear();
         number += 1;
-        match reader.by_ref().take(MAX_JSON_BYTES).read_until(b'\n', &mut line) {
+        match reader
+            .by_ref()
+            .take(MAX_JSON_BYTES + 1)
+            .read_until(b'\n', &mut line)
+        {
             Ok(0) => return Ok(()),
+            Ok(_) if line.len() as u64 > MAX_JSON_BYTES => {
+                too_long(path, &mut gathered.problems);
+                return Ok(());
+            }
             Ok(_) => {}
             Err(error) => {
                 unreadable(path, &error, &mut gathered.problems);

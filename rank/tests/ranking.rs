@@ -1,5 +1,5 @@
 //! Ranks and pairs of small tables.
-#![allow(clippy::float_cmp, reason = "exact values are expected")]
+#![allow(clippy::unwrap_used, clippy::float_cmp, reason = "exact values are expected")]
 
 use dataperf_numerics::bootstrap::{Answers, ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
 use dataperf_rank::{Draws, Pair, Ranking, Table, Test, WhyNone};

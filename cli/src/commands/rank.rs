@@ -301,7 +301,7 @@ fn print_pair(pair: &Pair, digits: usize) {
                 Some(1) => println!("{first} is surely better"),
                 Some(_) => println!("{second} is surely better"),
                 None => {
-                    println!("neither is surely better: other items of this kind may turn the order round")
+                    println!("neither is surely better: other items of this kind may turn the order round");
                 }
             }
         }
@@ -321,6 +321,11 @@ fn print_pair(pair: &Pair, digits: usize) {
             Test::ExactMcnemar => "McNemar's exact test",
             Test::PairedT => "the paired t-test",
         };
-        println!("{test}: p = {p_value:.4}");
+        let p_value = if p_value < 1e-4 {
+            "< 0.0001".to_owned()
+        } else {
+            format!("= {p_value:.4}")
+        };
+        println!("{test}: p {p_value}");
     }
 }

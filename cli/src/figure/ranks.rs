@@ -53,7 +53,7 @@ pub(crate) fn write_ranks(ranking: &Ranking, path: &Path) -> Result<()> {
             if row.system.chars().nth(MAX_NAME_CHARS).is_some() {
                 name.push('…');
             }
-            let text = Text::new(name, (NAME_POINTS as i32 - 8, height), style.clone());
+            let text = Text::new(name, (NAME_POINTS.cast_signed() - 8, height), style.clone());
             root.draw(&text).map_err(drawing)?;
         }
         Ok(())
@@ -81,7 +81,7 @@ fn panel<B: DrawingBackend>(
         .margin_left(6)
         .caption(title, font.clone())
         .x_label_area_size(MARGIN_POINTS)
-        .margin_top(MARGIN_POINTS as i32 - FONT_POINTS as i32 - 6)
+        .margin_top(MARGIN_POINTS - FONT_POINTS - 6)
         .build_cartesian_2d(least - room..most + room, rows.len() as f64..0.0)
         .map_err(drawing)?;
     chart
