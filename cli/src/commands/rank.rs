@@ -159,7 +159,8 @@ pub(crate) fn run(args: &RankArgs, format: RowFormat) -> Result<Done> {
             };
             Some((place(first)?, place(second)?))
         }
-        _ => None,
+        [] => None,
+        _ => bail!("`--compare` is given twice: compare two systems at a time"),
     };
     let draws = Draws::new(&table, args.lower_is_better);
     let ranked = Ranked {

@@ -60,9 +60,10 @@ def _files(results: Results, scratch: Path) -> list[str]:
         )
         path.write_text("".join(lines), encoding="utf-8")
         return [str(path)]
-    if hasattr(results, "to_csv"):
+    frame: Any = results
+    if hasattr(frame, "to_csv"):
         path = scratch / "results.csv"
         # a named index is the column of ids; a nameless one counts rows
-        results.to_csv(path, index=any(name is not None for name in results.index.names))
+        frame.to_csv(path, index=any(name is not None for name in frame.index.names))
         return [str(path)]
     return [os.fspath(one) for one in results]
