@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 const N_SYSTEMS: usize = 10;
-const N_RUNS: usize = 2_000;
+const N_RUNS: usize = 10_000;
 
 /// What a value is.
 #[derive(Clone, Copy, PartialEq)]
