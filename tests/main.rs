@@ -42,6 +42,7 @@ mod programs;
 mod project;
 mod promises;
 mod publishing;
+mod ranks;
 mod read_api;
 mod receipts;
 mod retirements;

@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "keys",
         ],
     ),
-    ("Look", &["leaderboard", "export", "audit"]),
+    ("Look", &["leaderboard", "rank", "export", "audit"]),
 ];
 
 const MORE: &str = "More";

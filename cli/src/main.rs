@@ -92,6 +92,8 @@ enum Command {
     Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(Box<commands::leaderboard::LeaderboardArgs>),
+    /// Rank anybody's results, offline: rank intervals, ties, and the smallest difference that can be told apart
+    Rank(Box<commands::rank::RankArgs>),
     /// Write boards, submissions and metrics as tables for other programs: Parquet or CSV
     Export(commands::export::ExportArgs),
     /// Issue, list and revoke the read API's tokens
@@ -203,6 +205,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
     match cli.command {
         // these print rows, or some of their commands do
         Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(*args, rows)).await,
+        Command::Rank(args) => commands::rank::run(&args, rows),
         Command::Status(args) => commands::status::run(args, rows).await,
         Command::Submitter(command) => commands::submitter::run(command, rows).await,
         Command::Challenge(command) => Box::pin(commands::challenge::run(command, rows)).await,

@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "python" / "src")] * ("DATAPERF_COMMAND" in os.enviro
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
-from dataperf import DataperfError, Dataset, Rejected, submit  # noqa: E402
+from dataperf import DataperfError, Dataset, Rejected, rank, submit  # noqa: E402
 from dataperf._command import program  # noqa: E402
 from local_cloud import local_cloud  # noqa: E402
 
@@ -155,6 +155,23 @@ class Package(unittest.TestCase):
             self.assertEqual(rejected.exception.document["status"], "rejected")
             with self.assertRaisesRegex(DataperfError, "no-such-profile"):
                 submit("selection", board, ids, "ada", cloud="no-such-profile")
+
+    def test_ranks_are_the_same_in_every_form(self):
+        random = np.random.default_rng(7)
+        frame = pd.DataFrame(random.integers(0, 2, size=(40, 3)), columns=["a", "b", "c"])
+        frame.insert(0, "item", [f"q{number:02}" for number in range(len(frame))])
+        path = Path(self.scratch.name) / "results.csv"
+        frame.to_csv(path, index=False)
+        expected = json.loads(command("rank", path))
+        results = {system: dict(zip(frame["item"], frame[system].tolist())) for system in ["a", "b", "c"]}
+        for form in [path, [path], frame, frame.set_index("item"), results]:
+            self.assertEqual(rank(form), expected)
+        plot = Path(self.scratch.name) / "ranks.svg"
+        compared = rank(frame, compare=("a", "b"), plot=plot, ignore=["c"], lower_is_better=True)
+        self.assertEqual((compared["n_systems"], compared["comparison"]["first"]), (2, "a"))
+        self.assertIn("<svg", plot.read_text())
+        with self.assertRaisesRegex(DataperfError, "`a` lacks 1 of 40: `q00`"):
+            rank({**results, "a": dict(list(results["a"].items())[1:])})
 
     def test_errors_are_the_commands(self):
         with self.assertRaisesRegex(DataperfError, "no frozen data set"):

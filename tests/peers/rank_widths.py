@@ -20,8 +20,8 @@ CONFIDENCE = 0.95
 N_DRAWS = 1_000
 
 
-def width(entry: int, scores: np.ndarray, draws: np.ndarray, covariance: np.ndarray) -> int:
-    """The number of ranks that an entry may have."""
+def rank_set(entry: int, scores: np.ndarray, draws: np.ndarray, covariance: np.ndarray) -> tuple[int, int]:
+    """The best and the worst rank that an entry may have."""
     others = np.delete(np.arange(len(scores)), entry)
     variance = covariance[entry, entry] + covariance[others, others] - 2 * covariance[entry, others]
     differ = variance > 1e-12  # entries that answer alike are ties
@@ -37,7 +37,14 @@ def width(entry: int, scores: np.ndarray, draws: np.ndarray, covariance: np.ndar
         if not sure.any():
             break
         left &= ~sure
-    return len(scores) - int((~left).sum())
+    n_better, n_worse = (int(sure.sum()) for sure in np.split(~left, 2))
+    return 1 + n_better, len(scores) - n_worse
+
+
+def width(entry: int, scores: np.ndarray, draws: np.ndarray, covariance: np.ndarray) -> int:
+    """The number of ranks that an entry may have."""
+    first, last = rank_set(entry, scores, draws, covariance)
+    return last - first + 1
 
 
 def main() -> None:

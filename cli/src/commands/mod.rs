@@ -28,6 +28,7 @@ pub(crate) mod leaderboard;
 #[cfg(feature = "local")]
 pub(crate) mod local;
 pub(crate) mod nibbler;
+pub(crate) mod rank;
 pub(crate) mod redrive;
 pub(crate) mod rescore;
 pub(crate) mod score;

@@ -1,6 +1,7 @@
-//! Accuracy against fixes, a panel a task, as the public challenge draws it: in the terminal or as an SVG file.
+//! Pictures. Here accuracy against fixes, a panel a task, as the public challenge draws it: in the terminal or as an SVG file.
 
 mod braille;
+mod ranks;
 
 use std::path::Path;
 
@@ -11,6 +12,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use braille::Canvas;
+
+pub(crate) use ranks::write_ranks;
 
 /// Characters of a panel in the terminal.
 const PANEL_CHARS: (u32, u32) = (56, 12);
@@ -68,7 +71,6 @@ impl Figure {
 
     /// Writes an SVG file.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        let mut svg = String::new();
         let style = Style {
             font: 13,
             margin: 10,
@@ -78,12 +80,7 @@ impl Figure {
             stroke: 2,
             is_framed: true,
         };
-        {
-            let root = SVGBackend::with_string(&mut svg, self.size(PANEL_POINTS)).into_drawing_area();
-            root.fill(&WHITE).map_err(drawing)?;
-            self.draw(&root, &style)?;
-        }
-        std::fs::write(path, svg).with_context(|| format!("can't write the figure `{}`", path.display()))
+        write_svg(path, self.size(PANEL_POINTS), |root| self.draw(root, &style))
     }
 
     /// Draws with Braille dots.
@@ -172,6 +169,22 @@ fn panel_of<B: DrawingBackend>(curve: &Curve, panel: &DrawingArea<B, Shift>, sty
         chart.draw_series(texts).map_err(drawing)?;
     }
     Ok(())
+}
+
+/// Draws on white and writes an SVG file.
+fn write_svg(
+    path: &Path,
+    size: (u32, u32),
+    draw: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Result<()>,
+) -> Result<()> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        root.fill(&WHITE).map_err(drawing)?;
+        draw(&root)?;
+        root.present().map_err(drawing)?;
+    }
+    std::fs::write(path, svg).with_context(|| format!("can't write the figure `{}`", path.display()))
 }
 
 /// What the library says, whose errors borrow from its backends.

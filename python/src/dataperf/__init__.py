@@ -15,5 +15,6 @@ Everything is done by the command `dataperf`, which comes with this package; a v
 from ._artifacts import Artifact
 from ._command import DataperfError, Reason, Rejected
 from ._dataset import Dataset, Verdict, submit
+from ._rank import rank
 
-__all__ = ["Artifact", "DataperfError", "Dataset", "Reason", "Rejected", "Verdict", "submit"]
+__all__ = ["Artifact", "DataperfError", "Dataset", "Reason", "Rejected", "Verdict", "rank", "submit"]

@@ -1,0 +1,391 @@
+//! Reads results from files and folders.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use dataperf::quote;
+
+use crate::cell::{Cell, Object};
+use crate::gather::{Gathered, Stop};
+use crate::layout::{Columns, Layout};
+use crate::logs::{DETAILS, RESULTS, Resolved, SAMPLES, SampleLog, is_sample, take_resolved};
+use crate::parquet_rows::ParquetRows;
+use crate::problems::{Cause, Problems};
+use crate::table::Table;
+
+/// The most bytes that are read, of all files together.
+pub const MAX_BYTES: u64 = 4 << 30;
+/// The most bytes of a line of JSON, and of a file that is one JSON document.
+const MAX_JSON_BYTES: u64 = 64 << 20;
+/// How deep folders are searched for logs.
+const MAX_DEPTH: usize = 8;
+const FORMS: &str = "a table as `.csv`, `.tsv`, `.parquet` or `.jsonl`, a log of samples (`samples_*.jsonl`), a list of resolved \
+                     instances (`results.json`, `per_instance_details.json`), or a folder of such logs or lists";
+
+/// What to do where a system has no value for an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// Refuse the results.
+    #[default]
+    Refuse,
+    /// Leave out the items.
+    DropItems,
+    /// Leave out the systems.
+    DropSystems,
+    /// Count it as 0.
+    Zero,
+}
+
+/// How results are read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// How tables are laid out; by their columns' names where it is not given.
+    pub layout: Option<Layout>,
+    /// The column of items' ids.
+    pub item: Option<String>,
+    /// The column of systems' names.
+    pub system: Option<String>,
+    /// The column of values, of long tables.
+    pub value: Option<String>,
+    /// The column of clusters.
+    pub cluster: Option<String>,
+    /// The column of weights.
+    pub weight: Option<String>,
+    /// Columns that are left out.
+    pub ignored: Vec<String>,
+    /// The metric of logs of samples.
+    pub metric: Option<String>,
+    /// The filter of logs of samples.
+    pub filter: Option<String>,
+    /// A file with the ids of all instances, one a line, for lists of resolved ones.
+    pub items: Option<PathBuf>,
+    /// What to do where a value is missing.
+    pub missing: Missing,
+    /// Keep columns that are likely no systems or tasks.
+    pub keeps_odd: bool,
+}
+
+/// Reads the results in these files and folders.
+///
+/// # Errors
+/// Everything that is wrong with them, at once.
+pub fn read(paths: &[PathBuf], options: &Options) -> Result<Table, Problems> {
+    let mut gathered = Gathered::default();
+    let mut files = Vec::new();
+    for path in paths {
+        collect(path, &mut files, &mut gathered.problems);
+    }
+    let n_bytes: u64 = files
+        .iter()
+        .filter_map(|file| fs::metadata(file).ok())
+        .map(|about| about.len())
+        .sum();
+    if n_bytes > MAX_BYTES {
+        let gib = |n_bytes: u64| n_bytes as f64 / f64::from(1 << 30);
+        let what = format!(
+            "there are {:.1} GiB to read, and {:.0} GiB are the most",
+            gib(n_bytes),
+            gib(MAX_BYTES)
+        );
+        let remedy = "leave out columns that hold no values, or store the table as Parquet, of which only the columns that \
+                      count are read; take the metrics out of logs";
+        gathered.problems.note(Cause::Size, what, "", remedy);
+        return Err(gathered.problems);
+    }
+    // a wrong file or header is noted, and the next file is read all the same
+    let (mut resolved, mut has_stopped) = (Vec::new(), false);
+    for file in &files {
+        has_stopped |= read_file(file, options, &mut resolved, &mut gathered).is_err();
+    }
+    let all = options
+        .items
+        .as_ref()
+        .and_then(|path| all_items(path, &mut gathered.problems));
+    has_stopped |= take_resolved(&resolved, all.as_ref(), &mut gathered).is_err();
+    if has_stopped {
+        return Err(gathered.problems);
+    }
+    gathered.table(options)
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display, problems: &mut Problems) {
+    let what = format!("can't read {}: {error}", quote(&path.to_string_lossy()));
+    problems.note(Cause::File, what, "", "check its name, its rights and its form");
+}
+
+fn too_long(path: &Path, problems: &mut Problems) {
+    let what = format!(
+        "{} has more than {} MiB of JSON in one line or document, the most that is read",
+        quote(&path.to_string_lossy()),
+        MAX_JSON_BYTES >> 20
+    );
+    problems.note(Cause::Size, what, "", "write one object a line");
+}
+
+/// The files to read: a file itself, and of a folder the logs in it and below.
+fn collect(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Problems) {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return;
+    }
+    let mut found = Vec::new();
+    search(path, 0, &mut found, problems);
+    if found.is_empty() {
+        let what = format!("the folder {} has no logs", quote(&path.to_string_lossy()));
+        problems.note(Cause::File, what, "", format!("name {FORMS}"));
+    }
+    files.append(&mut found);
+}
+
+fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Problems) {
+    let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+        Ok(entries) => entries,
+        Err(error) => return unreadable(folder, &error, problems),
+    };
+    let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    // of the two forms of a submission the one that names every instance
+    let details = paths
+        .iter()
+        .find(|path| path.file_name() == Some(OsStr::new(DETAILS)));
+    if let Some(details) = details {
+        found.push(details.clone());
+        return;
+    }
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_log = name == RESULTS || (name.starts_with(SAMPLES) && name.ends_with(".jsonl"));
+        if path.is_dir() && depth < MAX_DEPTH {
+            search(&path, depth + 1, found, problems);
+        } else if is_log && path.is_file() {
+            found.push(path);
+        }
+    }
+}
+
+fn read_file(
+    path: &Path,
+    options: &Options,
+    resolved: &mut Vec<Resolved>,
+    gathered: &mut Gathered,
+) -> Result<(), Stop> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => {
+            unreadable(path, &error, &mut gathered.problems);
+            return Ok(());
+        }
+    };
+    let ending = path
+        .extension()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
+    match ending.as_str() {
+        "csv" => read_csv(path, file, b',', options, gathered),
+        "tsv" => read_csv(path, file, b'\t', options, gathered),
+        "parquet" => read_parquet(path, file, options, gathered),
+        "jsonl" | "ndjson" => read_lines(path, file, options, gathered),
+        "json" => {
+            let mut bytes = Vec::new();
+            match file.take(MAX_JSON_BYTES + 1).read_to_end(&mut bytes) {
+                Ok(_) if bytes.len() as u64 > MAX_JSON_BYTES => too_long(path, &mut gathered.problems),
+                Ok(_) => match serde_json::from_slice(&bytes).map(|json| Resolved::read(path, &json)) {
+                    Ok(Some(of)) => resolved.push(of),
+                    Ok(None) => {
+                        let why = "it is no list of resolved instances";
+                        unreadable(path, &why, &mut gathered.problems);
+                    }
+                    Err(error) => unreadable(path, &error, &mut gathered.problems),
+                },
+                Err(error) => unreadable(path, &error, &mut gathered.problems),
+            }
+            Ok(())
+        }
+        _ => {
+            let what = format!("the form of {} is not known", quote(&path.to_string_lossy()));
+            gathered
+                .problems
+                .note(Cause::File, what, "", format!("name {FORMS}"));
+            Ok(())
+        }
+    }
+}
+
+fn at(path: &Path, line: u64) -> String {
+    format!("in line {line} of {}", quote(&path.to_string_lossy()))
+}
+
+fn read_csv(
+    path: &Path,
+    file: File,
+    delimiter: u8,
+    options: &Options,
+    gathered: &mut Gathered,
+) -> Result<(), Stop> {
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .flexible(true)
+        .buffer_capacity(1 << 20)
+        .from_reader(file);
+    let header: Vec<String> = match reader.headers() {
+        Ok(header) => header
+            .iter()
+            .map(|name| name.trim_start_matches('\u{feff}').to_owned())
+            .collect(),
+        Err(error) => {
+            unreadable(path, &error, &mut gathered.problems);
+            return Ok(());
+        }
+    };
+    let mut columns = Columns::new(&header, options, gathered)?;
+    let mut record = csv::StringRecord::new();
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(error) => {
+                unreadable(path, &error, &mut gathered.problems);
+                return Ok(());
+            }
+        }
+        let line = record.position().map_or(0, csv::Position::line);
+        if record.len() == header.len() {
+            let cells: Vec<Cell<'_>> = record.iter().map(|text| Cell::Text(text.into())).collect();
+            columns.row(&cells, &|| at(path, line), gathered)?;
+        } else {
+            let what = format!("lines have not the {} cells of the header", header.len());
+            let example = format!("{} {}", record.len(), at(path, line));
+            gathered
+                .problems
+                .note(Cause::File, what, example, "quote cells that hold the separator");
+        }
+    }
+}
+
+fn read_parquet(path: &Path, file: File, options: &Options, gathered: &mut Gathered) -> Result<(), Stop> {
+    let rows = match ParquetRows::open(file) {
+        Ok(rows) => rows,
+        Err(error) => {
+            unreadable(path, &error, &mut gathered.problems);
+            return Ok(());
+        }
+    };
+    let columns = RefCell::new(Columns::new(&rows.header, options, gathered)?);
+    let wanted: Vec<bool> = (0..rows.header.len())
+        .map(|place| columns.borrow().reads(place))
+        .collect();
+    let mut taken = Ok(());
+    let at = |row: usize| format!("in row {row} of {}", quote(&path.to_string_lossy()));
+    let read = rows.each_row(&|place| wanted[place], |row, cells| {
+        taken = columns.borrow_mut().row(cells, &|| at(row), gathered);
+        taken.is_ok()
+    });
+    if let Err(error) = read {
+        unreadable(path, &error, &mut gathered.problems);
+    }
+    taken
+}
+
+/// What the lines of a file of JSON Lines are.
+enum Lines {
+    Samples(SampleLog),
+    Rows { header: Vec<String>, columns: Columns },
+}
+
+fn read_lines(path: &Path, file: File, options: &Options, gathered: &mut Gathered) -> Result<(), Stop> {
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let (mut lines, mut line, mut number) = (None, Vec::new(), 0);
+    loop {
+        line.clear();
+        number += 1;
+        match reader
+            .by_ref()
+            .take(MAX_JSON_BYTES + 1)
+            .read_until(b'\n', &mut line)
+        {
+            Ok(0) => return Ok(()),
+            Ok(_) if line.len() as u64 > MAX_JSON_BYTES => {
+                too_long(path, &mut gathered.problems);
+                return Ok(());
+            }
+            Ok(_) => {}
+            Err(error) => {
+                unreadable(path, &error, &mut gathered.problems);
+                return Ok(());
+            }
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let at = || at(path, number);
+        if lines.is_none() && is_sample(&line) {
+            lines = Some(Lines::Samples(SampleLog::new(path, options, gathered)?));
+        }
+        if let Some(Lines::Samples(log)) = &mut lines {
+            log.line(&line, &at, options, gathered)?;
+            continue;
+        }
+        let Object(row) = match serde_json::from_slice(&line) {
+            Ok(object) => object,
+            Err(error) => {
+                let example = format!("{error} {}", at());
+                let remedy = "write one JSON object a line";
+                gathered
+                    .problems
+                    .note(Cause::File, "lines are no JSON objects", example, remedy);
+                continue;
+            }
+        };
+        if lines.is_none() {
+            let header: Vec<String> = row.iter().map(|(name, _)| name.clone()).collect();
+            let columns = Columns::new(&header, options, gathered)?;
+            lines = Some(Lines::Rows { header, columns });
+        }
+        if let Some(Lines::Rows { header, columns }) = &mut lines {
+            columns.row(&in_order(row, header, &at, gathered), &at, gathered)?;
+        }
+    }
+}
+
+/// The cells of an object in the order of the header.
+fn in_order(
+    row: Vec<(String, Cell<'static>)>,
+    header: &[String],
+    at: &dyn Fn() -> String,
+    gathered: &mut Gathered,
+) -> Vec<Cell<'static>> {
+    if row.len() == header.len() && row.iter().zip(header).all(|((name, _), column)| name == column) {
+        return row.into_iter().map(|(_, cell)| cell).collect();
+    }
+    let mut cells = vec![Cell::Missing; header.len()];
+    for (name, cell) in row {
+        if let Some(place) = header.iter().position(|column| *column == name) {
+            cells[place] = cell;
+        } else {
+            let example = format!("{} {}", quote(&name), at());
+            let what = "lines have keys that the first line has not";
+            let remedy = "write all keys in the first line, with `null` where there is no value";
+            gathered.problems.note(Cause::Column, what, example, remedy);
+        }
+    }
+    cells
+}
+
+/// The ids in a file, one a line.
+fn all_items(path: &Path, problems: &mut Problems) -> Option<BTreeSet<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            let ids = text.lines().map(str::trim).filter(|id| !id.is_empty());
+            Some(ids.map(str::to_owned).collect())
+        }
+        Err(error) => {
+            unreadable(path, &error, problems);
+            None
+        }
+    }
+}
