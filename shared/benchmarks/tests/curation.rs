@@ -95,7 +95,7 @@ fn the_hardest_set_obeys_the_rules_and_is_hard() {
     let hardest = pollster::block_on(Curation::hardest_artifact(&dataset, "rows"))
         .unwrap()
         .unwrap();
-    assert_eq!(read_rows(&hardest).unwrap().len(), 300);
+    assert_eq!(read_rows(&hardest, &[]).unwrap().rows.len(), 300);
     let verdict = |artifact: &[u8]| pollster::block_on(evaluate(&dataset, "rows", artifact)).unwrap();
     assert!(verdict(&largest).score.is_some());
     let codes: Vec<String> = verdict(&hardest)
@@ -115,7 +115,7 @@ fn parquet_stands_for_a_csv_of_the_same_numbers() {
         "{}",
         String::from_utf8_lossy(&csv)
     );
-    let rows = read_rows(&csv).unwrap();
+    let rows = read_rows(&csv, &[]).unwrap().rows;
     let labels: Vec<&str> = rows.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(labels, ["b", "a", "b, with a comma"]);
     let numbers: Vec<Vec<f64>> = rows.into_iter().map(|(_, numbers)| numbers).collect();
@@ -139,7 +139,7 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
         refused.join("; ")
     };
     for (name, expected) in [
-        ("curated_null", "`curated_null`: a `y` is null"),
+        ("curated_null", "a `y` is null: fill it in"),
         ("curated_alone", "it has no column of numbers beside `label`"),
         (
             "plain",
@@ -149,7 +149,7 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
         assert!(said(name).contains(expected), "{}", said(name));
     }
     let text = said("curated_text");
-    assert!(text.contains("the column `x` is String, not numbers"), "{text}");
+    assert!(text.contains("the column `x` is texts, not numbers"), "{text}");
     let whole = fixture("curated");
     for n in 4..whole.len() {
         assert!(
