@@ -101,7 +101,7 @@ def plain_csv(case, frame, folder, name):
         text = f"sep={separator}\n" + text
     path.write_bytes(text.replace("\n", ending).encode(encoding))
     skip = 1 if text.startswith("sep=") else 0
-    read = pd.read_csv(path, sep=separator, decimal=decimal, encoding=encoding, skiprows=skip, dtype={"id": str, "label": str}, float_precision="round_trip")
+    read = pd.read_csv(path, sep=separator, decimal=decimal, encoding=encoding, skiprows=skip, dtype={"id": str, "label": str})
     return f"{name}.csv", read, f"csv {writer} {separator!r} {decimal} {encoding}"
 
 
@@ -202,13 +202,13 @@ def workbook(case, frame, folder, name):
 
 
 def decimals(case, frame, folder, name):
-    table = pa.table({"id": list(frame.id), "label": list(frame.label), "x": pa.array([Decimal(k) / 4 for k in range(len(frame))], pa.decimal128(9, 2))})
-    pq.write_table(table, folder / f"{name}.parquet")
+    values = pa.array([Decimal(k) / 4 for k in range(len(frame))], pa.decimal128(9, 2))
+    pq.write_table(pa.table({"id": list(frame.id), "label": list(frame.label), **{column: values for column in case.names}}), folder / f"{name}.parquet")
     return f"{name}.parquet", "astype"
 
 
 def binary(case, frame, folder, name):
-    table = pa.table({"id": [i.encode() for i in frame.id], "label": list(frame.label), "x": frame[case.names[0]].astype(float)})
+    table = pa.table({"id": [i.encode() for i in frame.id], "label": list(frame.label), **{column: frame[column] for column in case.names}})
     pq.write_table(table, folder / f"{name}.parquet")
     return f"{name}.parquet", "decode"
 
@@ -262,7 +262,8 @@ class Peer:
             examples = list(csv.DictReader(file))
         parameters = json.loads((folder / "frozen/manifest.json").read_text())["parameters"]
         # columns come in the order of the eval set, where both have names
-        names = parameters["about"].get("columns") or [name for name in expected.columns if name in case.names]
+        is_named = isinstance(pool, str) and pool_form is not lists
+        names = is_named and parameters["about"].get("columns") or [name for name in expected.columns if name in case.names]
         numbers = expected[names].to_numpy(np.float64)
         same = features.shape == numbers.shape and np.array_equal(features, numbers)
         ids = [row["id"] for row in examples] == [str(value) for value in expected.id]

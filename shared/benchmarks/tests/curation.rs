@@ -394,3 +394,51 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
     );
     assert_eq!(verdict.n_reasons, Some(1 + 5 + 200));
 }
+
+/// The verdict on a training set whose columns come in some order, for an eval set with the columns `age` and `weight`.
+#[test]
+fn columns_of_artifacts_are_matched_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "task.yaml",
+        "schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{name: board}]\nclasses: [a, b]\nstart: start.csv\n\
+         eval: eval.csv\nmodel: nearest_centroid\nmetric: accuracy\n",
+    );
+    write("start.csv", "weight,label,age\n9,a,0\n1,b,5\n");
+    write("eval.csv", "label,age,weight\na,0.5,9\nb,5.5,1\na,0.25,9.5\n");
+    let out = folder.path().join("frozen");
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let start = fs::read_to_string(out.join("public/start.csv")).unwrap();
+    assert_eq!(start, "label,age,weight\na,0,9\nb,5,1\n");
+    let dataset = Dataset::<Curation>::open(
+        DirectoryBucket::new(&out),
+        String::new(),
+        None,
+        Integrity::Digests,
+    );
+    let dataset = pollster::block_on(dataset).unwrap();
+    let verdict =
+        |artifact: &str| pollster::block_on(evaluate(&dataset, "board", artifact.as_bytes())).unwrap();
+    for artifact in [
+        "label,age,weight\na,0,9\nb,5,1\n",
+        "weight,age,label\n9,0,a\n1,5,b\n",
+        "label;age;weight\na;0;9\nb;5;1\n",
+        "label,f0,f1\na,0,9\nb,5,1\n",
+        "id,label,age,weight\nx,a,0,9\ny,b,5,1\n",
+    ] {
+        assert_eq!(verdict(artifact).score, Some(1.0), "{artifact}");
+    }
+    for (artifact, code) in [
+        ("label,age,height\na,0,9\nb,5,1\n", "missing_column"),
+        ("label,age,weight,height\na,0,9,1\nb,5,1,1\n", "unknown_column"),
+        ("label,age,weight,age\na,0,9,1\nb,5,1,1\n", "duplicate_column"),
+    ] {
+        let codes: Vec<String> = verdict(artifact)
+            .reasons
+            .into_iter()
+            .map(|reason| reason.code)
+            .collect();
+        assert!(codes.contains(&code.to_owned()), "{artifact}: {codes:?}");
+    }
+}

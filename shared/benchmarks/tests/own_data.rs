@@ -858,3 +858,34 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
     );
     assert_eq!(rejected.n_reasons, Some(1 + 4 + 200));
 }
+
+#[test]
+fn artifacts_that_say_the_same_have_the_same_content() {
+    let one = Selection::content_of(b"{\"ids\": [\"b\", \"a\"]}").unwrap();
+    for other in ["{\"ids\":[\"a\",\"b\"]}", "id\na\nb\n", "id\r\nb\r\na\r\n"] {
+        assert_eq!(
+            Selection::content_of(other.as_bytes()).as_ref(),
+            Some(&one),
+            "{other}"
+        );
+    }
+    assert_ne!(
+        Selection::content_of(b"{\"ids\": [\"b\", \"c\"]}").as_ref(),
+        Some(&one)
+    );
+    let order = |artifact: &[u8]| Debugging::content_of(artifact).unwrap();
+    assert_eq!(
+        order(b"{\"order\": [\"b\", \"a\"]}"),
+        order(b"{ \"order\":[\"b\",\"a\"] }")
+    );
+    assert_ne!(
+        order(b"{\"order\": [\"b\", \"a\"]}"),
+        order(b"{\"order\": [\"a\", \"b\"]}")
+    );
+    let counts = |artifact: &[u8]| Acquisition::content_of(artifact).unwrap();
+    assert_eq!(
+        counts(b"{\"counts\": {\"x\": 1, \"y\": 2}}"),
+        counts(b"{\"counts\": {\"y\": 2, \"x\": 1}}")
+    );
+    assert_eq!(Selection::content_of(b"\x93NUMPY"), None);
+}

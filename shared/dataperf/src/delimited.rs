@@ -179,7 +179,7 @@ pub fn text_of(file: &[u8]) -> Result<(Dialect, String), Reason> {
     let dialect = Dialect::detect(file).map_err(|why| {
         let is_text = std::str::from_utf8(file).is_ok();
         let code = if is_text { "not_csv" } else { "not_utf8" };
-        Reason::new(code, "", format!("the file is no CSV: {why}"))
+        Reason::new(code, "", format!("the file can't be read: {why}"))
     })?;
     let mut text = Vec::new();
     // reading from memory does not fail

@@ -26,7 +26,7 @@ use super::leaderboards;
 use super::trial::Trial;
 use crate::commands::baseline::MakeBaseline;
 use crate::commands::score::open;
-use crate::output::{line_of, score, table};
+use crate::output::{score, table};
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 
@@ -111,7 +111,7 @@ impl Meaning {
             manifest,
             leaderboard: &trial.leaderboard,
             n_most: (SECONDS / trial.seconds.max(0.01)).clamp(2.0, 8.0) as usize,
-            with_doubts: tables.n_training * tables.n_features <= MAX_DOUBTED,
+            with_doubts: !tables.is_images && tables.n_training * tables.n_features <= MAX_DOUBTED,
         };
         let tried = with_benchmark(&manifest.benchmark, task).await;
         spinner.finish_and_clear();
@@ -192,12 +192,12 @@ impl Meaning {
     pub(super) fn print(&self) {
         let mut shown = table(&["the contest", ""]);
         for (name, text) in &self.summary {
-            shown.add_row([(*name).to_owned(), line_of(text)]);
+            shown.add_row([*name, text]);
         }
         println!("{shown}");
         for finding in &self.findings {
             let what = if finding.refuses { "refused" } else { "warning" };
-            println!("{what}, {}: {}", finding.code, line_of(&finding.message));
+            println!("{what}, {}: {}", finding.code, finding.message);
         }
     }
 
@@ -209,6 +209,7 @@ impl Meaning {
             .map(|board| board.name)
             .collect();
         let features = match tables.names.as_slice() {
+            [] if tables.is_images => format!("{} pixels", tables.n_features),
             [] => format!("{}, without names and matched by position", tables.n_features),
             names => format!("{}, matched by name: {}", names.len(), list_names(names)),
         };
@@ -381,6 +382,11 @@ fn smallest_difference(plausible: &[Plausible], direction: Direction) -> Option<
             let interval = paired.and_then(|paired| paired.interval);
             halves.extend(interval.map(|(low, high)| (high - low) / 2.0));
         }
+    }
+    if halves.is_empty() {
+        // of submissions that give nearly the same answers the scores' own intervals say how far apart two have to be
+        let intervals = plausible.iter().filter_map(|one| one.interval);
+        halves.extend(intervals.map(|(low, high)| (high - low) / 2.0));
     }
     halves.sort_by(f64::total_cmp);
     halves.get(halves.len() / 2).copied()

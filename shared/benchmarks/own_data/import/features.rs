@@ -450,7 +450,7 @@ impl FeatureFile {
             for &place in &places {
                 let Some(field) = record.get(place) else { continue };
                 let column = place + 1;
-                match dialect.number(field) {
+                match dialect.number(field).or_else(|| truth(field)) {
                     Some(number) if number.is_finite() => row.push(number),
                     Some(number) => problems.add(|| {
                         format!(
@@ -531,6 +531,15 @@ impl FeatureFile {
         writer: &mut DatasetWriter,
     ) -> Result<(), ImportError> {
         freeze_all(&[(self, scanned)], table, writer)
+    }
+}
+
+/// A truth value as pandas writes and reads it, as a number.
+fn truth(field: &str) -> Option<f64> {
+    match field.trim() {
+        "True" | "TRUE" | "true" => Some(1.0),
+        "False" | "FALSE" | "false" => Some(0.0),
+        _ => None,
     }
 }
 

@@ -8,11 +8,12 @@ use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::list_names;
 use dataperf_datasets::labelled::{RowsAt, columns};
 use ndarray::{Array2, ArrayView1, Axis};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::features::hash;
 use crate::own_data::acquisition::SELLERS;
-use crate::own_data::curation::{START, read_rows};
+use crate::own_data::curation::{ExampleKind, Parameters, START, read_images, read_rows};
 use crate::own_data::debugging::{TRAIN, TRUTH};
 use crate::own_data::selection::POOL;
 use crate::own_data::table::{FEATURES, LABEL, examples_file, features_file};
@@ -22,8 +23,8 @@ use crate::own_data::{About, EVAL, ScoreMetric};
 const MAX_ROWS: usize = 20_000;
 /// Fewer rows may look numbered, or parted by a column, by chance.
 const MIN_ROWS: usize = 10;
-/// From this share of right guesses on, a column alone tells the classes apart.
-const TELLS: f64 = 0.99;
+/// From this share of right guesses on, a column alone tells the classes apart: in small sets all of them.
+const TELLS: f64 = 0.999;
 /// A larger share of the test set that is in the training set as well is warned of.
 const SHARED: f64 = 0.05;
 
@@ -65,6 +66,8 @@ pub struct Tables {
     pub findings: Vec<Finding>,
     /// The names of the features; none where the files have no names.
     pub names: Vec<String>,
+    /// Whether examples are images.
+    pub is_images: bool,
     /// The number of features, or of pixels.
     pub n_features: usize,
     /// The number of training rows with each label; of no labels, none.
@@ -120,6 +123,9 @@ impl Labelled {
                 return Ok(Some(read));
             }
         }
+        if manifest.files.contains_key(&start_images()) {
+            return Self::images(directory, manifest).map(Some);
+        }
         let start = format!("{START}.csv");
         if !manifest.files.contains_key(&start) {
             return Ok(None);
@@ -134,6 +140,25 @@ impl Labelled {
         Ok(Some(Self { features, labels }))
     }
 
+    /// The images of a start set.
+    fn images(directory: &Path, manifest: &Manifest) -> Result<Self, FrozenError> {
+        let start = start_images();
+        let damaged = |why: &str| FrozenError::damaged(&start, why);
+        let parameters: Parameters = manifest.parameters()?;
+        let ExampleKind::Images { height, width } = parameters.examples else {
+            return Err(damaged("the contest is on tables"));
+        };
+        let classes = &parameters.scoring.classes;
+        let bytes = fs::read(directory.join(&start)).map_err(|error| damaged(&error.to_string()))?;
+        let read = read_images(&bytes, classes, height, width).map_err(|_| damaged("its form is wrong"))?;
+        let levels = read.pixels.into_iter().map(f64::from).collect();
+        let features = Array2::from_shape_vec((read.classes.len(), height * width), levels);
+        Ok(Self {
+            features: features.map_err(|error| damaged(&error.to_string()))?,
+            labels: read.classes.iter().map(|&class| classes[class].clone()).collect(),
+        })
+    }
+
     fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for label in &self.labels {
@@ -141,6 +166,11 @@ impl Labelled {
         }
         counts
     }
+}
+
+/// The file of a start set of images.
+fn start_images() -> String {
+    format!("{START}.zip")
 }
 
 /// Looks at the frozen tables of a task's data set.
@@ -165,13 +195,15 @@ pub fn look(directory: &Path, manifest: &Manifest) -> Result<Tables, FrozenError
         tables.n_training = training.features.nrows();
         tables.n_of_training = training.counts();
     }
+    tables.is_images = manifest.files.contains_key(&start_images());
     let (Some(training), Some(test)) = (training, test) else {
         return Ok(tables);
     };
     let mut findings = Vec::new();
     findings.extend(constant(&training.features, "training set"));
     findings.extend(constant(&test.features, "test set"));
-    if findings.is_empty() {
+    // a pixel is no column that somebody has left in a table
+    if findings.is_empty() && !tables.is_images {
         let name = |column: usize| {
             let name = tables.names.get(column).cloned();
             name.unwrap_or_else(|| format!("number {}", column + 1))
@@ -251,7 +283,9 @@ fn telling(training: &Labelled, test: &Labelled, name: impl Fn(usize) -> String)
     }
     let tells =
         |column: &usize| guessed(rows.iter().map(|(row, label)| (row[*column], *label)).collect()) >= TELLS;
-    let columns: Vec<String> = (0..training.features.ncols()).filter(tells).map(name).collect();
+    let columns = (0..training.features.ncols()).into_par_iter().filter(tells);
+    let columns: Vec<usize> = columns.collect();
+    let columns: Vec<String> = columns.into_iter().map(name).collect();
     (!columns.is_empty()).then(|| {
         let message = format!(
             "the column {} alone tells the classes apart: it may be the label in another form. Leave it out of the files, or allow it if it is \
