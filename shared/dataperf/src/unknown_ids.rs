@@ -212,7 +212,7 @@ pub fn explain_unknown<'a>(
             such_as(&tried[0][beginning.len()..])
         ));
     }
-    if n == n_listed && n > TRIED / 2 {
+    if what == "ids" && n == n_listed && n > TRIED / 2 {
         let example = example?;
         return found(format!(
             "the file is made for another leaderboard or another data set; this one has ids{}",
