@@ -15,7 +15,9 @@ use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use bytes::Bytes;
 use dataperf::{kind_of_file, quote};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::file::reader::ChunkReader;
 use serde_json::Value;
 
@@ -120,7 +122,7 @@ impl TableFile {
         head: &[u8],
         file: &R,
     ) -> Result<ArrowReaderMetadata, Vec<String>> {
-        let read = unless_damaged(|| ArrowReaderMetadata::load(file, Default::default()));
+        let read = unless_damaged(|| ArrowReaderMetadata::load(file, ArrowReaderOptions::default()));
         read.map_err(|why| {
             let kind = kind_of_file(head).filter(|_| !head.starts_with(PARQUET));
             let why = kind.map_or(why, |kind| format!("it is no Parquet file but {kind}"));

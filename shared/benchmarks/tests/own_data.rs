@@ -437,13 +437,14 @@ fn columns_are_matched_by_name_in_any_order() {
     let expected = pool_of(&folder);
     write(&folder, "pool.csv", "y,x\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
     assert_eq!(pool_of(&folder), expected);
-    // others are left out, and need not be numbers
+    // a column that the eval set does not have is named
     write(
         &folder,
         "pool.csv",
         "y,note,x\n0,a,0\n0,b,0.5\n5,c,5\n5,d,5.5\n5,e,6\n",
     );
-    assert_eq!(pool_of(&folder), expected);
+    let said = refused::<Selection>(&folder);
+    assert!(said.contains("`eval.csv` has no `note`. Leave it out"), "{said}");
     write(&folder, "pool.csv", "f0,f1\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
     assert_eq!(pool_of(&folder), expected, "such names are places");
     write(&folder, "pool.csv", "y,z\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");

@@ -195,7 +195,6 @@ pub fn text_of(file: &[u8]) -> Result<(Dialect, String), Reason> {
 pub fn described(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::Utf8 { .. } => NOT_UTF_8.to_owned(),
-        csv::ErrorKind::Io(error) => error.to_string(),
         _ => error.to_string(),
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use file_format::{FileFormat, Kind};
 
+use crate::archive::is_zip;
+
 /// The most bytes that are looked at where a whole file is not needed.
 const HEAD_BYTES: usize = 4 << 10;
 
@@ -225,7 +227,8 @@ fn by_signature(bytes: &[u8]) -> Option<FileKind> {
             FileKind::new(called("a document"), "upload the text file itself")
         }
         (_, Kind::Executable) => FileKind::new(called("a program"), "upload the submission's file"),
-        _ if bytes.starts_with(b"PK\x05\x06") || bytes.starts_with(b"PK\x07\x08") => zip(bytes),
+        // the library wants a whole archive, and may have got its beginning
+        _ if is_zip(bytes) => zip(bytes),
         _ => return None,
     };
     Some(kind)

@@ -124,48 +124,13 @@ pub fn explain_unknown<'a>(
     };
     let found = |said: String| Some(Reason::new(code, "", format!("{about}: {said}")));
 
-    for (said, form) in SPELLINGS {
-        let forms: BTreeSet<String> = tried.iter().map(|name| form(name)).collect();
-        let spelt = known.iter().map(|name| (form(name), *name));
-        let spelt: BTreeMap<String, &str> = spelt.filter(|(form, _)| forms.contains(form)).collect();
-        let mut meant = tried.iter().filter_map(|name| spelt.get(&form(name)));
-        let Some(first) = meant.next() else { continue };
-        let n_meant = 1 + meant.count();
-        if is_most(n_meant, tried.len()) {
-            let who = if n_meant < tried.len() {
-                "in most of them, "
-            } else {
-                ""
-            };
-            return found(format!(
-                "{who}{said}; write them as the data set does{}",
-                such_as(first)
-            ));
-        }
+    if let Some(said) = spelt_otherwise(&tried, &known) {
+        return found(said);
     }
-    // one name begins as each does, such as `entailment` as `e`
-    let whole = |id: &&str| -> Option<&str> {
-        let begin = id.to_lowercase();
-        let mut begun = known
-            .iter()
-            .filter(|name| name.to_lowercase().starts_with(&begin));
-        begun
-            .next()
-            .filter(|_| begun.next().is_none() && !begin.is_empty())
-            .copied()
-    };
     if what != "ids"
-        && let Some(wholes) = tried.iter().map(whole).collect::<Option<Vec<&str>>>()
+        && let Some(said) = shortened(&tried, &known)
     {
-        let pairs: BTreeSet<(&str, &str)> = tried.iter().copied().zip(wholes).collect();
-        let pairs: Vec<String> = pairs
-            .iter()
-            .map(|(short, whole)| format!("{} for {}", quote(whole), quote(short)))
-            .collect();
-        return found(format!(
-            "they are shortened; write whole names, {}",
-            pairs.join(", ")
-        ));
+        return found(said);
     }
     let behind = |id: &str| -> Option<String> {
         let name = id.rsplit('/').next()?;
@@ -220,6 +185,47 @@ pub fn explain_unknown<'a>(
         ));
     }
     None
+}
+
+/// The way in which most names are spelt otherwise than known ones.
+fn spelt_otherwise(tried: &[&str], known: &[&str]) -> Option<String> {
+    SPELLINGS.iter().find_map(|(said, form)| {
+        let forms: BTreeSet<String> = tried.iter().map(|name| form(name)).collect();
+        let spelt = known.iter().map(|name| (form(name), *name));
+        let spelt: BTreeMap<String, &str> = spelt.filter(|(form, _)| forms.contains(form)).collect();
+        let meant: Vec<&&str> = tried.iter().filter_map(|name| spelt.get(&form(name))).collect();
+        let who = if meant.len() < tried.len() {
+            "in most of them, "
+        } else {
+            ""
+        };
+        is_most(meant.len(), tried.len()).then(|| {
+            let example = quote(meant[0]);
+            format!("{who}{said}; write them as the data set does, such as {example}")
+        })
+    })
+}
+
+/// The whole names, if one known name begins as each name does, such as `entailment` as `e`.
+fn shortened(tried: &[&str], known: &[&str]) -> Option<String> {
+    let whole = |short: &&str| -> Option<&str> {
+        let begin = short.to_lowercase();
+        let mut begun = known
+            .iter()
+            .filter(|name| name.to_lowercase().starts_with(&begin));
+        let first = begun.next().filter(|_| !begin.is_empty())?;
+        begun.next().is_none().then_some(*first)
+    };
+    let wholes: Vec<&str> = tried.iter().map(whole).collect::<Option<_>>()?;
+    let pairs: BTreeSet<(&str, &str)> = tried.iter().copied().zip(wholes).collect();
+    let pairs = pairs.iter();
+    let pairs: Vec<String> = pairs
+        .map(|(short, whole)| format!("{} for {}", quote(whole), quote(short)))
+        .collect();
+    Some(format!(
+        "they are shortened; write whole names, {}",
+        pairs.join(", ")
+    ))
 }
 
 /// Whether a mistake is in nearly all names.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::own_data::curation::{
     Artifact, Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters,
-    ReadImages, START, is_by_position, read_images, read_rows,
+    ReadImages, ReadRows, START, is_by_position, read_images, read_rows,
 };
 use crate::own_data::table::{FEATURES, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
@@ -649,14 +649,8 @@ fn freeze_rows(
                 continue;
             }
         };
-        if columns.is_empty() != is_by_position(&read.names) {
-            notes.push(format!(
-                "the columns of `{}` and `{}` are matched by position, since those of one have no names",
-                file.name,
-                evals.hidden.as_ref().map_or("eval", |eval| &eval.features.name)
-            ));
-        }
-        let (rows, is_arranged) = (read.rows, read.is_arranged);
+        notes.extend(by_position(&file.name, &read.names, &columns));
+        let rows = &read.rows;
         let unknown = rows
             .iter()
             .filter(|(class, _)| !parts.classes.contains(class))
@@ -687,12 +681,7 @@ fn freeze_rows(
                 file.name
             ));
         }
-        let csv = if is_arranged || !is_plain(&csv) {
-            csv_of_rows(if columns.is_empty() { &read.names } else { &columns }, &rows)
-        } else {
-            csv
-        };
-        writer.bytes(&format!("{table}.csv"), &csv)?;
+        writer.bytes(&format!("{table}.csv"), &frozen_csv(csv, &read))?;
     }
     evals.check_groups(reader.problems);
     if let Some((Model::Learner(learner), seeds)) = model {
@@ -709,10 +698,23 @@ fn freeze_rows(
     Ok(n_features.map(|n_features| (ExampleKind::Table { n_features }, columns)))
 }
 
-/// Whether a table is a CSV as functions write it, in UTF-8 and separated by commas.
-fn is_plain(csv: &[u8]) -> bool {
-    let dialect = Dialect::detect(csv);
-    dialect.is_ok_and(|dialect| dialect.is_plain()) && std::str::from_utf8(csv).is_ok()
+/// A sentence if columns are matched with the eval set's `columns` by position, because only one of the two has names.
+fn by_position(name: &str, own: &[String], columns: &[String]) -> Option<String> {
+    (columns.is_empty() != is_by_position(own)).then(|| {
+        format!(
+            "the columns of `{name}` and of the eval set are matched by position, since those of one have no names"
+        )
+    })
+}
+
+/// A table as participants get it: the file as it is, if it is a CSV in UTF-8, separated by commas, in the eval set's order.
+fn frozen_csv(csv: Vec<u8>, read: &ReadRows) -> Vec<u8> {
+    let is_plain = Dialect::detect(&csv).is_ok_and(|dialect| dialect.is_plain());
+    if is_plain && !read.is_arranged && std::str::from_utf8(&csv).is_ok() {
+        csv
+    } else {
+        csv_of_rows(&read.names, &read.rows)
+    }
 }
 
 /// Rows as a CSV. Numbers are written so that reading them gives the same 64-bit floats.

@@ -172,11 +172,10 @@ impl FeatureFile {
         }
     }
 
-    /// Reads the columns in the order of `columns`, those of the file called `other`. Returns sentences about columns that are left out or are
-    /// matched by position.
+    /// Reads the columns in the order of `columns`, those of the file called `other`. Returns a sentence if they are matched by position.
     ///
     /// # Errors
-    /// A sentence that names missing columns.
+    /// A sentence that names columns that only one of the two files has.
     pub(super) fn choose(
         &mut self,
         other: &str,
@@ -208,14 +207,16 @@ impl FeatureFile {
                 list_names(&missing)
             )]);
         }
-        let note = (!extra.is_empty()).then(|| {
-            format!(
-                "`{name}`: the column {} is left out, since `{other}` has none of that name",
+        if !extra.is_empty() {
+            return Err(vec![format!(
+                "the rows of `{other}` have {} numbers, and those of `{name}` {}: they need the same columns, and `{other}` has no {}. Leave it out",
+                columns.len(),
+                own.len(),
                 list_names(&extra)
-            )
-        });
+            )]);
+        }
         self.chosen = Some(columns.to_vec());
-        Ok(note)
+        Ok(None)
     }
 
     fn layout(&self, table: &TableFile) -> Result<Layout, Vec<String>> {
