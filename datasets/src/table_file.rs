@@ -203,11 +203,7 @@ impl TableFile {
     ///
     /// # Errors
     /// Sentences: the file is damaged, a column is missing; and those of `each`.
-    fn each_part(
-        &self,
-        names: &[&str],
-        each: &mut dyn FnMut(usize, &[ArrayRef]) -> Result<(), Vec<String>>,
-    ) -> Result<(), Vec<String>> {
+    fn each_part(&self, names: &[&str], each: &mut EachPart<'_>) -> Result<(), Vec<String>> {
         for name in names {
             self.field(name)?;
         }
@@ -386,11 +382,7 @@ impl TableFile {
     ///
     /// # Errors
     /// Sentences: the column is missing or of another type; and those of `each`.
-    pub fn each_list(
-        &self,
-        name: &str,
-        each: &mut dyn FnMut(usize, Result<&[f64], &'static str>) -> Result<(), Vec<String>>,
-    ) -> Result<(), Vec<String>> {
+    pub fn each_list(&self, name: &str, each: &mut EachList<'_>) -> Result<(), Vec<String>> {
         self.check_lists(name)?;
         self.each_part(&[name], &mut |first, columns| {
             self.each_row_of_lists(&columns[0], &mut |row, list| each(first + row, list))
@@ -404,7 +396,7 @@ impl TableFile {
     pub fn each_text_and_list(
         &self,
         (text, list): (&str, &str),
-        each: &mut dyn FnMut(&str, Result<&[f64], &'static str>) -> Result<(), Vec<String>>,
+        each: &mut EachTextAndList<'_>,
     ) -> Result<(), Vec<String>> {
         let kind = self.holds(text)?;
         if let Some(why) = no_texts(&kind) {
@@ -426,11 +418,7 @@ impl TableFile {
         Err(self.about(format!("the column `{name}` is {kind}, not lists of numbers")))
     }
 
-    fn each_row_of_lists(
-        &self,
-        column: &ArrayRef,
-        each: &mut dyn FnMut(usize, Result<&[f64], &'static str>) -> Result<(), Vec<String>>,
-    ) -> Result<(), Vec<String>> {
+    fn each_row_of_lists(&self, column: &ArrayRef, each: &mut EachList<'_>) -> Result<(), Vec<String>> {
         let element = Arc::new(Field::new("element", DataType::Float64, true));
         let lists = cast(column, &DataType::LargeList(element)).map_err(|error| self.about(error))?;
         let lists = lists.as_list::<i64>();
@@ -453,6 +441,14 @@ impl TableFile {
 /// Up to this magnitude every whole number is exactly a 64-bit float.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
+/// Gets the number of a part's first row, and its columns.
+type EachPart<'a> = dyn FnMut(usize, &[ArrayRef]) -> Result<(), Vec<String>> + 'a;
+/// Gets the number of a row, and its list or why it has none.
+type EachList<'a> = dyn FnMut(usize, List<'_>) -> Result<(), Vec<String>> + 'a;
+/// Gets the text of a row, and its list or why it has none.
+type EachTextAndList<'a> = dyn FnMut(&str, List<'_>) -> Result<(), Vec<String>> + 'a;
+/// The numbers of a row, or why it has none.
+type List<'a> = Result<&'a [f64], &'static str>;
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 fn parquet_batches<R: ChunkReader + 'static>(

@@ -55,6 +55,7 @@ const COLUMNS: [&str; 24] = [
     "is_above_baselines",
 ];
 
+#[allow(clippy::struct_excessive_bools)] // each is a flag of its own
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dataperf status --local                                      what is unfinished, and since when\n  \

@@ -47,6 +47,10 @@ fn line_of(file: &str, line: u32) -> String {
     format!("{file} line {line}")
 }
 
+/// The label of each image of a concept.
+#[cfg(feature = "import")]
+type Labels = Vec<(String, Option<u8>)>;
+
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Artifact {
@@ -89,7 +93,7 @@ impl Artifact {
 
     /// The labels by concept and image, sorted.
     #[cfg(feature = "import")]
-    pub(super) fn into_sorted(self) -> Vec<(String, Vec<(String, Option<u8>)>)> {
+    pub(super) fn into_sorted(self) -> Vec<(String, Labels)> {
         let concepts = self.concepts.into_iter().map(|listed| {
             let examples = listed.examples.into_iter().flatten();
             let mut examples: Vec<_> = examples.map(|example| (example.id, example.label)).collect();

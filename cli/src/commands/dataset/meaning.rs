@@ -40,6 +40,9 @@ const NOT_TRIED: [&str; 5] = [
 ];
 /// The most numbers of a training set for which models are cross-validated.
 const MAX_DOUBTED: usize = 2_000_000;
+/// The fewest and the most submissions that are tried.
+const MIN_TRIED: usize = 2;
+const MAX_TRIED: usize = 8;
 /// About how many seconds all plausible submissions may take.
 const SECONDS: f64 = 60.0;
 /// The seeds of a method that draws at random.
@@ -113,7 +116,10 @@ impl Meaning {
             directory,
             manifest,
             leaderboard: &trial.leaderboard,
-            n_most: (SECONDS / trial.seconds.max(0.01)).clamp(2.0, 8.0) as usize,
+            n_most: (MIN_TRIED..=MAX_TRIED)
+                .rev()
+                .find(|&n| n as f64 * trial.seconds <= SECONDS)
+                .unwrap_or(MIN_TRIED),
             with_doubts: !tables.is_images && tables.n_training * tables.n_features <= MAX_DOUBTED,
         };
         let tried = with_benchmark(&manifest.benchmark, task).await;
@@ -413,7 +419,8 @@ impl Action for TryPlausible<'_> {
     type Output = Tried;
 
     async fn run<B: Import + Baselines>(self) -> Result<Tried> {
-        let (mut artifacts, mut seen): (Vec<(String, u32, Vec<u8>)>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+        let mut artifacts: Vec<(String, u32, Vec<u8>)> = Vec::new();
+        let mut seen: Vec<Vec<u8>> = Vec::new();
         let methods = B::methods(self.manifest)?.into_iter().map(|method| method.name);
         let methods: Vec<&str> = methods
             .filter(|name| !NOT_TRIED.contains(name) && (self.with_doubts || *name != "cleanlab"))

@@ -110,10 +110,10 @@ impl Import for Acquisition {
         let prices = prices(&mut reader, from, members, &sources);
         let boards = reader.boards(members, BOARD_KEYS).into_iter();
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
-        let common = reader.common(members, "acquisition", true);
+        let mut common = reader.common(members, "acquisition", true);
         progress.begin("reading own data", 0);
         let evals = common
-            .as_ref()
+            .as_mut()
             .map(|common| Evals::open(from, common, &mut problems));
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let opened = sources
@@ -123,7 +123,6 @@ impl Import for Acquisition {
         let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
-        common.about.columns = evals.columns();
         let mut notes = Vec::new();
         let sellers: Vec<(&String, &Opened)> = opened
             .iter()

@@ -79,17 +79,16 @@ impl Import for Debugging {
             .and_then(|node| reader.source(node, "train"));
         let boards = reader.boards(members, BOARD_KEYS).into_iter();
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
-        let common = reader.common(members, "debugging", false);
+        let mut common = reader.common(members, "debugging", false);
         progress.begin("reading own data", 0);
         let evals = common
-            .as_ref()
+            .as_mut()
             .map(|common| Evals::open(from, common, &mut problems));
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let train = train.and_then(|train| train.open(from, &LABELLED, eval, &mut problems));
         let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
-        common.about.columns = evals.columns();
         let mut notes = Vec::new();
         let scoring = &common.scoring;
         if let Some(train) = &train {

@@ -1,4 +1,4 @@
-//! Features: a matrix of numbers in a NumPy, CSV, Parquet or Feather file, read block by block and frozen as `.npy`.
+//! Features: a matrix of numbers in a `.npy`, CSV, Parquet or Feather file, read block by block and frozen as `.npy`.
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
@@ -123,20 +123,19 @@ impl FeatureFile {
         if !path.is_file() {
             return Err(format!("`{name}` is no file"));
         }
-        let mut file = Self {
-            name: name.to_owned(),
-            path,
-            form,
-            chosen: None,
-            _unpacked: None,
+        let unpacked = match form {
+            Form::Npz => Some(npy::unpack(&path).map_err(|why| format!("`{name}`: {why}"))?),
+            _ => None,
         };
-        if form == Form::Npz {
-            let unpacked = npy::unpack(&file.path).map_err(|why| format!("`{name}`: {why}"))?;
-            unpacked.path().clone_into(&mut file.path);
-            file._unpacked = Some(Arc::new(unpacked));
-            file.form = Form::Npy;
-        }
-        Ok(file)
+        Ok(Self {
+            name: name.to_owned(),
+            path: unpacked
+                .as_ref()
+                .map_or(path, |unpacked| unpacked.path().to_owned()),
+            form: if unpacked.is_some() { Form::Npy } else { form },
+            chosen: None,
+            _unpacked: unpacked.map(Arc::new),
+        })
     }
 
     pub(super) fn is_table(&self) -> bool {
@@ -153,7 +152,7 @@ impl FeatureFile {
         }
         match self.form {
             Form::Npy | Form::Npz => Ok(None),
-            Form::Table => Ok(match self.layout(&TableFile::open(&self.path, &self.name)?)? {
+            Form::Table => Ok(match Self::layout(&TableFile::open(&self.path, &self.name)?)? {
                 Layout::List(..) => None,
                 Layout::Wide(names) => Some(names),
             }),
@@ -219,7 +218,7 @@ impl FeatureFile {
         Ok(None)
     }
 
-    fn layout(&self, table: &TableFile) -> Result<Layout, Vec<String>> {
+    fn layout(table: &TableFile) -> Result<Layout, Vec<String>> {
         let columns = table.columns(&NO_FEATURES);
         let columns = columns
             .into_iter()
@@ -348,7 +347,7 @@ impl FeatureFile {
                     NumberKind::Bool => Kind::Bool,
                     NumberKind::Whole => Kind::Whole(8, true),
                 };
-                let names = match self.layout(&table)? {
+                let names = match Self::layout(&table)? {
                     Layout::List(_, of_list) => return Ok(Some(kind(of_list))),
                     Layout::Wide(names) => self.chosen.clone().unwrap_or(names),
                 };
@@ -398,7 +397,7 @@ impl FeatureFile {
             Form::Csv => self.each_csv_row(each),
             Form::Table => {
                 let table = TableFile::open(&self.path, &self.name)?;
-                match self.layout(&table)? {
+                match Self::layout(&table)? {
                     Layout::List(column, _) => table.each_list(&column, &mut |row, list| {
                         let place = format_args!("row {}", row + 1);
                         let list =

@@ -96,14 +96,13 @@ struct Evals {
 }
 
 impl Evals {
-    fn open(from: &Path, common: &Common, problems: &mut Problems) -> Self {
+    /// Opens the eval sets, and notes the names of their columns.
+    fn open(from: &Path, common: &mut Common, problems: &mut Problems) -> Self {
         let Scoring { classes, metric, .. } = &common.scoring;
-        Self::of(
-            (&common.eval, common.public_eval.as_ref()),
-            from,
-            (classes, metric),
-            problems,
-        )
+        let sources = (&common.eval, common.public_eval.as_ref());
+        let evals = Self::of(sources, from, (classes, metric), problems);
+        common.about.columns = evals.columns();
+        evals
     }
 
     /// Opens the hidden and the public eval set, the second of which participants get.

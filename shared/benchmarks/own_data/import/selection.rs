@@ -82,7 +82,7 @@ impl Import for Selection {
                 max_examples: max_examples as usize,
             }));
         }
-        let common = reader.common(members, "selection", true);
+        let mut common = reader.common(members, "selection", true);
         progress.begin("reading own data", 0);
         let labels = labels.unwrap_or_default();
         let wanted = if labels == LabelSource::Pool {
@@ -91,14 +91,13 @@ impl Import for Selection {
             &UNLABELLED
         };
         let evals = common
-            .as_ref()
+            .as_mut()
             .map(|common| Evals::open(from, common, &mut problems));
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let pool = pool.and_then(|pool| pool.open(from, wanted, eval, &mut problems));
         let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
-        common.about.columns = evals.columns();
         let mut notes = Vec::new();
         let classes = &common.scoring.classes;
         if let Some(pool) = &pool {
