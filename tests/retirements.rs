@@ -696,6 +696,7 @@ async fn noting_that_the_number_is_reached_killed_at_any_moment() {
 
 /// The one submission of a round stands with its score of the fresh data set, replaced once, and the report has both.
 async fn retired_once(world: &World, round: &str, receipt: &Receipt, fresh: Digest, scores: (f64, f64)) {
+    world.project_boards().await;
     let (table, of) = (world.leaderboards(), board(round));
     let id = &receipt.submission;
     let top = table.top(&of, 9).await.unwrap();

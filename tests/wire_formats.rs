@@ -39,7 +39,12 @@ fn attribute(value: &AttributeValue) -> Value {
     match value {
         AttributeValue::S(text) => json!({ "S": text }),
         AttributeValue::N(digits) => json!({ "N": digits }),
-        other => panic!("the table has strings and numbers only, not {other:?}"),
+        AttributeValue::L(list) => json!({ "L": list.iter().map(attribute).collect::<Vec<_>>() }),
+        AttributeValue::M(map) => {
+            let map = map.iter().map(|(name, value)| (name.clone(), attribute(value)));
+            json!({ "M": map.collect::<serde_json::Map<_, _>>() })
+        }
+        other => panic!("the table has no {other:?}"),
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use dataperf::figures::{self, Column, Figures};
 use dataperf::programs::PublicRun;
-use dataperf::{Ending, LineOutcome, Reason, Verdict};
+use dataperf::{Ending, LineOutcome, Reason, Verdict, decimals};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -136,15 +136,20 @@ pub(crate) const SCORE_DIGITS: u8 = 4;
 
 /// A score as boards show it.
 pub(crate) fn score(score: f64) -> String {
-    format!("{score:.*}", usize::from(SCORE_DIGITS))
+    decimals(score, SCORE_DIGITS)
 }
 
-/// Prints a verdict for a person.
-pub(crate) fn print_verdict(verdict: &Verdict) {
+/// A score with as many digits as its data set says, where it does.
+pub(crate) fn shown_score(value: f64, digits: Option<u8>) -> String {
+    decimals(value, digits.unwrap_or(SCORE_DIGITS))
+}
+
+/// Prints a verdict for a person, with as many digits of the score as the data set says.
+pub(crate) fn print_verdict(verdict: &Verdict, digits: Option<u8>) {
     let board = format!("{} {}", verdict.benchmark, verdict.leaderboard);
     match (verdict.status, verdict.score) {
         (Ending::Scored, Some(number)) => {
-            println!("{board}: scored {}", score(number));
+            println!("{board}: scored {}", shown_score(number, digits));
             let metrics_of = dataperf_hosted::hosted(&verdict.benchmark).map(|hosted| hosted.metrics);
             let figures = Figures::of(verdict, metrics_of.unwrap_or_default());
             println!("{}", metrics(verdict, &figures));

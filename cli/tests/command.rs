@@ -327,3 +327,72 @@ fn curves_are_drawn_in_the_terminal_and_as_a_figure() {
         "{ran:?}"
     );
 }
+
+/// A folder with a contest of `selection` whose pool and eval set have `row` in each row.
+fn contest(folder: &Path, row: impl Fn(usize) -> String, header: &str) {
+    let table = |from: usize, n: usize| {
+        let rows = (from..from + n).map(|k| format!("{k:04},{},{}\n", ["no", "yes"][k % 2], row(k)));
+        format!("id,label,{header}\n{}", rows.collect::<String>())
+    };
+    std::fs::write(folder.join("pool.csv"), table(0, 80)).unwrap();
+    std::fs::write(folder.join("eval.csv"), table(80, 40)).unwrap();
+    let document = "schema: 1\ntask: selection\ntitle: T\nleaderboards: [{name: t, about: t, max_examples: 12}]\nclasses: ['no', 'yes']\n\
+                    pool: pool.csv\neval: eval.csv\nmodel: nearest_centroid\nmetric: accuracy\nallow_duplicates: true\n";
+    std::fs::write(folder.join("task.yaml"), document).unwrap();
+}
+
+/// A number in [0, 1) that looks random.
+fn draw(k: usize) -> f64 {
+    ((k as f64 * 12.9898).sin() * 43_758.545_3).fract().abs()
+}
+
+#[test]
+fn a_contest_that_ranks_nothing_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let check = |row: &dyn Fn(usize) -> String, header: &str| {
+        contest(scratch.path(), row, header);
+        let from = scratch.path().to_str().unwrap();
+        run(&[
+            "--format",
+            "json",
+            "dataset",
+            "check",
+            "selection",
+            "--from",
+            from,
+        ])
+    };
+    let codes = |output: &Output| -> Vec<String> {
+        let findings = json(output)["findings"].as_array().unwrap().clone();
+        findings
+            .iter()
+            .map(|finding| finding["code"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let constant = check(&|_| "0,0".to_owned(), "a,b");
+    assert_eq!(constant.status.code(), Some(2), "{constant:?}");
+    assert!(
+        codes(&constant).contains(&"constant_features".to_owned()),
+        "{constant:?}"
+    );
+    let label = check(&|k| format!("{},{}", draw(k), k % 2), "a,target");
+    assert!(codes(&label).contains(&"telling_column".to_owned()), "{label:?}");
+    assert!(text(&label.stdout).contains("`target`"), "{label:?}");
+    let numbered = check(&|k| format!("{},{}", draw(k) + (k % 2) as f64 / 2.0, k), "a,row");
+    // beside so large a number a centroid sees nothing else
+    assert_eq!(
+        codes(&numbered),
+        ["row_number", "equal_scores", "chance"],
+        "{numbered:?}"
+    );
+    let noise = check(&|k| format!("{},{}", draw(k), draw(k + 1000)), "a,b");
+    assert_eq!(codes(&noise), ["chance"], "{noise:?}");
+    let fine = check(
+        &|k| format!("{},{}", draw(k) + (k % 2) as f64 / 2.0, draw(k + 1000)),
+        "a,b",
+    );
+    assert_eq!(codes(&fine), [""; 0], "{fine:?}");
+    let summary = json(&fine)["summary"]["lines"].clone();
+    assert_eq!(summary.as_object().unwrap().len(), 10, "{summary}");
+    assert_eq!(summary["features"], "2, matched by name: `a`, `b`");
+}

@@ -49,6 +49,20 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
+/// Sorts the lists of texts in a value.
+fn sort_names(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Array(items) => {
+            items.iter_mut().for_each(sort_names);
+            if items.iter().all(serde_json::Value::is_string) {
+                items.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+            }
+        }
+        serde_json::Value::Object(members) => members.values_mut().for_each(sort_names),
+        _ => {}
+    }
+}
+
 /// A benchmark whose public layout can be imported.
 pub trait Import: Benchmark {
     /// What the public layout looks like, for `--help`.
@@ -82,6 +96,20 @@ pub trait Import: Benchmark {
     /// # Errors
     /// [`FrozenError`](dataperf::frozen::FrozenError) when it is not what the manifest says.
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, dataperf::frozen::FrozenError>;
+
+    /// Whether artifacts with the same names in another order are different.
+    const ORDER_COUNTS: bool = false;
+
+    /// What an artifact says, in one form: artifacts that say the same have the same bytes, whatever form and order they are written in. `None` for
+    /// one that can't be read.
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        let mut json: serde_json::Value = serde_json::from_slice(artifact).ok()?;
+        if !Self::ORDER_COUNTS {
+            sort_names(&mut json);
+        }
+        // keys are sorted
+        serde_json::to_vec(&json).ok()
+    }
 
     /// Changes the parameters of a data set so that scoring takes as long as it can, where that depends on the artifact.
     fn prolong(_parameters: &mut serde_json::Value) {}

@@ -10,6 +10,9 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use dataperf::frozen::Dtype;
+use dataperf::{kind_of_file, list_names};
+use tempfile::NamedTempFile;
+use zip::ZipArchive;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// The largest header that is read, in bytes; `NumPy` writes about a hundred.
@@ -88,7 +91,13 @@ impl Header {
         let no_npy = "it is no `.npy` file: write it with `numpy.save`";
         file.read_exact(&mut start).map_err(|_| no_npy)?;
         if !start.starts_with(MAGIC) {
-            return Err(no_npy.into());
+            let mut head = start.to_vec();
+            (&mut file)
+                .take(4096)
+                .read_to_end(&mut head)
+                .map_err(|error| error.to_string())?;
+            let kind = kind_of_file(&head).map(|kind| format!("it is no `.npy` file but {kind}"));
+            return Err(kind.unwrap_or_else(|| no_npy.into()));
         }
         let n_length = match start[6] {
             1 => 2,
@@ -280,6 +289,53 @@ impl Header {
         };
         bytes.chunks_exact(size).map(number).collect()
     }
+}
+
+/// The ending of the arrays in an `.npz`.
+const NPY: &str = ".npy";
+
+/// Unpacks the array of an `.npz` into a temporary file.
+///
+/// # Errors
+/// A sentence: it is no `.npz`, or holds another number of arrays than one.
+pub fn unpack(path: &Path) -> Result<NamedTempFile, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut head = Vec::new();
+    (&file)
+        .take(4096)
+        .read_to_end(&mut head)
+        .map_err(|error| error.to_string())?;
+    let no_npz = |error: zip::result::ZipError| match kind_of_file(&head).filter(|_| !head.starts_with(b"PK"))
+    {
+        Some(kind) => format!("it is no `.npz` but {kind}"),
+        None => format!("it is no `.npz` ({error}): write it with `numpy.savez`"),
+    };
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(no_npz)?;
+    let names: Vec<String> = archive
+        .file_names()
+        .filter_map(|name| name.strip_suffix(NPY))
+        .map(str::to_owned)
+        .collect();
+    let [name] = names.as_slice() else {
+        let is_sparse = ["indices", "indptr", "row", "offsets"]
+            .iter()
+            .any(|part| names.iter().any(|name| name == part));
+        let remedy = if is_sparse {
+            "it is a sparse matrix of SciPy: save it whole, `numpy.save(FILE, scipy.sparse.load_npz(FILE).toarray())`"
+        } else {
+            "save the one that counts, `numpy.save(FILE, arrays[NAME])`"
+        };
+        return Err(format!(
+            "it holds {} arrays, {}, and one is needed: {remedy}",
+            names.len(),
+            list_names(&names)
+        ));
+    };
+    let mut array = archive.by_name(&format!("{name}{NPY}")).map_err(no_npz)?;
+    let mut unpacked = NamedTempFile::new().map_err(|error| error.to_string())?;
+    std::io::copy(&mut array, &mut unpacked)
+        .map_err(|error| format!("it is damaged ({error}): copy it again"))?;
+    Ok(unpacked)
 }
 
 /// A number of IEEE 754's 16-bit format.

@@ -44,7 +44,14 @@ async fn nothing_scans() {
     world.leaderboards().series(&board).await.unwrap();
     let operations = world.cloud.snapshot().await.unwrap().table_operations;
     let used: Vec<&str> = operations.keys().map(String::as_str).collect();
-    let known = ["DeleteItem", "GetItem", "PutItem", "Query", "TransactWriteItems"];
+    let known = [
+        "DeleteItem",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "TransactWriteItems",
+        "UpdateItem",
+    ];
     assert!(used.iter().all(|name| known.contains(name)), "{operations:?}");
 }
 

@@ -215,7 +215,15 @@ async fn an_evaluation_without_end_is_begun_once() {
     let [from, out] = [&from, &frozen].map(|path| path.to_str().unwrap());
     let ran = dataperf(["dataset", "import", CURATION, "--from", from, "--out", out]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let ran = world.command(&["dataset", "publish", out]);
+    let ran = world.command(&[
+        "dataset",
+        "publish",
+        "--allow",
+        "small_test_set",
+        "--allow",
+        "chance",
+        out,
+    ]);
     assert_eq!(ran.code, 0, "{ran:?}");
     // the function gives an evaluation up after half of its time
     let csv = table(300);

@@ -7,7 +7,9 @@ mod tokens;
 use std::collections::BTreeMap;
 
 use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::{Leaderboards, Submission};
+use dataperf::facts::Rules;
+use dataperf::ports::leaderboard::{Leaderboards, Projected, Submission};
+use dataperf::ports::maintenance::{Order, Ranking};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::{Receipt, SubmissionId, Timestamp, Upload, Verdict};
 use dataperf_aws::{Holder, Issued, Token, days_after};
@@ -392,6 +394,12 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
     };
     let terms = Terms::outside_any_challenge(submitter);
     table.record(&receipt, hosted(BENCHMARK), &terms).await.unwrap();
+    let rules = Rules::ranked_by(Order {
+        direction: hosted(BENCHMARK).direction,
+        ranking: Ranking::Best,
+    });
+    let projected = table.project(&received.board, &rules, Some(submitter)).await;
+    assert_eq!(projected.unwrap(), Projected::Current);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -220,7 +220,7 @@ async fn run_program(args: RunArgs, format: RowFormat) -> Result<Done> {
                 }
             }
             match &outcome {
-                Outcome::Judged(verdict) => print_verdict(verdict),
+                Outcome::Judged(verdict) => print_verdict(verdict, None),
                 Outcome::Valid {
                     benchmark,
                     leaderboard,

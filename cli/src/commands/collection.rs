@@ -151,7 +151,7 @@ pub(crate) fn show(receipt: &Receipt, format: RowFormat) -> Result<Done> {
     let rows = || of_verdict(&receipt.verdict);
     print_tabled(document, &OF_VERDICTS, rows, format, || {
         println!("submission {}", receipt.submission);
-        print_verdict(&receipt.verdict);
+        print_verdict(&receipt.verdict, None);
         Ok(())
     })?;
     match receipt.verdict.status {

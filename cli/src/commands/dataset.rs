@@ -4,6 +4,7 @@ mod correct;
 mod fetch;
 mod in_force;
 mod kit;
+mod meaning;
 mod objects;
 mod own;
 mod publish;

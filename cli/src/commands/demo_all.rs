@@ -250,6 +250,7 @@ mod tests {
             top: names.iter().enumerate().map(row).collect(),
             board: board.clone(),
             dataset: None,
+            n_rows: 0,
             digits: None,
             comparison: None,
             report: None,

@@ -318,7 +318,7 @@ fn print_mending(rejected: &Outcome, accepted: &Outcome) {
     let mut verdict: Verdict = rejected.receipt.verdict.clone();
     verdict.n_reasons = Some(verdict.n_reasons.unwrap_or(verdict.reasons.len()));
     verdict.reasons.truncate(MAX_REASONS);
-    print_verdict(&verdict);
+    print_verdict(&verdict, None);
     let mended = accepted.receipt.verdict.score.map(score).unwrap_or_default();
     println!("hasty's second file, the same ids in small letters and each once: scored {mended}");
 }

@@ -30,13 +30,18 @@ use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
-use crate::output::{align_right, print_json, table};
+use crate::output::{align_right, print_json, shown_score, table};
 use crate::rows::RowFormat;
-use words::{in_words, interval_in_words, number, place, ranks_in_words, sentence, shaken, shown_score};
+use words::{in_words, interval_in_words, number, place, ranks_in_words, sentence, shaken};
 pub(crate) use worth::{Worth, fields, worth_soon, worths};
 
 /// More rows than any board has.
 const ALL: usize = u32::MAX as usize;
+
+/// The rows of a board that a person is shown.
+const N_SHOWN: usize = 20;
+/// The rows that are counted to say how many there are.
+const N_COUNTED: usize = 1_000;
 
 #[derive(Debug, Args)]
 #[command(
@@ -57,9 +62,12 @@ pub(crate) struct LeaderboardArgs {
     /// The round; without it, every one that has a score
     #[arg(long)]
     round: Option<String>,
-    /// How many rows to show
-    #[arg(long, short = 'n', default_value_t = 20)]
-    top: usize,
+    /// How many rows to show: 20 unless given, and all in JSON and CSV
+    #[arg(long, short = 'n')]
+    top: Option<usize>,
+    /// Show all rows
+    #[arg(long, conflicts_with = "top")]
+    all: bool,
     /// Go on until Ctrl-C, and print again whenever something has changed, asking every so many seconds
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2")]
     watch: Option<f64>,
@@ -98,17 +106,31 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
         let known = Known::of(&cloud, &benchmark).await?;
         known.check(args.leaderboard.as_deref(), args.round.as_deref())?;
     }
+    let most = args
+        .top
+        .or((format == RowFormat::Text && !args.all).then_some(N_SHOWN));
+    // as many as tell how many there are
+    let n_read = most.map_or(ALL, |most| {
+        if format == RowFormat::Text {
+            most.max(N_COUNTED)
+        } else {
+            most
+        }
+    });
     let mut shown = None;
     let mut stopped = pin!(crate::stop::stopped()); // one for all rounds, so that Ctrl-C in the middle of one is heard
     loop {
-        let boards = boards_of(
+        let mut boards = boards_of(
             &cloud,
             &benchmark,
             args.leaderboard.clone(),
             args.round.clone(),
-            args.top,
+            n_read,
         )
         .await?;
+        for board in &mut boards {
+            board.top.truncate(most.unwrap_or(ALL));
+        }
         let mut told = announced(&cloud, &benchmark).await?;
         let is_shown = |one: &Announcement| boards.iter().any(|shown| one.is_of(shown.board.round_id()));
         told.retain(|one| boards.is_empty() || is_shown(one));
@@ -274,6 +296,8 @@ pub(crate) struct Shown {
     pub(crate) board: Board,
     pub(crate) dataset: Option<Digest>,
     pub(crate) top: Vec<Ranked>,
+    /// How many rows were read, also those that are not shown.
+    pub(crate) n_rows: usize,
     /// How many digits after the decimal point its data set says that scores are shown with.
     pub(crate) digits: Option<u8>,
     /// What the ranks are worth, once the rows have been compared.
@@ -367,7 +391,7 @@ async fn boards_of(
             ..BoardPlace::default()
         };
         let (top, _) = leaderboards.board_page(&board, from, n).await?;
-        let comparison = Comparison::of(&cloud.results(), &board, 0..n).await?;
+        let comparison = Comparison::of(&cloud.results(), &board, 0..top.len()).await?;
         let report = match board.public() {
             Some(public) => FinalReport::read(&leaderboards, &public, hosted.direction).await?,
             None => None,
@@ -380,6 +404,7 @@ async fn boards_of(
         boards.push(Shown {
             board,
             dataset,
+            n_rows: top.len(),
             top,
             digits,
             comparison,
@@ -407,6 +432,12 @@ async fn numbers(
         (id, numbers)
     });
     Ok(numbers.collect())
+}
+
+/// The digits of a board's scores, where a data set in force says how many.
+pub(crate) async fn digits_of(cloud: &Cloud, benchmark: &str, leaderboard: &str) -> Option<u8> {
+    let said = said(cloud, descriptor(benchmark).ok()?).await.ok()?;
+    said.get(leaderboard)?.leaderboard.digits
 }
 
 /// What the data sets in force say of their boards; nothing where one can't be used, since scores are shown all the same.
@@ -537,6 +568,14 @@ pub(crate) fn print(shown: &Shown) {
         return;
     }
     println!("{}", table_of(shown));
+    if shown.n_rows > top.len() {
+        let more = if shown.n_rows < N_COUNTED { "" } else { "at least " };
+        println!(
+            "{} of {more}{} rows are shown: `--all` shows all",
+            top.len(),
+            shown.n_rows
+        );
+    }
     if let Some(report) = &shown.report {
         println!("{}", shaken(report));
     }

@@ -109,6 +109,7 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
     table
         .end_run(&board, &run, now(), std::slice::from_ref(&board))
         .await?;
+    cloud.project(&board).await?;
     tidy(&cloud, &board.benchmark, &run).await?;
     let order = cloud.order(&board).await?;
     let revisions = table.revisions(&board, &run.id).await?;

@@ -88,7 +88,12 @@ pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
     if plot.is_some() && figure.is_none() && verdict.status == Ending::Scored {
         bail!("{benchmark} has no curves to plot: leave `--plot` out")
     }
-    print_judged(&verdict, format, || {
+    let manifest = open_manifest(&dataset)?.manifest;
+    let mut boards = super::dataset::leaderboards(&manifest)?.into_iter();
+    let digits = boards
+        .find(|board| board.name == leaderboard)
+        .and_then(|board| board.digits);
+    print_judged(&verdict, digits, format, || {
         if let Some(figure) = &figure {
             println!("{}", figure.text()?);
         }
@@ -131,7 +136,7 @@ pub(crate) async fn validate(args: ArtifactArgs, format: RowFormat) -> Result<Do
         )?;
         return Ok(Done::Fine);
     };
-    print_judged(&verdict, format, || Ok(()))?;
+    print_judged(&verdict, None, format, || Ok(()))?;
     Ok(Done::Rejected)
 }
 
@@ -167,7 +172,7 @@ fn validate_lines(
     };
     let lines = verdict.lines.iter();
     let n_rejected = lines.filter(|line| line.status == Ending::Rejected).count();
-    print_judged(&verdict, format, || {
+    print_judged(&verdict, None, format, || {
         if n_rejected > 0 {
             let n = verdict.lines.len();
             println!("{n_rejected} of {} would be rejected", n_of(n, "line", "lines"));
@@ -193,7 +198,12 @@ fn validate_lines(
 }
 
 /// Prints a verdict, and as text what `more` prints after it.
-fn print_judged(verdict: &Verdict, format: RowFormat, more: impl FnOnce() -> Result<()>) -> Result<()> {
+fn print_judged(
+    verdict: &Verdict,
+    digits: Option<u8>,
+    format: RowFormat,
+    more: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let rows = || of_verdict(verdict);
     print_tabled(
         || Ok(verdict),
@@ -201,7 +211,7 @@ fn print_judged(verdict: &Verdict, format: RowFormat, more: impl FnOnce() -> Res
         rows,
         format,
         || {
-            print_verdict(verdict);
+            print_verdict(verdict, digits);
             more()
         },
     )

@@ -15,7 +15,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
-use super::leaderboard::{Worth, fields, worths};
+use super::leaderboard::{Worth, digits_of, fields, worths};
 use super::score::done;
 use super::withdraw::in_words;
 use crate::Done;
@@ -55,6 +55,7 @@ const COLUMNS: [&str; 24] = [
     "is_above_baselines",
 ];
 
+#[allow(clippy::struct_excessive_bools)] // each is a flag of its own
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dataperf status --local                                      what is unfinished, and since when\n  \
@@ -79,15 +80,21 @@ pub(crate) struct StatusArgs {
     /// Show the notes on files that are where no submission belongs
     #[arg(long, conflicts_with_all = ["benchmark", "submission", "submitter", "failed"])]
     misplaced: bool,
-    /// How many of a submitter's submissions to show
-    #[arg(long, short = 'n', default_value_t = 20)]
-    newest: usize,
+    /// How many of a submitter's submissions to show: 20 unless given, and all in JSON and CSV
+    #[arg(long, short = 'n')]
+    newest: Option<usize>,
+    /// Show all of a submitter's submissions
+    #[arg(long, conflicts_with = "newest")]
+    all: bool,
     /// Also list the steps of this submitter's scores, which follow from people's decisions and not from uploads
     #[arg(long, requires = "submitter")]
     steps: bool,
     #[command(flatten)]
     cloud: CloudArgs,
 }
+
+/// The submissions of a submitter that a person is shown.
+const N_SHOWN: usize = 20;
 
 pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
@@ -103,7 +110,18 @@ pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
         return one(&cloud, benchmark, id, format).await;
     }
     if let (Some(benchmark), Some(submitter)) = (&args.benchmark, &args.submitter) {
-        let entries = known::uploads(&cloud, benchmark, submitter, args.newest, args.steps).await?;
+        // one more tells that there are more
+        let most = args
+            .newest
+            .or((format == RowFormat::Text && !args.all).then_some(N_SHOWN));
+        let wanted = most.map_or(usize::MAX, |most| most.saturating_add(1));
+        let mut entries = known::uploads(&cloud, benchmark, submitter, wanted, args.steps).await?;
+        if let Some(most) = most.filter(|most| entries.len() > *most) {
+            entries.truncate(most);
+            if format == RowFormat::Text {
+                eprintln!("the newest {most} are shown: `--all` shows all");
+            }
+        }
         if entries.is_empty() {
             known::check_submitter(&cloud, benchmark, submitter).await?;
         }
@@ -158,16 +176,22 @@ async fn one(cloud: &Cloud, benchmark: &str, id: &str, format: RowFormat) -> Res
         }
         Ok(document)
     };
+    let digits = digits_of(cloud, benchmark, &submission.board.leaderboard).await;
     let rows = || of_verdict(&receipt.verdict);
     print_tabled(document, &OF_VERDICTS, rows, format, || {
-        print_whole(receipt, &in_words(&submission), worth.as_ref());
+        print_whole(receipt, &in_words(&submission), worth.as_ref(), digits);
         Ok(())
     })?;
     Ok(done(&receipt.verdict))
 }
 
 /// An ended submission: its file, what became of it afterwards, its rank where it stands on its board, and the verdict.
-pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], worth: Option<&Worth>) {
+pub(crate) fn print_whole(
+    receipt: &Receipt,
+    afterwards: &[String],
+    worth: Option<&Worth>,
+    digits: Option<u8>,
+) {
     println!(
         "{} by {}, received {}, finished {}",
         receipt.submission, receipt.submitter, receipt.received_at, receipt.finished_at
@@ -179,7 +203,7 @@ pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], worth: Optio
     if let Some(worth) = worth {
         println!("round {}: {}", receipt.round, worth.in_words());
     }
-    print_verdict(&receipt.verdict);
+    print_verdict(&receipt.verdict, digits);
 }
 
 /// A submission in a list, with what only its item or its board tells.

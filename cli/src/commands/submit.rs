@@ -8,7 +8,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::archive::is_zip;
 use dataperf::challenge::Challenge;
+use dataperf::dataset::DatasetError;
 use dataperf::evaluate::too_large;
 use dataperf::in_force::InForce;
 use dataperf::ladder::Climb;
@@ -16,11 +18,14 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::programs::Programs;
 use dataperf::upload::receipt_key;
-use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey, offer};
+use dataperf::{
+    Descriptor, Digest, Ending, Feedback, Receipt, SubmissionId, SubmitterName, UTF_16, UploadKey,
+    kind_of_file, offer,
+};
 use dataperf_benchmarks::IDS;
 use serde_json::json;
 
-use super::leaderboard::{fields, worth_soon};
+use super::leaderboard::{digits_of, fields, worth_soon};
 use super::score::{Artifact, Convert, done, read};
 use super::status::print_whole;
 use crate::Done;
@@ -36,6 +41,9 @@ const POLL: Duration = Duration::from_millis(250);
 pub(super) const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 /// The most bytes of a file that are read: as many as any benchmark takes.
 const MAX_READ_BYTES: u64 = 32 << 20;
+
+/// The first bytes of a program that is submitted.
+const PROGRAM: &[u8] = b"\0asm";
 
 #[derive(Debug, Args)]
 #[command(
@@ -144,9 +152,10 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
         }
         Ok(document)
     };
+    let digits = digits_of(&cloud, &args.benchmark, &args.leaderboard).await;
     let rows = || of_verdict(&receipt.verdict);
     print_tabled(document, &OF_VERDICTS, rows, format, || {
-        print_whole(&receipt, &[], worth.as_ref());
+        print_whole(&receipt, &[], worth.as_ref(), digits);
         print_level(&receipt);
         Ok(())
     })?;
@@ -209,8 +218,10 @@ async fn check_leaderboard(cloud: &Cloud, benchmark: &str, leaderboard: &str) ->
         return Ok(());
     }
     let datasets = cloud.datasets();
-    let Ok(in_force) = InForce::read(&datasets, benchmark).await else {
-        return Ok(());
+    let in_force = match InForce::read(&datasets, benchmark).await {
+        Ok(in_force) => in_force,
+        Err(error @ DatasetError::Frozen(_)) => return Err(error.into()),
+        Err(DatasetError::Port(_)) => return Ok(()), // a submitter may lack the right to read it
     };
     let Err(reason) = in_force.scoring(benchmark, leaderboard) else {
         return Ok(());
@@ -309,10 +320,28 @@ async fn named_body(benchmark: &str, leaderboard: &str, artifact: &Path) -> Resu
     };
     let n_bytes = bytes.len() as u64;
     if n_bytes > limit {
-        Err(refuse(n_bytes))
-    } else {
-        Ok((name, bytes))
+        return Err(refuse(n_bytes));
     }
+    check_form(hosted, &bytes).with_context(|| format!("can't upload `{}`", artifact.display()))?;
+    Ok((name, bytes))
+}
+
+/// Refuses a file that is another kind than the benchmark takes, as its function would.
+fn check_form(hosted: &Descriptor, bytes: &[u8]) -> Result<()> {
+    let is_zip = hosted.forms.contains(&"zip") && is_zip(bytes);
+    if is_zip || bytes.starts_with(PROGRAM) {
+        return Ok(());
+    }
+    let is_csv = hosted.forms.contains(&"csv");
+    // of text in UTF-16 a CSV may be
+    let kind = kind_of_file(bytes).filter(|kind| !(is_csv && kind.name == UTF_16));
+    ensure!(
+        kind.is_none(),
+        "the file is {}",
+        kind.map_or(String::new(), |kind| kind.to_string())
+    );
+    ensure!(!bytes.is_empty(), "the file is empty");
+    Ok(())
 }
 
 /// Waits until the receipt is there.

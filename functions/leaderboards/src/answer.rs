@@ -33,6 +33,11 @@ impl Wishes {
         }
     }
 
+    /// Whether CSV is asked for.
+    pub(crate) fn is_csv(&self, format: Option<Format>) -> bool {
+        format.map_or(self.accepts_csv, |format| format == Format::Csv)
+    }
+
     /// Writes `document`, or `lines` as CSV when that is asked for.
     pub(crate) fn list<L: Serialize>(
         &self,
@@ -42,7 +47,7 @@ impl Wishes {
         header: &[&str],
         lines: &[L],
     ) -> Response {
-        if format.map_or(self.accepts_csv, |format| format == Format::Csv) {
+        if self.is_csv(format) {
             self.write(
                 caller,
                 "text/csv; charset=utf-8; header=present",

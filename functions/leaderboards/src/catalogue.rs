@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, Ranking};
-use dataperf::dataset::{DatasetError, kit_key};
+use dataperf::dataset::{DatasetError, kit_key, summary_key};
 use dataperf::frozen::FrozenError;
 use dataperf::in_force::{InForce, published_manifest};
+use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::{Descriptor, Digest, Receipt, Shown, offer};
 use dataperf_aws::Table;
@@ -167,12 +168,23 @@ pub(crate) async fn parameters(
     Ok(manifest.parameters::<Value>()?)
 }
 
+/// The most bytes of a summary.
+const MAX_SUMMARY_BYTES: u64 = 64 << 10;
+
 async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc<Described>, DatasetError> {
     if let Some(described) = app.described().get(&dataset) {
         return Ok(described);
     }
-    let manifest = published_manifest(&app.datasets().await, facts.id, dataset).await?;
-    let described = Arc::new(Described::of(facts, dataset, &manifest)?);
+    let datasets = app.datasets().await;
+    let manifest = published_manifest(&datasets, facts.id, dataset).await?;
+    let summary = match datasets
+        .get(&summary_key(facts.id, dataset), None, MAX_SUMMARY_BYTES)
+        .await?
+    {
+        Got::Object(object) => serde_json::from_slice(&object.bytes).unwrap_or_default(),
+        Got::Missing | Got::TooLarge { .. } => Vec::new(),
+    };
+    let described = Arc::new(Described::of(facts, dataset, &manifest, summary)?);
     app.described().keep(dataset, described.clone());
     Ok(described)
 }

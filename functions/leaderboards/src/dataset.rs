@@ -21,6 +21,19 @@ pub(crate) struct Described {
     n_public_bytes: u64,
     /// The files.
     files: Vec<DatasetFile>,
+    /// What the contest is, a line each; empty where nothing was stored of it.
+    summary: Vec<SummaryLine>,
+}
+
+/// A line of what a contest is.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct SummaryLine {
+    /// What it is about.
+    #[schema(example = "features")]
+    name: String,
+    /// What it says.
+    #[schema(example = "3, matched by name: `age`, `height`, `weight`")]
+    text: String,
 }
 
 /// A file of a data set.
@@ -49,7 +62,12 @@ pub(crate) struct Tensor {
 
 impl Described {
     /// What is said of the data set with this manifest.
-    pub(crate) fn of(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Result<Self, FrozenError> {
+    pub(crate) fn of(
+        facts: &Descriptor,
+        digest: Digest,
+        manifest: &Manifest,
+        summary: Vec<SummaryLine>,
+    ) -> Result<Self, FrozenError> {
         let files: Vec<DatasetFile> = manifest
             .files
             .iter()
@@ -75,6 +93,7 @@ impl Described {
             n_files: files.len(),
             n_public_bytes: files.iter().filter_map(|file| file.n_bytes).sum(),
             files,
+            summary,
         })
     }
 
@@ -82,6 +101,7 @@ impl Described {
     pub(crate) fn without_sizes(&self) -> Self {
         let mut described = self.clone();
         described.n_public_bytes = 0;
+        described.summary.clear();
         for file in &mut described.files {
             file.n_bytes = None;
         }

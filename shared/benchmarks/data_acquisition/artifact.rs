@@ -133,8 +133,8 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
     };
     let (at, market, is_text) = (name.clone(), market.to_owned(), true);
     let Ok(text) = std::str::from_utf8(file.text_bytes()) else {
-        let said =
-            mistaken_for_text(file.text_bytes()).unwrap_or("it is not UTF-8 text: save it in that encoding");
+        let said = mistaken_for_text(file.text_bytes())
+            .unwrap_or_else(|| "it is not UTF-8 text: save it in that encoding".to_owned());
         let message = format!("{}: {said}", quote(name));
         reasons.add(Reason::new("not_utf8", name, message));
         return Some(Plan {

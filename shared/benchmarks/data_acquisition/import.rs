@@ -372,7 +372,7 @@ fn prices(path: &Path, n_sellers: usize) -> Result<Vec<f64>, Vec<String>> {
     let mut problems = Vec::new();
     if lines.len() != n_sellers {
         problems.push(about(format!(
-            "it has {} prices for {n_sellers} sellers",
+            "it has {} prices for {n_sellers} sellers: give it a line for each seller and none for the buyer, `head -n {n_sellers} price.txt`",
             lines.len()
         )));
     }

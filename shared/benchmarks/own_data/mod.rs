@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use dataperf::benchmark::Leaderboard;
 
 #[cfg(feature = "import")]
-pub use import::{Apart, Half, TASKS, init, schema, split};
+pub use import::{Apart, Finding, Half, TASKS, Tables, init, look, schema, split};
 
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
 pub use scoring::{MAX_CLASSES, NOT_FITTED, ScoreMetric, Scoring};
@@ -52,6 +52,9 @@ pub struct About {
     /// The number of decimals with which scores are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u8>,
+    /// The names of the features, in the order of the frozen tables; none where the files have no names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
 }
 
 impl About {

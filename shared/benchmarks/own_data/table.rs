@@ -18,6 +18,8 @@ pub const FEATURES: &str = "features";
 pub const ID: &str = "id";
 /// The name of the column with classes.
 pub const LABEL: &str = "label";
+/// The columns of a table that hold no features.
+pub const NO_FEATURES: [&str; 6] = [ID, LABEL, "group", "cluster", "given", "truth"];
 
 /// The path of the file with a table's features.
 pub fn features_file(table: &str) -> String {

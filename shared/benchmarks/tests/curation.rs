@@ -95,7 +95,7 @@ fn the_hardest_set_obeys_the_rules_and_is_hard() {
     let hardest = pollster::block_on(Curation::hardest_artifact(&dataset, "rows"))
         .unwrap()
         .unwrap();
-    assert_eq!(read_rows(&hardest).unwrap().len(), 300);
+    assert_eq!(read_rows(&hardest, &[]).unwrap().rows.len(), 300);
     let verdict = |artifact: &[u8]| pollster::block_on(evaluate(&dataset, "rows", artifact)).unwrap();
     assert!(verdict(&largest).score.is_some());
     let codes: Vec<String> = verdict(&hardest)
@@ -115,7 +115,7 @@ fn parquet_stands_for_a_csv_of_the_same_numbers() {
         "{}",
         String::from_utf8_lossy(&csv)
     );
-    let rows = read_rows(&csv).unwrap();
+    let rows = read_rows(&csv, &[]).unwrap().rows;
     let labels: Vec<&str> = rows.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(labels, ["b", "a", "b, with a comma"]);
     let numbers: Vec<Vec<f64>> = rows.into_iter().map(|(_, numbers)| numbers).collect();
@@ -139,7 +139,7 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
         refused.join("; ")
     };
     for (name, expected) in [
-        ("curated_null", "`curated_null`: a `y` is null"),
+        ("curated_null", "a `y` is null: fill it in"),
         ("curated_alone", "it has no column of numbers beside `label`"),
         (
             "plain",
@@ -149,7 +149,7 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
         assert!(said(name).contains(expected), "{}", said(name));
     }
     let text = said("curated_text");
-    assert!(text.contains("the column `x` is String, not numbers"), "{text}");
+    assert!(text.contains("the column `x` is texts, not numbers"), "{text}");
     let whole = fixture("curated");
     for n in 4..whole.len() {
         assert!(
@@ -393,4 +393,52 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
         ("too_many_examples", Some(1_000))
     );
     assert_eq!(verdict.n_reasons, Some(1 + 5 + 200));
+}
+
+/// The verdict on a training set whose columns come in some order, for an eval set with the columns `age` and `weight`.
+#[test]
+fn columns_of_artifacts_are_matched_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "task.yaml",
+        "schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{name: board}]\nclasses: [a, b]\nstart: start.csv\n\
+         eval: eval.csv\nmodel: nearest_centroid\nmetric: accuracy\n",
+    );
+    write("start.csv", "weight,label,age\n9,a,0\n1,b,5\n");
+    write("eval.csv", "label,age,weight\na,0.5,9\nb,5.5,1\na,0.25,9.5\n");
+    let out = folder.path().join("frozen");
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let start = fs::read_to_string(out.join("public/start.csv")).unwrap();
+    assert_eq!(start, "label,age,weight\na,0,9\nb,5,1\n");
+    let dataset = Dataset::<Curation>::open(
+        DirectoryBucket::new(&out),
+        String::new(),
+        None,
+        Integrity::Digests,
+    );
+    let dataset = pollster::block_on(dataset).unwrap();
+    let verdict =
+        |artifact: &str| pollster::block_on(evaluate(&dataset, "board", artifact.as_bytes())).unwrap();
+    for artifact in [
+        "label,age,weight\na,0,9\nb,5,1\n",
+        "weight,age,label\n9,0,a\n1,5,b\n",
+        "label;age;weight\na;0;9\nb;5;1\n",
+        "label,f0,f1\na,0,9\nb,5,1\n",
+        "id,label,age,weight\nx,a,0,9\ny,b,5,1\n",
+    ] {
+        assert_eq!(verdict(artifact).score, Some(1.0), "{artifact}");
+    }
+    for (artifact, code) in [
+        ("label,age,height\na,0,9\nb,5,1\n", "missing_column"),
+        ("label,age,weight,height\na,0,9,1\nb,5,1,1\n", "unknown_column"),
+        ("label,age,weight,age\na,0,9,1\nb,5,1,1\n", "duplicate_column"),
+    ] {
+        let codes: Vec<String> = verdict(artifact)
+            .reasons
+            .into_iter()
+            .map(|reason| reason.code)
+            .collect();
+        assert!(codes.contains(&code.to_owned()), "{artifact}: {codes:?}");
+    }
 }

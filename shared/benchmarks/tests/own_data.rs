@@ -370,6 +370,44 @@ fn an_eval_set_of_too_many_groups_is_refused() {
 }
 
 #[test]
+fn dialects_of_csv_give_the_same_numbers() {
+    let folder = contest();
+    let expected = pool_of(&folder);
+    let semicolons = "x;y\n0;0\n0,5;0\n5;5\n5,5;5\n6;5\n";
+    let utf_16 = |text: &str| -> Vec<u8> {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    for text in [
+        semicolons.as_bytes().to_vec(),
+        semicolons.replace(';', "\t").into_bytes(),
+        format!("sep=;\r\n{semicolons}").into_bytes(),
+        format!("\u{feff}{}", semicolons.replace('\n', "\r\n")).into_bytes(),
+        utf_16(semicolons),
+    ] {
+        fs::write(folder.path().join("pool.csv"), &text).unwrap();
+        assert_eq!(pool_of(&folder), expected, "{}", String::from_utf8_lossy(&text));
+    }
+    for (text, remedy) in [
+        (
+            &b"x;y\n0,5;1.5\n0,5;0\n5;5\n5,5;5\n6;5\n"[..],
+            "some a decimal comma",
+        ),
+        (b"x;y\n1,234;0\n0;0\n5;5\n5;5\n6;5\n", "between thousands"),
+        (
+            b"x;\xf6\n0;0\n0;0\n5;5\n5;5\n6;5\n",
+            "another encoding than UTF-8",
+        ),
+        (b"PK\x03\x04\x14\0\0\0", "it is a zip archive"),
+        (b"<html><body>sign in</body></html>", "it is a web page"),
+    ] {
+        fs::write(folder.path().join("pool.csv"), text).unwrap();
+        let said = refused::<Selection>(&folder);
+        assert!(said.contains(remedy), "{remedy}: {said}");
+    }
+}
+
+#[test]
 fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
     let folder = contest();
     write(
@@ -387,15 +425,35 @@ fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
     }
 }
 
+/// The digest of the frozen pool's features.
+fn pool_of(folder: &TempDir) -> Vec<u8> {
+    let (out, _) = frozen::<Selection>(folder.path());
+    fs::read(out.path().join("frozen/public/pool.npy")).unwrap()
+}
+
 #[test]
-fn tables_whose_columns_are_in_another_order_are_refused() {
+fn columns_are_matched_by_name_in_any_order() {
     let folder = contest();
-    write(&folder, "eval.csv", "y,x\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    let expected = pool_of(&folder);
+    write(&folder, "pool.csv", "y,x\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
+    assert_eq!(pool_of(&folder), expected);
+    // a column that the eval set does not have is named
+    write(
+        &folder,
+        "pool.csv",
+        "y,note,x\n0,a,0\n0,b,0.5\n5,c,5\n5,d,5.5\n5,e,6\n",
+    );
     let said = refused::<Selection>(&folder);
-    assert!(said.contains("have the same columns in another order"), "{said}");
-    // other names say nothing
-    write(&folder, "eval.csv", "b,a\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
-    frozen::<Selection>(folder.path());
+    assert!(said.contains("`eval.csv` has no `note`. Leave it out"), "{said}");
+    write(&folder, "pool.csv", "f0,f1\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
+    assert_eq!(pool_of(&folder), expected, "such names are places");
+    write(&folder, "pool.csv", "y,z\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
+    let said = refused::<Selection>(&folder);
+    assert!(
+        said.contains("`pool.csv` has no column `x`, which `eval.csv` has, and has `z` instead"),
+        "{said}"
+    );
+    write(&folder, "pool.csv", "x,y\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
     write(&folder, "eval.csv", "x,x\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
     let said = refused::<Selection>(&folder);
     assert!(said.contains("two columns are called `x`"), "{said}");
@@ -800,4 +858,35 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
         ("too_many_examples", Some(1_000))
     );
     assert_eq!(rejected.n_reasons, Some(1 + 4 + 200));
+}
+
+#[test]
+fn artifacts_that_say_the_same_have_the_same_content() {
+    let one = Selection::content_of(b"{\"ids\": [\"b\", \"a\"]}").unwrap();
+    for other in ["{\"ids\":[\"a\",\"b\"]}", "id\na\nb\n", "id\r\nb\r\na\r\n"] {
+        assert_eq!(
+            Selection::content_of(other.as_bytes()).as_ref(),
+            Some(&one),
+            "{other}"
+        );
+    }
+    assert_ne!(
+        Selection::content_of(b"{\"ids\": [\"b\", \"c\"]}").as_ref(),
+        Some(&one)
+    );
+    let order = |artifact: &[u8]| Debugging::content_of(artifact).unwrap();
+    assert_eq!(
+        order(b"{\"order\": [\"b\", \"a\"]}"),
+        order(b"{ \"order\":[\"b\",\"a\"] }")
+    );
+    assert_ne!(
+        order(b"{\"order\": [\"b\", \"a\"]}"),
+        order(b"{\"order\": [\"a\", \"b\"]}")
+    );
+    let counts = |artifact: &[u8]| Acquisition::content_of(artifact).unwrap();
+    assert_eq!(
+        counts(b"{\"counts\": {\"x\": 1, \"y\": 2}}"),
+        counts(b"{\"counts\": {\"y\": 2, \"x\": 1}}")
+    );
+    assert_eq!(Selection::content_of(b"\x93NUMPY"), None);
 }

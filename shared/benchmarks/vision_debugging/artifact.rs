@@ -125,7 +125,7 @@ impl Artifact {
         let text = std::str::from_utf8(file.text_bytes());
         if text.is_err() {
             let said = mistaken_for_text(file.text_bytes())
-                .unwrap_or("it is not UTF-8 text: save it in that encoding");
+                .unwrap_or_else(|| "it is not UTF-8 text: save it in that encoding".to_owned());
             let message = format!("{}: {said}", quote(&at));
             self.reasons.add(Reason::new("not_utf8", &at, message));
         }

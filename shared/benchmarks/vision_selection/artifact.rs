@@ -1,7 +1,8 @@
 //! The artifact: `{"Cupcake": {"0002643773a76876": 0, ...}, ...}`, or a zip of `Cupcake.csv`, ... with the columns
 //! `ImageID` and `Confidence`.
 
-use dataperf::archive::{Bounds, Entry, is_zip, unpack, without_mark};
+use dataperf::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::delimited::text_of;
 use dataperf::json::Json;
 use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, pointer, quote};
 
@@ -46,6 +47,10 @@ fn line_of(file: &str, line: u32) -> String {
     format!("{file} line {line}")
 }
 
+/// The label of each image of a concept.
+#[cfg(feature = "import")]
+type Labels = Vec<(String, Option<u8>)>;
+
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Artifact {
@@ -84,6 +89,20 @@ impl Artifact {
             )
         }));
         Ok(Self { concepts, reasons })
+    }
+
+    /// The labels by concept and image, sorted.
+    #[cfg(feature = "import")]
+    pub(super) fn into_sorted(self) -> Vec<(String, Labels)> {
+        let concepts = self.concepts.into_iter().map(|listed| {
+            let examples = listed.examples.into_iter().flatten();
+            let mut examples: Vec<_> = examples.map(|example| (example.id, example.label)).collect();
+            examples.sort();
+            (listed.concept, examples)
+        });
+        let mut concepts: Vec<_> = concepts.collect();
+        concepts.sort();
+        concepts
     }
 
     /// The number of labelled images in all concepts together.
@@ -175,14 +194,22 @@ pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Ve
 }
 
 fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Example>> {
-    let bytes = without_mark(bytes);
+    let (dialect, text) = match text_of(bytes) {
+        Ok(read) => read,
+        Err(reason) => {
+            let message = format!("{}: {}", quote(name), reason.message);
+            reasons.add(Reason::new("bad_header", format!("{name} line 1"), message));
+            return None;
+        }
+    };
+    let bytes = text.as_bytes();
     let mut lines = LineNumbers::new(bytes);
     let mut line_at = |position: Option<&csv::Position>| {
         let begin = position.map_or(0, csv::Position::byte) as usize;
         u32::try_from(lines.of(begin)).unwrap_or(u32::MAX)
     };
     let mut examples = Vec::new();
-    let mut reader = csv::Reader::from_reader(bytes);
+    let mut reader = dialect.strict_reader(bytes);
     let columns = reader.headers().ok().and_then(columns);
     let Some((id_idx, label_idx)) = columns else {
         let message = format!(
@@ -217,11 +244,17 @@ fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Examp
 /// The places of the two columns; `None` if the header has other columns.
 fn columns(header: &csv::StringRecord) -> Option<(usize, usize)> {
     let names: Vec<&str> = header.iter().map(str::trim).collect();
-    match names.as_slice() {
-        [ID, LABEL] => Some((0, 1)),
-        [LABEL, ID] => Some((1, 0)),
-        _ => None,
-    }
+    // pandas writes a column without a name that numbers the rows
+    let is_index = |name: &str| name.is_empty() || name.starts_with("Unnamed: ");
+    let place = |wanted: &str| {
+        let mut places = names.iter().enumerate().filter(|(_, name)| **name == wanted);
+        places
+            .next()
+            .filter(|_| places.next().is_none())
+            .map(|(place, _)| place)
+    };
+    let is_ours = |name: &&str| [ID, LABEL].contains(name) || is_index(name);
+    Some((place(ID)?, place(LABEL)?)).filter(|_| names.iter().all(is_ours))
 }
 
 #[cfg(test)]

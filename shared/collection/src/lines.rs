@@ -36,7 +36,8 @@ pub struct Line<T> {
 /// Reads a file. Empty lines are left out.
 ///
 /// # Errors
-/// A [`Rejection`] of the file as a whole: `too_large`, `empty`, `byte_order_mark`, `too_many_lines`.
+/// A [`Rejection`] of the file as a whole: `too_large`, `empty`, `byte_order_mark`, `not_utf8`, `not_json`, `not_json_lines`,
+/// `too_many_lines`.
 pub fn read<T: LineItem>(file: &[u8], rules: &T::Rules) -> Result<Vec<Line<T>>, Rejection> {
     let (limit, n_bytes) = (T::MAX_BYTES, file.len() as u64);
     if n_bytes > limit {
@@ -52,6 +53,9 @@ pub fn read<T: LineItem>(file: &[u8], rules: &T::Rules) -> Result<Vec<Line<T>>, 
         let is_text = std::str::from_utf8(file).is_ok();
         let code = if is_text { "not_json" } else { "not_utf8" };
         return Err(Reason::new(code, "byte 0", said).into());
+    }
+    if let Some(said) = other_layout(file) {
+        return Err(Reason::new("not_json_lines", "", said).into());
     }
     let lines = file
         .split(|&byte| byte == b'\n')
@@ -73,6 +77,51 @@ pub fn read<T: LineItem>(file: &[u8], rules: &T::Rules) -> Result<Vec<Line<T>>, 
         outcome: read_line(number, line, rules),
     });
     Ok(outcomes.collect())
+}
+
+/// What a file is that holds a table in another layout than an object on each line, and how to convert it.
+fn other_layout(file: &[u8]) -> Option<&'static str> {
+    let text = std::str::from_utf8(file).ok()?.trim();
+    let first = text.lines().next()?.trim();
+    if first.starts_with('{')
+        && text
+            .lines()
+            .nth(1)
+            .is_some_and(|line| line.trim().starts_with('{'))
+    {
+        return None; // a file of this layout
+    }
+    if text.starts_with(['[', '{']) {
+        return match serde_json::from_str::<serde_json::Value>(text).ok()? {
+            serde_json::Value::Array(items) if items.iter().any(serde_json::Value::is_object) => Some(
+                "the file is one JSON array: put each object on a line of its own, `jq -c '.[]' FILE.json > FILE.jsonl`",
+            ),
+            serde_json::Value::Object(members) if text.lines().count() > 1 || is_by_columns(&members) => {
+                Some(
+                    "the file is one JSON object over several lines: put each object on a line of its own, `jq -c . FILE.json > FILE.jsonl`, or of a \
+                 table by columns `pandas.read_json(\"FILE.json\").to_json(\"FILE.jsonl\", orient=\"records\", lines=True)`",
+                )
+            }
+            _ => None,
+        };
+    }
+    let is_table = text.lines().count() > 1
+        && first.contains([',', ';', '\t'])
+        && !text.lines().any(|line| line.trim().starts_with('{'));
+    is_table.then_some(
+        "the file is a CSV: write an object for each line, `pandas.read_csv(\"FILE.csv\").to_json(\"FILE.jsonl\", orient=\"records\", \
+         lines=True)`, with `index_col=0` if the first column numbers the rows",
+    )
+}
+
+/// Whether an object holds a table by its columns, as pandas writes one: each an object with the same row numbers.
+fn is_by_columns(members: &serde_json::Map<String, serde_json::Value>) -> bool {
+    let is_column = |value: &serde_json::Value| {
+        value
+            .as_object()
+            .is_some_and(|cells| cells.len() > 1 && cells.keys().all(|row| row.parse::<u64>().is_ok()))
+    };
+    !members.is_empty() && members.values().all(is_column)
 }
 
 fn read_line<T: LineItem>(number: usize, line: &[u8], rules: &T::Rules) -> Result<T, Rejection> {

@@ -61,6 +61,7 @@ mod table;
 mod time_limit;
 mod tokens;
 mod unfinished;
+mod updates;
 mod xray;
 
 pub use board_page::BoardPlace;

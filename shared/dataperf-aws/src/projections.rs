@@ -42,7 +42,8 @@ const VERSION: &str = "version";
 const PROJECTED: &str = "projected";
 /// Until when somebody projects the board.
 const UNTIL: &str = "until";
-/// The submitters whose facts have changed since the rows were written.
+/// Whose facts have changed since the rows were written: a note for each change, so that one that comes while somebody projects the board is not taken
+/// away with an earlier one of the same submitter.
 const CHANGED: &str = "changed";
 /// The rules that the rows were written by, as JSON.
 const RULES: &str = "rules";
@@ -190,9 +191,21 @@ fn note_of_change(board: &Board, submitter: &str) -> Change {
     Change {
         set: about(board),
         add: vec![(VERSION, 1)],
-        add_to: vec![(CHANGED, submitter.to_owned())],
+        add_to: vec![(CHANGED, change_note(submitter))],
         ..Change::default()
     }
+}
+
+/// A note that the facts of a submitter have changed, which is like no other.
+fn change_note(submitter: &str) -> String {
+    format!("{submitter}#{:016x}", fastrand::u64(..))
+}
+
+/// Whose facts have changed by a note.
+fn submitter_of(note: &str) -> String {
+    note.rsplit_once('#')
+        .map_or(note, |(submitter, _)| submitter)
+        .to_owned()
 }
 
 /// The right to project a board, for a time.
@@ -201,8 +214,8 @@ struct Lease {
     holder: String,
     /// The version from before the facts are read.
     version: u64,
-    /// The submitters whose facts have changed.
-    changed: BTreeSet<String>,
+    /// The notes of the changes so far.
+    changed: Vec<String>,
     /// The rules of the projection before.
     rules: Option<String>,
 }
@@ -376,7 +389,7 @@ impl Table {
     async fn take_lease(&self, board: &Board, changed: Option<&str>) -> Result<Option<Lease>, PortError> {
         let key = Key::projection(board);
         let add_to = || {
-            let changed = changed.map(|submitter| (CHANGED, submitter.to_owned()));
+            let changed = changed.map(|submitter| (CHANGED, change_note(submitter)));
             changed.into_iter().collect::<Vec<_>>()
         };
         loop {
@@ -453,7 +466,8 @@ impl Table {
     ) -> Result<Option<Digest>, PortError> {
         let partition = Partition::of(facts_partition(board));
         let is_whole = lease.rules.as_deref() != Some(&written_by(rules)) || !rules.are_of_each_submitter();
-        let submitters = if is_whole { None } else { Some(&lease.changed) };
+        let changed: BTreeSet<String> = lease.changed.iter().map(|note| submitter_of(note)).collect();
+        let submitters = if is_whole { None } else { Some(&changed) };
         let mut items = Vec::new();
         match submitters {
             None => items = self.query(&partition).await?,
@@ -615,7 +629,7 @@ impl Lease {
                 set.push((COMPARED.to_owned(), text(compared.to_string())));
             }
             if !self.changed.is_empty() {
-                take_from.push((CHANGED, self.changed.iter().cloned().collect()));
+                take_from.push((CHANGED, self.changed.clone()));
             }
         }
         Change {

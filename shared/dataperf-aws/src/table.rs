@@ -10,10 +10,7 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, Put, ReturnValue, TransactWriteItem, Update,
-};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
 use dataperf::SubmitterName;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
@@ -22,7 +19,6 @@ use crate::attributes::Item;
 use crate::keys::Key;
 use crate::meter::Meter;
 use crate::port_error::port_error;
-use crate::retry::Retry;
 
 /// One table of `DynamoDB`: the port of leaderboards, and what else is kept in the table.
 #[derive(Debug, Clone)]
@@ -159,15 +155,15 @@ pub struct Change {
 }
 
 /// A change as requests have it.
-struct Expressions {
-    update: String,
-    condition: Option<String>,
-    names: HashMap<String, String>,
-    values: Option<Item>,
+pub(crate) struct Expressions {
+    pub(crate) update: String,
+    pub(crate) condition: Option<String>,
+    pub(crate) names: HashMap<String, String>,
+    pub(crate) values: Option<Item>,
 }
 
 impl Change {
-    fn expressions(self) -> Expressions {
+    pub(crate) fn expressions(self) -> Expressions {
         let Self {
             set,
             remove,
@@ -429,40 +425,6 @@ impl Table {
         TransactWriteItem::builder()
             .update(update.build().expect("complete"))
             .build()
-    }
-
-    /// Changes attributes of an item, which is made when it is not there. Gives the item as it is then; `None` where the condition does not hold.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub(crate) async fn update_if(&self, key: Key, change: Change) -> Result<Option<Item>, PortError> {
-        let Expressions {
-            update,
-            condition,
-            names,
-            values,
-        } = change.expressions();
-        let mut retry = Retry::of(self.what("writing"));
-        loop {
-            let _call = self.meter.call();
-            let request = self.client.update_item().table_name(&self.name);
-            let request = request
-                .set_key(Some(key.clone().item()))
-                .update_expression(&update)
-                .set_condition_expression(condition.clone())
-                .set_expression_attribute_names(Some(names.clone()))
-                .set_expression_attribute_values(values.clone())
-                .return_values(ReturnValue::AllNew);
-            match request.send().await {
-                Ok(output) => return Ok(output.attributes.or_else(|| Some(Item::new()))),
-                Err(error) => match error.as_service_error() {
-                    Some(UpdateItemError::ConditionalCheckFailedException(_)) => return Ok(None),
-                    // a transaction is changing the item
-                    Some(UpdateItemError::TransactionConflictException(_)) => retry.changed().await?,
-                    _ => return Err(port_error(self.what("writing"), error)),
-                },
-            }
-        }
     }
 
     /// Does all operations or none of them.

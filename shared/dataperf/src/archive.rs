@@ -18,6 +18,8 @@ const MAX_NAME_BYTES: usize = 255;
 /// The size that says that the real one stands in the entry's zip64 field, which some programs always write.
 const ELSEWHERE: u64 = 0xffff_ffff;
 const ZIP64_FIELD: [u8; 2] = [1, 0];
+/// What is between folders: some programs of Windows write `\`.
+const SEPARATORS: [char; 2] = ['/', '\\'];
 /// Entries smaller than this may be compressed as well as they can be: a file of equal lines is no bomb.
 const RATIO_FREE_BYTES: u64 = 64 << 10;
 
@@ -60,7 +62,40 @@ pub fn is_zip(artifact: &[u8]) -> bool {
         .any(|signature| artifact.starts_with(*signature))
 }
 
-/// The files of an archive, in its order. What macOS adds by itself (`__MACOSX/`, `.DS_Store`) is left out.
+/// Folders that systems and programs add by themselves, in lower case.
+const CLUTTER_FOLDERS: [&str; 12] = [
+    "__macosx",
+    "__pycache__",
+    ".git",
+    ".ipynb_checkpoints",
+    ".idea",
+    ".vscode",
+    ".spotlight-v100",
+    ".trashes",
+    ".fseventsd",
+    ".appledouble",
+    "$recycle.bin",
+    "system volume information",
+];
+/// Files that systems and programs add by themselves, in lower case.
+const CLUTTER_FILES: [&str; 14] = [
+    ".ds_store",
+    ".localized",
+    ".directory",
+    ".volumeicon.icns",
+    "icon\r",
+    "thumbs.db",
+    "ehthumbs.db",
+    "ehthumbs_vista.db",
+    "desktop.ini",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".gitkeep",
+    ".keep",
+];
+
+/// The files of an archive, in its order. What macOS, Windows, Git and notebooks add by themselves is left out.
 ///
 /// Nothing is unpacked unless the archive's own directory keeps every bound, and then no further than it says.
 ///
@@ -116,6 +151,7 @@ fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec
         ));
     }
     check(&files, bounds, in_folders, &mut reasons);
+    reasons.explain(misplaced(&files, in_folders));
     reasons.into_verdict(())?;
     let mut entries = Vec::with_capacity(files.len());
     let mut reasons = Reasons::default();
@@ -158,9 +194,15 @@ struct Listed {
 }
 
 impl Listed {
+    /// Whether a system or a program has added the entry, and not the person who packed the files.
     fn is_clutter(&self) -> bool {
-        let last = self.name.rsplit('/').next().unwrap_or_default();
-        self.name.starts_with("__MACOSX/") || last == ".DS_Store"
+        let name = self.name.to_lowercase();
+        let mut parts = name.split(SEPARATORS).rev();
+        let last = parts.next().unwrap_or_default();
+        // macOS keeps properties of `x` in `._x`
+        CLUTTER_FILES.contains(&last)
+            || last.starts_with("._")
+            || parts.any(|folder| CLUTTER_FOLDERS.contains(&folder))
     }
 }
 
@@ -287,6 +329,59 @@ fn check(files: &[&Listed], bounds: Bounds, in_folders: bool, reasons: &mut Reas
             message,
         ));
     }
+}
+
+/// The one mistake that puts several files where they are not looked for: `\` between folders, or a folder around all of them.
+fn misplaced(files: &[&Listed], in_folders: bool) -> Option<Reason> {
+    let (code, n_parts, form) = if in_folders {
+        ("not_in_a_folder", 2, "`CLASS/NAME`")
+    } else {
+        ("nested_name", 1, "`NAME`, in no folder")
+    };
+    let parts = |file: &Listed| file.name.split(SEPARATORS).count();
+    let misplaced = files
+        .iter()
+        .filter(|file| file.name.split('/').count() != n_parts);
+    let misplaced: Vec<&&Listed> = misplaced.collect();
+    let first = *misplaced.first()?;
+    let n = files.len();
+    if misplaced
+        .iter()
+        .all(|file| file.name.contains('\\') && parts(file) == n_parts)
+    {
+        let message = format!(
+            "`\\` is between folders in {} of {n} names, such as {}: pack the files again with `/`, for example with `python -m zipfile -c \
+             FILE.zip FOLDERS` or 7-Zip",
+            misplaced.len(),
+            quote(&first.name)
+        );
+        return Some(Reason::new(code, "", message));
+    }
+    // files next to the ones that count, such as a README at the top, are no reason against the cause
+    let around = |file: &Listed| {
+        let names: Vec<&str> = file.name.split(SEPARATORS).collect();
+        let n_around = names.len().checked_sub(n_parts).filter(|n| *n > 0)?;
+        Some(names[..n_around].join("/"))
+    };
+    let mut n_around: BTreeMap<String, usize> = BTreeMap::new();
+    for folder in misplaced.iter().filter_map(|file| around(file)) {
+        *n_around.entry(folder).or_insert(0) += 1;
+    }
+    let (folder, n_in) = n_around.iter().max_by_key(|(_, n)| **n)?;
+    let message = match n_around.len() {
+        1 if *n_in + 1 >= misplaced.len() => format!(
+            "{n_in} of {n} files are in the folder {}: pack what is in that folder, so that names are {form}",
+            quote(&format!("{folder}/"))
+        ),
+        n_folders if n_around.values().sum::<usize>() + 1 >= misplaced.len() => format!(
+            "{} of {n} files are in {n_folders} folders that have no meaning here, such as {}: pack what is in one of them, so that names \
+             are {form}",
+            n_around.values().sum::<usize>(),
+            quote(&format!("{folder}/"))
+        ),
+        _ => return None,
+    };
+    Some(Reason::new(code, "", message))
 }
 
 fn check_name(file: &Listed, reasons: &mut Reasons) {

@@ -23,6 +23,11 @@ pub fn kit_key(benchmark: &str, dataset: Digest) -> String {
     format!("{}kit.zip", dataset_prefix(benchmark, dataset))
 }
 
+/// The object with the summary of a published data set, where it has one: what its contest is, for people. Its manifest does not list it.
+pub fn summary_key(benchmark: &str, dataset: Digest) -> String {
+    format!("{}public/_summary.json", dataset_prefix(benchmark, dataset))
+}
+
 /// The frozen part of a leaderboard.
 struct Decoded<F> {
     frozen: Arc<F>,

@@ -61,11 +61,7 @@ impl Json {
             let at = format!("line {} column {}", error.line(), error.column());
             let cause = error.to_string();
             let cause = cause.split(" at line ").next().unwrap_or(&cause);
-            let remedy = if error.is_eof() {
-                "the end is missing: send the whole file"
-            } else {
-                "correct it there, or have a JSON library write the file"
-            };
+            let remedy = remedy(text, &error);
             let message = format!("the file is not valid JSON: {cause}: {remedy}");
             Reason::new("not_json", at, message).into()
         })
@@ -117,10 +113,47 @@ impl Json {
         for (idx, item) in items.into_iter().enumerate() {
             match item {
                 Self::String(text) => strings.push((idx, text)),
+                Self::Number(number) => {
+                    let message = format!(
+                        "expected a string here, found a number: write {}",
+                        quote(&format!("\"{number}\""))
+                    );
+                    reasons.add(Reason::new("wrong_type", format!("{at}/{idx}"), message));
+                }
                 other => reasons.add(wrong_type(&format!("{at}/{idx}"), "a string", &other)),
             }
         }
         strings
+    }
+}
+
+/// What to do about text that is no JSON.
+fn remedy(text: &str, error: &serde_json::Error) -> &'static str {
+    let line = text
+        .lines()
+        .nth(error.line().saturating_sub(1))
+        .unwrap_or_default();
+    // the error is at the place's last byte or behind it
+    let begin = line.floor_char_boundary(error.column().saturating_sub(4));
+    let end = line.floor_char_boundary(error.column() + 8);
+    let place = &line[begin..end];
+    let has = |words: &[&str]| words.iter().any(|word| place.contains(word));
+    if error.is_eof() {
+        "the end is missing: send the whole file"
+    } else if has(&[
+        "\u{201c}", "\u{201d}", "\u{201e}", "\u{2018}", "\u{2019}", "\u{ab}", "\u{bb}",
+    ]) {
+        "there are typographic quotation marks: write `\"` in their place, in an editor for code"
+    } else if has(&["NaN", "Inf", "nan", "inf"]) {
+        "JSON has no NaN and no infinity: leave such values out"
+    } else if has(&["'"]) {
+        "JSON has `\"` around texts, and Python's `print` writes `'`: write the file with `json.dump`"
+    } else if has(&["True", "False", "None"]) {
+        "JSON has `true`, `false` and `null`: write the file with `json.dump`"
+    } else if text.trim_start().starts_with(|c: char| c.is_alphanumeric()) && text.contains(',') {
+        "it looks like a CSV: send JSON"
+    } else {
+        "correct it there, or have a JSON library write the file"
     }
 }
 

@@ -173,19 +173,46 @@ impl Reasons {
     }
 }
 
-/// The cause of three or more reasons that differ in their places alone.
+/// The share of the reasons that one cause has to explain.
+const MOST: f64 = 0.8;
+
+/// The cause of three or more reasons that differ in their places and in what they quote alone, and are most of all.
 fn repeated(listed: &[Reason], n: usize) -> Option<Reason> {
-    let (first, n_listed) = (listed.first()?, listed.len());
-    let is_same = |other: &Reason| (&other.code, &other.message) == (&first.code, &first.message);
-    let places = if n_listed < n {
-        format!("{n_listed} and more")
-    } else {
-        n.to_string()
+    let mut groups: Vec<((&str, String), Vec<&Reason>)> = Vec::new();
+    for reason in listed {
+        let kind = (reason.code.as_str(), without_quotes(&reason.message));
+        match groups.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, group)) => group.push(reason),
+            None => groups.push((kind, vec![reason])),
+        }
+    }
+    let (_, group) = groups.into_iter().max_by_key(|(_, group)| group.len())?;
+    let (first, n_same, n_listed) = (*group.first()?, group.len(), listed.len());
+    let places = match (n_same == n_listed, n_listed < n) {
+        (true, true) => format!("{n_listed} and more places"),
+        (true, false) => format!("{n} places"),
+        (false, _) => format!("{n_same} of the first {n_listed} places"),
     };
-    (n_listed >= MANY && listed.iter().all(is_same)).then(|| {
-        let message = format!("the same mistake in {places} places: {}", first.message);
+    (n_same >= MANY && n_same as f64 >= MOST * n_listed as f64).then(|| {
+        let is_same = group.iter().all(|reason| reason.message == first.message);
+        let such_as = if is_same { "" } else { ", such as" };
+        let message = format!("the same mistake in {places}{such_as}: {}", first.message);
         Reason::new(&first.code, "", message)
     })
+}
+
+/// A message without what it quotes in backticks and without its numbers, if anything is left then.
+fn without_quotes(message: &str) -> String {
+    let parts = message.split('`').step_by(2);
+    let parts: Vec<String> = parts
+        .map(|part| part.replace(|c: char| c.is_ascii_digit(), ""))
+        .collect();
+    let words = parts.join("`");
+    if words.chars().any(char::is_alphabetic) {
+        words
+    } else {
+        message.to_owned()
+    }
 }
 
 /// The cause of reasons that are about each of `n` things alike; `said` says the cause and what to change. `None` for fewer than three things, which
@@ -319,7 +346,19 @@ mod tests {
             cause(&["a"; 300]),
             Some("the same mistake in 200 and more places: a".to_owned())
         );
-        assert_eq!(cause(&["a", "a", "b"]), None);
+        assert_eq!(
+            cause(&["`x` is no id", "`y` is no id", "`z` is no id"]),
+            Some("the same mistake in 3 places, such as: `x` is no id".to_owned())
+        );
+        assert_eq!(
+            cause(&["12 wide", "130 wide", "7 wide"]),
+            Some("the same mistake in 3 places, such as: 12 wide".to_owned())
+        );
+        assert_eq!(
+            cause(&["a", "a", "a", "a", "b"]),
+            Some("the same mistake in 4 of the first 5 places: a".to_owned())
+        );
+        assert_eq!(cause(&["a", "a", "a", "b"]), None);
         assert_eq!(cause(&["a", "a"]), None);
     }
 }

@@ -30,10 +30,19 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 /// ```
 /// assert_eq!(dataperf::offer("en25", ["en-25", "cupcake"]), "did you mean `en-25`?");
 /// assert_eq!(dataperf::offer("", ["en-25", "pt-25"]), "choose one of `en-25`, `pt-25`");
+/// assert_eq!(dataperf::offer("n", ["entailment", "neutral"]), "did you mean `neutral`?");
 /// ```
 pub fn offer(name: &str, known: impl IntoIterator<Item: AsRef<str>>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    // one letter, as people shorten names to
+    if name.chars().count() == 1 {
+        let begins = |known: &&&str| known.to_lowercase().starts_with(&name.to_lowercase());
+        let begun: Vec<&&str> = known.iter().filter(begins).collect();
+        if let [whole] = begun.as_slice() {
+            return format!("did you mean {}?", quote(whole));
+        }
+    }
     similar(name, &known).unwrap_or_else(|| format!("choose one of {}", list_names(&known)))
 }
 

@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use dataperf_benchmarks::own_data::TASKS;
 use serde_json::json;
 
+use super::meaning::Meaning;
 use super::trial::{Trial, try_all};
 use super::{ImportSource, leaderboards};
 use crate::Done;
@@ -58,7 +59,11 @@ pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf dataset check selection --from my-contest/")]
+#[command(
+    after_help = "Example: dataperf dataset check selection --from my-contest/\n\nA summary says what the contest is, with the scores of a few \
+    baselines. A warning is about what makes the contest mean less than it seems to; `dataperf dataset publish` stops at each unless --allow names it. \
+    Where nothing can be ranked, the exit code is 2, and `dataperf dataset publish` refuses."
+)]
 pub(crate) struct CheckArgs {
     /// The task
     #[arg(value_parser = PossibleValuesParser::new(TASKS))]
@@ -79,9 +84,13 @@ pub(super) async fn check(args: CheckArgs, format: RowFormat) -> Result<Done> {
     with_benchmark(&args.task, task).await?;
     let manifest = open(&out)?.manifest;
     let trials = try_all(&out, &manifest).await?;
+    let meaning = Meaning::of(&out, &manifest, &trials).await?;
+    let found = meaning.as_ref();
     let document = || {
         Ok(json!({
             "task": args.task, "from": args.from, "leaderboards": leaderboards(&manifest)?, "trials": trials,
+            "summary": found.map(Meaning::document), "baselines": found.map(|found| &found.baselines),
+            "findings": found.map(|found| &found.findings),
         }))
     };
     let columns = ["leaderboard", "artifact_bytes", "score", "seconds", "peak_mb"];
@@ -89,8 +98,16 @@ pub(super) async fn check(args: CheckArgs, format: RowFormat) -> Result<Done> {
     print_tabled(document, &columns, rows, format, || {
         println!("`{}` is a contest of `{}`", args.from.display(), args.task);
         print_trials(&trials);
+        if let Some(found) = found {
+            println!();
+            found.print();
+        }
         Ok(())
     })?;
+    let mut findings = found.iter().flat_map(|found| &found.findings);
+    if findings.any(|finding| finding.refuses) {
+        return Ok(Done::Rejected);
+    }
     Ok(Done::Fine)
 }
 

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use aws_sdk_s3::error::SdkError;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
-use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
+use dataperf::dataset::{DatasetError, dataset_prefix, kit_key, summary_key};
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::noted::{note_seen, seen_datasets};
@@ -18,6 +19,7 @@ use dataperf_aws::{Grant, change_in_force};
 use serde_json::{Value, json};
 
 use super::kit;
+use super::meaning::{Meaning, WARNINGS};
 use super::objects::{Found, Object};
 use super::trial::try_all;
 use crate::Done;
@@ -45,6 +47,9 @@ pub(crate) struct PublishArgs {
     /// Let this data set take the place of those that its boards are scored with now
     #[arg(long, conflicts_with = "stage")]
     replace: bool,
+    /// Publish although a contest on own data has this warning, which `dataperf dataset check` explains; more than once for several
+    #[arg(long, value_name = "CODE", value_parser = PossibleValuesParser::new(WARNINGS))]
+    allow: Vec<String>,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -76,8 +81,13 @@ pub(crate) struct Published {
 pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     let opened = open(&args.directory)?;
     refuse_kit(&args.directory, &opened.manifest)?;
+    let mut meaning = None;
     if damages(&args.directory, &opened.manifest).is_empty() {
-        try_all(&args.directory, &opened.manifest).await?;
+        let trials = try_all(&args.directory, &opened.manifest).await?;
+        meaning = Meaning::of(&args.directory, &opened.manifest, &trials).await?;
+    }
+    if let Some(meaning) = &meaning {
+        meaning.admit(&args.allow)?;
     }
     let cloud = args.cloud.connect().await;
     let switch = match (args.stage, args.replace) {
@@ -86,6 +96,9 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         (false, true) => Switch::Replace,
     };
     let asked_before = asked_before(&cloud, &opened, switch).await?;
+    if let Some(meaning) = &meaning {
+        store_summary(&cloud, &opened, meaning).await?;
+    }
     let published = publish(&cloud, &args.directory, &opened, switch).await?;
     if !published.replaced.is_empty() {
         cloud.project_all(&opened.manifest.benchmark).await?;
@@ -104,6 +117,25 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         to_rescore: to_rescore(&cloud, &opened, &published.replaced).await?,
     };
     say(&opened, &published, switch, &advice, format)
+}
+
+/// Stores the summary that the page shows beside the data set's files. It is there before the data set is in force, and says the same whenever it is
+/// stored but for the seconds.
+async fn store_summary(cloud: &Cloud, opened: &Opened, meaning: &Meaning) -> Result<()> {
+    let key = summary_key(&opened.manifest.benchmark, opened.digest);
+    let put = cloud
+        .clients
+        .s3
+        .put_object()
+        .bucket(&cloud.names.datasets_bucket)
+        .key(&key);
+    let put = put
+        .content_type("application/json")
+        .body(meaning.stored()?.into());
+    put.send()
+        .await
+        .with_context(|| format!("can't store the summary `{key}`"))?;
+    Ok(())
 }
 
 /// The boards with scores that are scored with this data set from now on, in place of another one.

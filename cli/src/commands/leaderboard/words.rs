@@ -5,7 +5,7 @@ use dataperf::comparison::Summary;
 use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::Ranked;
 
-use crate::output::{SCORE_DIGITS, score};
+use crate::output::{SCORE_DIGITS, score, shown_score};
 
 /// A reason without intervals, as a sentence.
 pub(super) fn sentence(why: Option<NoIntervals>) -> Option<String> {
@@ -124,13 +124,6 @@ pub(super) fn number(value: f64) -> String {
     } else {
         score(value)
     }
-}
-
-pub(super) fn shown_score(value: f64, digits: Option<u8>) -> String {
-    digits.map_or_else(
-        || score(value),
-        |digits| format!("{value:.*}", usize::from(digits)),
-    )
 }
 
 #[cfg(test)]

@@ -8,8 +8,11 @@ use clap::builder::PossibleValuesParser;
 use dataperf::allowance::DailyAllowance;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::daily_allowances;
+use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Usage};
-use dataperf::{Digest, Ending, Endings, SubmissionId};
+use dataperf::{Digest, Ending, Endings, Receipt, SubmissionId};
+use dataperf_benchmarks::IDS;
+use dataperf_datasets::Import;
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -17,6 +20,7 @@ use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::known;
 use crate::output::{align_right, score, table};
+use crate::registry::{Action, with_benchmark};
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
@@ -35,8 +39,8 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf submitter identical speech-selection --local\n\nFiles are the same when they have the same SHA-256. \
-    That is no offence: a baseline or an example that two hand in is one such file."
+    after_help = "Example: dataperf submitter identical speech-selection --local\n\nFiles are the same when they say the same: in \
+    another order or form of a selection, too. Each is scored as it was sent. That is no offence: a baseline or an example that two hand in is one such file."
 )]
 pub(crate) struct IdenticalArgs {
     /// The benchmark
@@ -124,10 +128,55 @@ impl Known<'_> {
     }
 }
 
+async fn receipts(
+    cloud: &Cloud,
+    benchmark: &str,
+    history: &[Entry],
+) -> Result<BTreeMap<SubmissionId, Receipt>> {
+    let ids: Vec<SubmissionId> = history.iter().map(|entry| entry.id.clone()).collect();
+    Ok(cloud
+        .leaderboards()
+        .receipts(benchmark, &ids)
+        .await?
+        .into_iter()
+        .collect())
+}
+
+/// What an uploaded file says, as a digest that is the same in whatever order and form the file says it. Of a file that is deleted or can't be read
+/// it is the file's own.
+async fn content(cloud: &Cloud, benchmark: &str, receipt: &Receipt) -> Result<Option<Digest>> {
+    let Some(artifact) = receipt.verdict.artifact else {
+        return Ok(None);
+    };
+    if !IDS.contains(&benchmark) || receipt.verdict.program.is_some() {
+        return Ok(Some(artifact));
+    }
+    let most = descriptor(benchmark)?.max_artifact_bytes;
+    let got = cloud
+        .submissions()
+        .get(&receipt.key, receipt.version.as_deref(), most)
+        .await?;
+    let Got::Object(object) = got else {
+        return Ok(Some(artifact));
+    };
+    let content = with_benchmark(benchmark, ContentOf(&object.bytes)).await?;
+    Ok(Some(content.map_or(artifact, |content| Digest::of(&content))))
+}
+
+/// What an artifact says, in one form.
+struct ContentOf<'a>(&'a [u8]);
+
+impl Action for ContentOf<'_> {
+    type Output = Option<Vec<u8>>;
+
+    async fn run<B: Import>(self) -> Result<Option<Vec<u8>>> {
+        Ok(B::content_of(self.0))
+    }
+}
+
 /// A submitter's uploads with the digests of their files, as far as these were read.
 async fn files(cloud: &Cloud, benchmark: &str, history: &[Entry]) -> Result<BTreeMap<SubmissionId, Digest>> {
-    let ids: Vec<SubmissionId> = history.iter().map(|entry| entry.id.clone()).collect();
-    let receipts = cloud.leaderboards().receipts(benchmark, &ids).await?;
+    let receipts = receipts(cloud, benchmark, history).await?;
     let digests = receipts.into_iter().filter_map(|(id, receipt)| {
         let artifact = receipt.verdict.artifact?;
         Some((id, artifact))
@@ -168,8 +217,21 @@ async fn overview(of: &Known<'_>, submitter: &str, history: &[Entry]) -> Result<
     Ok(document)
 }
 
-/// The most others with the same file that are named; `dataperf submitter identical` names all.
+/// The most others with the same file that a person is shown; JSON and CSV name all.
 const MOST_NAMED: usize = 5;
+
+/// Names, a line each; of many the first, and how many more there are.
+fn named_first(names: &[&str]) -> String {
+    let mut lines: Vec<String> = names
+        .iter()
+        .take(MOST_NAMED)
+        .map(|name| (*name).to_owned())
+        .collect();
+    if let Some(n_more) = names.len().checked_sub(MOST_NAMED).filter(|n| *n > 0) {
+        lines.push(format!("and {n_more} more"));
+    }
+    lines.join("\n")
+}
 
 /// Everything about all submitters of a benchmark, with who has handed in a file that another one has handed in, too.
 async fn overviews(cloud: &Cloud, benchmark: &str) -> Result<Vec<Value>> {
@@ -196,14 +258,13 @@ async fn overviews(cloud: &Cloud, benchmark: &str) -> Result<Vec<Value>> {
         for own in owners {
             let of_own = others.entry(own).or_default();
             let of_others = owners.iter().filter(|other| *other != own);
-            // of a file that everybody has, such as a kit's example, a few names are enough
-            of_own.extend(of_others.map(String::as_str).take(MOST_NAMED));
+            of_own.extend(of_others.map(String::as_str));
         }
     }
     for document in &mut documents {
         let own = document["submitter"].as_str().unwrap_or_default();
         let named = others.remove(own).unwrap_or_default().into_iter();
-        document["same_file_as"] = json!(named.take(MOST_NAMED).collect::<Vec<_>>());
+        document["same_file_as"] = json!(named.collect::<Vec<_>>());
     }
     Ok(documents)
 }
@@ -272,7 +333,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
                 count("n_withdrawn"),
                 text("last_upload"),
                 left.join("\n"),
-                others.join("\n"),
+                named_first(&others),
             ]);
         }
         (2..9).for_each(|column| align_right(&mut lines, column));
@@ -284,27 +345,31 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
 
 pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
-    let mut by_file: BTreeMap<Digest, Vec<Entry>> = BTreeMap::new();
+    let mut by_content: BTreeMap<Digest, Vec<(Entry, Option<Digest>)>> = BTreeMap::new();
     for submitter in known::submitters(&cloud, benchmark).await? {
         let history = known::uploads(&cloud, benchmark, &submitter, usize::MAX, false).await?;
-        let artifacts = files(&cloud, benchmark, &history).await?;
+        let receipts = receipts(&cloud, benchmark, &history).await?;
         for entry in history {
-            if let Some(artifact) = artifacts.get(&entry.id) {
-                by_file.entry(*artifact).or_default().push(entry);
+            let Some(receipt) = receipts.get(&entry.id) else {
+                continue;
+            };
+            if let Some(content) = content(&cloud, benchmark, receipt).await? {
+                let of_content = by_content.entry(content).or_default();
+                of_content.push((entry, receipt.verdict.artifact));
             }
         }
     }
     let mut documents = Vec::new();
-    for (artifact, mut entries) in by_file.into_iter().filter(|(_, entries)| entries.len() > 1) {
-        entries.sort_by(|a, b| a.time_order().cmp(&b.time_order()));
+    for (content, mut entries) in by_content.into_iter().filter(|(_, entries)| entries.len() > 1) {
+        entries.sort_by(|(a, _), (b, _)| a.time_order().cmp(&b.time_order()));
         let by_several = entries
             .iter()
-            .any(|entry| entry.submitter != entries[0].submitter);
+            .any(|(entry, _)| entry.submitter != entries[0].0.submitter);
         if args.several && !by_several {
             continue;
         }
-        documents.extend(entries.iter().map(|entry| {
-            json!({ "artifact": artifact, "by_several": by_several, "submission": entry.id, "submitter": entry.submitter,
+        documents.extend(entries.iter().map(|(entry, artifact)| {
+            json!({ "artifact": artifact, "content": content, "by_several": by_several, "submission": entry.id, "submitter": entry.submitter,
                     "leaderboard": entry.board.leaderboard, "round": entry.board.round, "received_at": entry.received_at,
                     "status": entry.ending.map(Ending::as_str), "score": entry.score, "withdrawn_at": entry.withdrawn_at,
                     "is_baseline": entry.is_baseline })
@@ -312,6 +377,7 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
     }
     let columns = [
         "artifact",
+        "content",
         "by_several",
         "submission",
         "submitter",
@@ -346,7 +412,7 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
         for document in &documents {
             let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
             lines.add_row([
-                text("artifact").chars().take(19).collect(),
+                text("content").chars().take(19).collect(),
                 if document["by_several"] == true { "yes" } else { "" }.to_owned(),
                 text("submitter"),
                 text("leaderboard"),

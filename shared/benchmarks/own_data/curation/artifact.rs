@@ -1,10 +1,14 @@
-//! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the column `label` and one column for each number of a row.
+//! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the column `label` and one column for each number of a row, in any order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::MAX_EXAMPLES;
-use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
-use dataperf::{LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, quote};
+use crate::own_data::table::{LABEL, NO_FEATURES};
+use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders};
+use dataperf::delimited::{described, text_of};
+use dataperf::{
+    LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, list_names, quote,
+};
 
 /// The limits of an archive of images: unpacked it may be as large as the artifact, since PNGs are compressed already.
 const BOUNDS: Bounds = Bounds {
@@ -26,7 +30,15 @@ pub struct Artifact {
 #[derive(Debug)]
 pub(super) enum Content {
     Images(Vec<Image>),
-    Rows(Vec<Row>),
+    Rows(Rows),
+}
+
+/// The rows of a table.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// The names of the numbers.
+    pub(super) names: Vec<String>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// One image, not yet decoded.
@@ -70,7 +82,41 @@ impl Artifact {
                 it as a CSV, `frame.to_csv(\"set.csv\", index=False)`";
             return Err(Reason::new("not_csv", "", message).into());
         }
-        rows(without_mark(artifact), max_examples)
+        rows(artifact, max_examples)
+    }
+}
+
+#[cfg(feature = "import")]
+impl Artifact {
+    /// The examples in one form, whatever order they and their columns come in; `None` if some can't be read.
+    pub(crate) fn into_content(self) -> Option<Vec<u8>> {
+        if !self.reasons.is_empty() {
+            return None;
+        }
+        match self.content {
+            Content::Images(images) => {
+                let digests = images
+                    .iter()
+                    .map(|image| (image.class.as_str(), dataperf::Digest::of(&image.png)));
+                let mut digests: Vec<String> = digests
+                    .map(|(class, digest)| format!("{digest} {class}"))
+                    .collect();
+                digests.sort();
+                serde_json::to_vec(&digests).ok()
+            }
+            Content::Rows(Rows { names, rows }) => {
+                let mut order: Vec<usize> = (0..names.len()).collect();
+                order.sort_by(|one, other| names[*one].cmp(&names[*other]));
+                let of_row = |row: &Row| -> (String, Vec<u64>) {
+                    let bits = order.iter().map(|&place| row.numbers[place].to_bits());
+                    (row.class.clone(), bits.collect())
+                };
+                let mut rows: Vec<_> = rows.iter().map(of_row).collect();
+                rows.sort();
+                let names: Vec<&String> = order.iter().map(|&place| &names[place]).collect();
+                serde_json::to_vec(&(names, rows)).ok()
+            }
+        }
     }
 }
 
@@ -90,31 +136,23 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
         let message = "the file is empty: send a zip of images or a CSV, as the contest asks";
         return Err(Reason::new("empty", "", message).into());
     }
-    if let Err(error) = std::str::from_utf8(artifact) {
-        let message =
-            "the file is neither a zip nor a CSV in UTF-8: send one of the two, as the contest asks";
-        return Err(Reason::new("not_utf8", format!("byte {}", error.valid_up_to()), message).into());
-    }
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(artifact);
+    let (dialect, text) = text_of(artifact)?;
+    let mut reader = dialect.reader(text.as_bytes());
     let header = reader
         .headers()
-        .map_err(|error| Reason::new("not_csv", "line 1", error.to_string()))?;
-    let (n_columns, first) = (header.len(), header.get(0).unwrap_or_default().trim().to_owned());
-    if first != "label" || n_columns < 2 {
-        let message = format!(
-            "the first line begins with {} and has {n_columns} columns: it has to be `label` and then a name for each number",
-            quote(&first)
-        );
-        return Err(Reason::new("wrong_form", "line 1", message).into());
-    }
-    let (mut reasons, mut rows) = (Reasons::default(), Vec::new());
-    let (mut n_lines, mut lengths, mut not_numbers) = (0, BTreeMap::new(), BTreeMap::new());
-    let (mut lines, mut n_unread) = (LineNumbers::new(artifact), 0);
+        .map_err(|error| Reason::new("not_csv", "line 1", described(&error)))?;
+    let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
+    let n_columns = header.len();
+    let mut reasons = Reasons::default();
+    let columns = columns(&header)?;
+    let (mut rows, mut n_lines) = (Vec::new(), 0);
+    let (mut lengths, mut not_numbers) = (BTreeMap::new(), BTreeMap::new());
+    let (mut lines, mut n_unread) = (LineNumbers::new(text.as_bytes()), 0);
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
             Err(error) => {
-                reasons.add(Reason::new("not_csv", "", error.to_string()));
+                reasons.add(Reason::new("not_csv", "", described(&error)));
                 break;
             }
         };
@@ -137,21 +175,17 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
             });
             continue;
         }
-        let numbers = record.iter().skip(1).map(|field| {
-            field
-                .trim()
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite())
-        });
+        let fields = columns.numbers.iter().map(|&place| &record[place]);
+        let numbers = fields.map(|field| dialect.number(field).filter(|number| number.is_finite()));
         let numbers: Vec<Option<f64>> = numbers.collect();
-        if let Some(column) = numbers.iter().position(Option::is_none) {
-            *not_numbers.entry(column).or_insert(0) += 1;
+        if let Some(wrong) = numbers.iter().position(Option::is_none) {
+            let place = columns.numbers[wrong];
+            *not_numbers.entry(place).or_insert(0) += 1;
             reasons.add_with(|| {
                 let message = format!(
                     "column {}: {} is no finite number",
-                    column + 2,
-                    quote(&record[column + 1])
+                    place + 1,
+                    quote(&record[place])
                 );
                 Reason::new("not_a_number", at, message)
             });
@@ -159,26 +193,118 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
         }
         rows.push(Row {
             at,
-            class: record[0].trim().to_owned(),
+            class: record[columns.label].trim().to_owned(),
             numbers: numbers.into_iter().flatten().collect(),
         });
+    }
+    if let Err(why) = dialect.check_numbers() {
+        reasons.add(Reason::new("not_a_number", "", why));
     }
     for (n_fields, n_wrong) in lengths {
         reasons.explain(explain_every("wrong_number_of_fields", n_wrong, n_lines, || {
             format!("each of the {n_lines} lines has {n_fields} fields, and the first line {n_columns}: give the first line a name for each column")
         }));
     }
-    for (column, n_wrong) in not_numbers {
+    for (place, n_wrong) in not_numbers {
         reasons.explain(explain_every("not_a_number", n_wrong, n_lines, || {
             format!(
-                "column {} has no number in any of the {n_lines} lines: leave the column out",
-                column + 2
+                "column {}, {}, has no number in any of the {n_lines} lines: leave the column out",
+                place + 1,
+                quote(&header[place])
             )
         }));
     }
     Ok(Artifact {
         n_examples: rows.len() + n_unread,
-        content: Content::Rows(rows),
+        content: Content::Rows(Rows {
+            names: columns
+                .numbers
+                .iter()
+                .map(|&place| header[place].clone())
+                .collect(),
+            rows,
+        }),
         reasons,
     })
+}
+
+/// The columns of a table: the places of the label and of the numbers.
+struct Columns {
+    label: usize,
+    numbers: Vec<usize>,
+}
+
+fn columns(header: &[String]) -> Result<Columns, Rejection> {
+    let label = header.iter().position(|name| name == LABEL);
+    let is_number = |name: &String| !NO_FEATURES.contains(&name.as_str());
+    let places = header.iter().enumerate().filter(|(_, name)| is_number(name));
+    let numbers: Vec<usize> = places.map(|(place, _)| place).collect();
+    let Some(label) = label.filter(|_| !numbers.is_empty()) else {
+        let message = format!(
+            "the first line is {} and has {} columns: it has to name the column `label` and one for each number",
+            quote(&header.join(",")),
+            header.len()
+        );
+        return Err(Reason::new("wrong_form", "line 1", message).into());
+    };
+    Ok(Columns { label, numbers })
+}
+
+/// Whether columns have numbers in place of names, in this order: `f0`, `f1` and so on, or `0`, `1` as pandas numbers columns without names. Such
+/// columns are matched by their places.
+pub fn is_by_position(names: &[String]) -> bool {
+    ["f", ""].iter().any(|before| {
+        names
+            .iter()
+            .enumerate()
+            .all(|(place, name)| *name == format!("{before}{place}"))
+    })
+}
+
+impl Rows {
+    /// Puts the numbers into the order of `columns`, those of the eval set. Where either has no names, places count. Names that are missing or
+    /// of no column are noted. Returns whether the order has changed.
+    pub(super) fn arrange(&mut self, columns: &[String], reasons: &mut Reasons) -> bool {
+        if columns.is_empty()
+            || columns == self.names
+            || is_by_position(columns)
+            || is_by_position(&self.names)
+        {
+            return false;
+        }
+        let mut seen = BTreeSet::new();
+        for name in &self.names {
+            if !seen.insert(name) {
+                let message = format!("the column {} is there twice: keep one", quote(name));
+                reasons.add(Reason::new("duplicate_column", "line 1", message));
+            }
+        }
+        let place = |column: &String| self.names.iter().position(|name| name == column);
+        let places: Vec<Option<usize>> = columns.iter().map(place).collect();
+        let missing = columns.iter().zip(&places).filter(|(_, place)| place.is_none());
+        let missing: Vec<&String> = missing.map(|(column, _)| column).collect();
+        let extra: Vec<&String> = self.names.iter().filter(|name| !columns.contains(name)).collect();
+        if !missing.is_empty() {
+            let message = format!(
+                "the eval set's column {} is missing: the columns are matched by name. Name them {}, or `f0`, `f1` and so on to match by \
+                 position",
+                list_names(&missing),
+                list_names(columns)
+            );
+            reasons.add(Reason::new("missing_column", "line 1", message));
+        }
+        if !extra.is_empty() {
+            let message = format!("the eval set has no column {}: leave it out", list_names(&extra));
+            reasons.add(Reason::new("unknown_column", "line 1", message));
+        }
+        let is_match = missing.is_empty() && extra.is_empty();
+        if is_match {
+            let places: Vec<usize> = places.into_iter().flatten().collect();
+            for row in &mut self.rows {
+                row.numbers = places.iter().map(|&place| row.numbers[place]).collect();
+            }
+            self.names = columns.to_vec();
+        }
+        is_match
+    }
 }

@@ -139,7 +139,7 @@ fn undoubted(
     seed: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, BaselineError> {
-    let rows = read_rows(start).map_err(|found| unusable(&found))?;
+    let rows = read_rows(start, &[]).map_err(|found| unusable(&found))?.rows;
     let number = |class: &String| classes.iter().position(|known| known == class).unwrap_or(0);
     let labels: Vec<usize> = rows.iter().map(|(class, _)| number(class)).collect();
     let width = rows.first().map_or(0, |(_, numbers)| numbers.len());

@@ -6,7 +6,7 @@ use dataperf_numerics::network::{Network, train};
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::artifact::{Content, Image, Row};
+use super::artifact::{Content, Image, Row, Rows};
 use super::images::decode_png;
 use super::{Artifact, Board, ExampleKind, Model, Parameters};
 use crate::own_data::eval_set::scoring_eval_set;
@@ -19,13 +19,17 @@ use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
-use dataperf::{Reason, Reasons, Rejection, explain_every, list_names, offer, quote};
+use dataperf::{
+    Reason, Reasons, Rejection, explain_every, explain_unknown, kind_of_file, list_names, offer, quote,
+};
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]
 pub struct Frozen {
     scoring: Scoring<Model>,
     examples: ExampleKind,
+    /// The names of the eval set's columns; none where they have no names.
+    columns: Vec<String>,
     board: Board,
     eval: Option<EvalSet>,
     /// `(n_items, height * width)`: grey levels of the eval set, if examples are images.
@@ -77,6 +81,7 @@ impl FrozenPart for Frozen {
         Ok(Self {
             scoring,
             examples: parameters.examples,
+            columns: parameters.about.columns,
             board,
             eval,
             eval_images,
@@ -126,10 +131,13 @@ impl Frozen {
 impl Checked {
     pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
         let Artifact {
-            content,
+            mut content,
             n_examples: n,
             mut reasons,
         } = artifact;
+        if let Content::Rows(rows) = &mut content {
+            rows.arrange(&frozen.columns, &mut reasons);
+        }
         let max_examples = frozen.max_examples();
         if n > max_examples {
             let message = format!(
@@ -159,14 +167,16 @@ impl Checked {
                 frozen,
                 &mut reasons,
             ),
-            Content::Rows(rows) => {
-                classes(rows.iter().map(|row| (&row.class, &row.at)), frozen, &mut reasons)
-            }
+            Content::Rows(rows) => classes(
+                rows.rows.iter().map(|row| (&row.class, &row.at)),
+                frozen,
+                &mut reasons,
+            ),
         };
         if let (Content::Rows(rows), Model::Learner(Learner::GradientBoosting {})) =
             (&content, &frozen.scoring.model)
         {
-            add_too_large(rows, &mut reasons);
+            add_too_large(&rows.rows, &mut reasons);
         }
         let training = match (content, frozen.examples) {
             (Content::Images(images), ExampleKind::Images { height, width }) => {
@@ -175,7 +185,7 @@ impl Checked {
                 Training::Images(pixels(wanted, height, width, &mut reasons))
             }
             (Content::Rows(rows), ExampleKind::Table { n_features }) => {
-                Training::Table(table(&rows, n_features, frozen, &mut reasons))
+                Training::Table(table(&rows.rows, n_features, frozen, &mut reasons))
             }
             (Content::Images(_), ExampleKind::Table { .. }) => {
                 let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
@@ -198,7 +208,7 @@ fn classes<'a>(
     frozen: &Frozen,
     reasons: &mut Reasons,
 ) -> Vec<usize> {
-    let (mut numbers, mut n, mut n_unknown) = (Vec::new(), 0, 0);
+    let (mut numbers, mut n, mut unknown) = (Vec::new(), 0, Vec::new());
     for (class, at) in examples {
         n += 1;
         let number = frozen.scoring.class_of(class);
@@ -211,11 +221,13 @@ fn classes<'a>(
                 );
                 Reason::new("unknown_class", at, message)
             });
-            n_unknown += 1;
+            unknown.push(class.as_str());
         }
         numbers.extend(number);
     }
-    reasons.explain(explain_every("unknown_class", n_unknown, n, || {
+    let known = frozen.scoring.classes.iter().map(String::as_str);
+    reasons.explain(explain_unknown("labels", "unknown_class", &unknown, n, known));
+    reasons.explain(explain_every("unknown_class", unknown.len(), n, || {
         let known = list_names(&frozen.scoring.classes);
         format!("none of the {n} labels is a class: write them as the classes are written, {known}")
     }));
@@ -249,10 +261,11 @@ pub fn read_images(
     width: usize,
 ) -> Result<ReadImages, Rejection> {
     let no_zip = || {
+        let kind = kind_of_file(zip).map_or(String::new(), |kind| format!(" but {}", kind.name));
         Reason::new(
             "wrong_form",
             "",
-            "the file is no zip: pack images as `CLASS/name.png`",
+            format!("the file is no zip{kind}: pack images in a zip as `CLASS/name.png`"),
         )
     };
     if !is_zip(zip) {
@@ -292,13 +305,26 @@ pub struct ReadImages {
     pub names: Vec<String>,
 }
 
-/// Reads the rows of a CSV `label,...`: the class and the numbers of each.
+/// The rows of a table.
+#[derive(Debug)]
+pub struct ReadRows {
+    /// The names of the numbers, `(n_features,)`.
+    pub names: Vec<String>,
+    /// The class and the numbers of each row.
+    pub rows: Vec<(String, Vec<f64>)>,
+    /// Whether the file has them in another order.
+    pub is_arranged: bool,
+}
+
+/// Reads the rows of a CSV with a column `label`. The numbers come in the order of `columns`; of no columns, in the order of the file.
 ///
 /// # Errors
-/// A [`Rejection`] with everything that is wrong with the form of the CSV.
-pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
-    let Artifact { content, reasons, .. } = Artifact::parse(csv, usize::MAX)?;
-    let Content::Rows(rows) = content else {
+/// A [`Rejection`] with everything that is wrong with the form of the CSV and with its columns.
+pub fn read_rows(csv: &[u8], columns: &[String]) -> Result<ReadRows, Rejection> {
+    let Artifact {
+        content, mut reasons, ..
+    } = Artifact::parse(csv, usize::MAX)?;
+    let Content::Rows(mut rows) = content else {
         return Err(Reason::new(
             "wrong_form",
             "",
@@ -306,7 +332,14 @@ pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
         )
         .into());
     };
-    reasons.into_verdict(rows.into_iter().map(|row| (row.class, row.numbers)).collect())
+    let is_arranged = rows.arrange(columns, &mut reasons);
+    let Rows { names, rows } = rows;
+    let rows = rows.into_iter().map(|row| (row.class, row.numbers)).collect();
+    reasons.into_verdict(ReadRows {
+        names,
+        rows,
+        is_arranged,
+    })
 }
 
 fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) -> Vec<u8> {

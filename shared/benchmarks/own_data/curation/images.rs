@@ -2,8 +2,11 @@
 
 use std::io::Cursor;
 
+use dataperf::kind_of_file;
 use png::{ColorType, Decoder, Limits, Transformations};
 
+/// The first bytes of a PNG.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// The most bytes of memory that decoding one image may take.
 const MAX_DECODER_BYTES: usize = 1 << 20;
 
@@ -21,7 +24,13 @@ pub fn decode_png(bytes: &[u8], height: usize, width: usize) -> Result<Vec<u8>, 
         },
     );
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
-    let damaged = |error: png::DecodingError| format!("it can't be read as a PNG ({error}): save it anew");
+    let damaged = |error: png::DecodingError| {
+        let other = kind_of_file(bytes).filter(|_| !bytes.starts_with(PNG));
+        match other {
+            Some(kind) => format!("it is no PNG but {}: save it as a PNG", kind.name),
+            None => format!("it can't be read as a PNG ({error}): save it again"),
+        }
+    };
     let header = decoder.read_header_info().map_err(damaged)?;
     if (header.height as usize, header.width as usize) != (height, width) {
         return Err(format!(

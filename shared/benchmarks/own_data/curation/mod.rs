@@ -22,8 +22,8 @@ pub mod numerals;
 use dataperf_numerics::learner::Learner;
 use serde::{Deserialize, Serialize};
 
-pub use artifact::Artifact;
-pub use evaluation::{Checked, Frozen, ReadImages, read_images, read_rows};
+pub use artifact::{Artifact, is_by_position};
+pub use evaluation::{Checked, Frozen, ReadImages, ReadRows, read_images, read_rows};
 pub use images::decode_png;
 
 use super::scoring::NOT_FITTED;

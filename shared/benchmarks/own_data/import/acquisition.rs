@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::document::{FILE, Members, Reader};
 use super::examples::{Examples, ExpectedColumns, csv_of};
-use super::features::freeze_all;
+use super::features::{Form, freeze_all};
 use super::problems::{Problems, RowProblems, within};
 use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
@@ -110,16 +110,19 @@ impl Import for Acquisition {
         let prices = prices(&mut reader, from, members, &sources);
         let boards = reader.boards(members, BOARD_KEYS).into_iter();
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
-        let common = reader.common(members, "acquisition", true);
+        let mut common = reader.common(members, "acquisition", true);
         progress.begin("reading own data", 0);
+        let evals = common
+            .as_mut()
+            .map(|common| Evals::open(from, common, &mut problems));
+        let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let opened = sources
             .iter()
-            .map(|(name, source)| (name, source.open(from, &LABELLED, &mut problems)));
+            .map(|(name, source)| (name, source.open(from, &LABELLED, eval, &mut problems)));
         let opened: Vec<(&String, Option<Opened>)> = opened.collect();
-        let Some(mut common) = common else {
+        let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
-        let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
         let sellers: Vec<(&String, &Opened)> = opened
             .iter()
@@ -301,15 +304,15 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
             let features = format!("{inner}/features.npy");
             let examples = format!("{inner}/examples.csv");
             (name.as_str(), Files::Pair { features, examples })
-        } else if let Some(stem) = name.strip_suffix(".parquet") {
+        } else if let Some(stem) = table_stem(name) {
             (stem, Files::Table(inner))
-        } else if let Some(stem) = name.strip_suffix(".npy") {
+        } else if let Some(stem) = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".npz")) {
             let examples = format!("{folder}/{stem}.csv");
             let features = inner;
             (stem, Files::Pair { features, examples })
         } else if let Some(stem) = name
             .strip_suffix(".csv")
-            .filter(|stem| !is_there(format!("{stem}.npy")))
+            .filter(|stem| !is_there(format!("{stem}.npy")) && !is_there(format!("{stem}.npz")))
         {
             (stem, Files::Table(inner))
         } else {
@@ -328,6 +331,13 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
         ));
     }
     Ok(found.into_iter().collect())
+}
+
+/// The name of a Parquet or Feather file without its ending.
+fn table_stem(name: &str) -> Option<&str> {
+    let path = Path::new(name);
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.filter(|_| Form::of(path) == Some(Form::Table))
 }
 
 /// The price of each seller.

@@ -5,21 +5,21 @@ use std::fs;
 use std::path::Path;
 
 use crate::own_data::curation::{
-    Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters, ReadImages,
-    START, read_images, read_rows,
+    Artifact, Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters,
+    ReadImages, ReadRows, START, is_by_position, read_images, read_rows,
 };
-use crate::own_data::table::{FEATURES, examples_file, features_file};
+use crate::own_data::table::{FEATURES, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 use dataperf::Benchmark;
 use dataperf::Rejection;
 use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::delimited::Dialect;
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf_numerics::network::SIDES;
 
 use super::document::{FILE, Members, Parts, Reader};
 use super::examples::csv_of;
 use super::features::hash;
-use super::parquet_set::is_parquet;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
 use super::{
@@ -28,6 +28,7 @@ use super::{
 };
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::labelled::LabelledAt;
+use dataperf_datasets::table_file::is_table_file;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitRows, KitTable, Progress, Values};
 use ndarray::Array2;
@@ -70,8 +71,8 @@ fn table(
             (columns, levels, height * width, Dtype::U8)
         }
         ExampleKind::Table { n_features } => {
-            let rows = read_rows(&bytes).map_err(|rejection| first(&rejection))?;
-            let (labels, numbers): (Vec<String>, Vec<Vec<f64>>) = rows.into_iter().unzip();
+            let read = read_rows(&bytes, &[]).map_err(|rejection| first(&rejection))?;
+            let (labels, numbers): (Vec<String>, Vec<Vec<f64>>) = read.rows.into_iter().unzip();
             let columns = vec![("label", Values::Text(labels))];
             (columns, numbers.concat(), n_features, Dtype::F64)
         }
@@ -153,10 +154,11 @@ impl Import for Curation {
                     writer,
                     &mut problems,
                 )?;
-                Some(ExampleKind::Images {
+                let kind = ExampleKind::Images {
                     height: size.0,
                     width: size.1,
-                })
+                };
+                Some((kind, Vec::new()))
             }
             (Some(parts), None) if !is_images => freeze_rows(
                 &mut reader,
@@ -172,8 +174,11 @@ impl Import for Curation {
         };
         let picture = parts.as_ref().and_then(|parts| parts.picture.as_ref());
         let picture = freeze_picture(from, picture, &mut problems, writer)?;
-        if let (Some((Model::Learner(learner), _)), Some(ExampleKind::Table { n_features }), Some(parts)) =
-            (&model, &kind, &parts)
+        if let (
+            Some((Model::Learner(learner), _)),
+            Some((ExampleKind::Table { n_features }, _)),
+            Some(parts),
+        ) = (&model, &kind, &parts)
         {
             for board in &leaderboards {
                 // a line of the artifact has a label, a comma and a digit for each number, and its end
@@ -189,7 +194,7 @@ impl Import for Curation {
             }
         }
         let kind = kind.filter(|_| problems.is_empty());
-        let (Some(parts), Some((model, seeds)), Some(examples)) = (parts, model, kind) else {
+        let (Some(parts), Some((model, seeds)), Some((examples, columns))) = (parts, model, kind) else {
             return Err(refused(from, problems));
         };
         for note in &notes {
@@ -197,6 +202,7 @@ impl Import for Curation {
         }
         let mut about = parts.about;
         about.picture = picture;
+        about.columns = columns;
         to_json(
             from,
             &Parameters {
@@ -259,9 +265,14 @@ impl Import for Curation {
         })
     }
 
-    /// Converts a Parquet file to a CSV, and returns any other file as it is.
+    /// The examples, sorted: rows by their columns' names, and images as they are packed.
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        Artifact::parse(artifact, usize::MAX).ok()?.into_content()
+    }
+
+    /// Converts a Parquet or Feather file to a CSV, and returns any other file as it is.
     fn artifact_of(name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
-        if is_parquet(&file) {
+        if is_table_file(&file) {
             parquet_set::to_csv(name, file)
         } else {
             Ok(file)
@@ -338,7 +349,7 @@ const LARGE: usize = 999;
 
 fn hardest_csv(n_features: usize, classes: &[String], board: &Board) -> Vec<u8> {
     let line = |fields: Vec<String>| line_of(&csv::ByteRecord::from(fields));
-    let names = (0..n_features).map(|column| format!("x{column}"));
+    let names = (0..n_features).map(|column| format!("f{column}"));
     let mut artifact = line(std::iter::once("label".to_owned()).chain(names).collect());
     let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
     let mut draws = Draws(0);
@@ -581,7 +592,7 @@ impl ImageSets<'_> {
     }
 }
 
-/// Freezes the sets of a contest on rows, and returns the kind of its examples.
+/// Freezes the sets of a contest on rows, and returns the kind of its examples and the names of the columns.
 #[allow(clippy::too_many_arguments, reason = "each is a part of one document")]
 fn freeze_rows(
     reader: &mut Reader<'_>,
@@ -592,7 +603,7 @@ fn freeze_rows(
     book: Option<&NamedFile>,
     writer: &mut DatasetWriter,
     notes: &mut Vec<String>,
-) -> Result<Option<ExampleKind>, ImportError> {
+) -> Result<Option<(ExampleKind, Vec<String>)>, ImportError> {
     let eval = reader
         .required(members, "eval")
         .and_then(|node| reader.source(node, "eval"));
@@ -607,6 +618,7 @@ fn freeze_rows(
         reader.problems,
     );
     let n_features = evals.hidden.as_ref().map(|eval| eval.scanned.n_features);
+    let columns = evals.columns();
     let known = [false, true].map(|is_narrow| {
         let sets = evals.hidden.iter().chain(&evals.public);
         sets.map(|eval| eval.scanned.hashes_as(is_narrow).iter().copied().collect())
@@ -630,13 +642,15 @@ fn freeze_rows(
                 continue;
             }
         };
-        let rows = match read_rows(&csv) {
-            Ok(rows) => rows,
+        let read = match read_rows(&csv, &columns) {
+            Ok(read) => read,
             Err(rejection) => {
                 reader.problems.extend(sentences(&file.name, &rejection));
                 continue;
             }
         };
+        notes.extend(by_position(&file.name, &read.names, &columns));
+        let rows = &read.rows;
         let unknown = rows
             .iter()
             .filter(|(class, _)| !parts.classes.contains(class))
@@ -658,7 +672,7 @@ fn freeze_rows(
         // a Parquet file may store 32-bit floats, of which its CSV has all digits
         let is_exact = |number: &f64| f64::from(*number as f32).total_cmp(number).is_eq();
         let is_rounded =
-            is_parquet(&file.bytes) && rows.iter().all(|(_, numbers)| numbers.iter().all(is_exact));
+            is_table_file(&file.bytes) && rows.iter().all(|(_, numbers)| numbers.iter().all(is_exact));
         let in_both = rows.iter().filter(|(_, numbers)| is_known(numbers, is_rounded));
         let n_known = in_both.count();
         if n_known > 0 && !parts.allow_duplicates {
@@ -667,7 +681,7 @@ fn freeze_rows(
                 file.name
             ));
         }
-        writer.bytes(&format!("{table}.csv"), &csv)?;
+        writer.bytes(&format!("{table}.csv"), &frozen_csv(csv, &read))?;
     }
     evals.check_groups(reader.problems);
     if let Some((Model::Learner(learner), seeds)) = model {
@@ -681,5 +695,40 @@ fn freeze_rows(
         notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));
         evals.freeze(writer)?;
     }
-    Ok(n_features.map(|n_features| ExampleKind::Table { n_features }))
+    Ok(n_features.map(|n_features| (ExampleKind::Table { n_features }, columns)))
+}
+
+/// A sentence if columns are matched with the eval set's `columns` by position, because only one of the two has names.
+fn by_position(name: &str, own: &[String], columns: &[String]) -> Option<String> {
+    (columns.is_empty() != is_by_position(own)).then(|| {
+        format!(
+            "the columns of `{name}` and of the eval set are matched by position, since those of one have no names"
+        )
+    })
+}
+
+/// A table as participants get it: the file as it is, if it is a CSV in UTF-8, separated by commas, in the eval set's order.
+fn frozen_csv(csv: Vec<u8>, read: &ReadRows) -> Vec<u8> {
+    let is_plain = Dialect::detect(&csv).is_ok_and(|dialect| dialect.is_plain());
+    if is_plain && !read.is_arranged && std::str::from_utf8(&csv).is_ok() {
+        csv
+    } else {
+        csv_of_rows(&read.names, &read.rows)
+    }
+}
+
+/// Rows as a CSV. Numbers are written so that reading them gives the same 64-bit floats.
+fn csv_of_rows(names: &[String], rows: &[(String, Vec<f64>)]) -> Vec<u8> {
+    let header: Vec<&str> = std::iter::once(LABEL)
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(label, numbers)| {
+            std::iter::once(label.clone())
+                .chain(numbers.iter().map(f64::to_string))
+                .collect()
+        })
+        .collect();
+    csv_of(&header, lines.iter().map(|line| line.iter().map(String::as_str)))
 }

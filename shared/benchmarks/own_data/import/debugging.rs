@@ -35,6 +35,8 @@ impl Import for Debugging {
 
     const GUIDE: &'static str = include_str!("../debugging/kit/guide.md");
 
+    const ORDER_COUNTS: bool = true;
+
     const STARTER: &'static str = include_str!("../debugging/kit/starter.py");
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
@@ -77,13 +79,16 @@ impl Import for Debugging {
             .and_then(|node| reader.source(node, "train"));
         let boards = reader.boards(members, BOARD_KEYS).into_iter();
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
-        let common = reader.common(members, "debugging", false);
+        let mut common = reader.common(members, "debugging", false);
         progress.begin("reading own data", 0);
-        let train = train.and_then(|train| train.open(from, &LABELLED, &mut problems));
-        let Some(mut common) = common else {
+        let evals = common
+            .as_mut()
+            .map(|common| Evals::open(from, common, &mut problems));
+        let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
+        let train = train.and_then(|train| train.open(from, &LABELLED, eval, &mut problems));
+        let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
-        let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
         let scoring = &common.scoring;
         if let Some(train) = &train {

@@ -372,6 +372,7 @@ impl Reader<'_> {
             picture: None,
             unit,
             digits: digits.map(|digits| digits as u8),
+            columns: Vec::new(),
         })
     }
 

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use dataperf::offer;
+use crate::own_data::table::NO_FEATURES;
+use dataperf::delimited::{Dialect, described};
+use dataperf::{explain_unknown, offer};
 
-use super::features::MAX_ROWS;
-use super::lines::{LineAt, begin, csv_reader};
+use super::features::{Form, MAX_ROWS};
+use super::lines::{LineAt, begin, csv_reader, dialect};
 use super::problems::RowProblems;
-use dataperf_datasets::embeddings;
+use dataperf_datasets::table_file::TableFile;
 
 /// The most characters of an id, a group or a class.
 pub(super) const MAX_NAME_CHARS: usize = 200;
@@ -20,8 +22,8 @@ pub(super) struct Examples {
     pub(super) name: String,
     columns: BTreeMap<String, Vec<String>>,
     pub(super) n_rows: usize,
-    /// For a CSV, its path and the place of each row's first byte.
-    lines: Option<(PathBuf, Vec<u64>)>,
+    /// For a CSV, its path, its dialect and the place of each row's first byte.
+    lines: Option<(PathBuf, Dialect, Vec<u64>)>,
 }
 
 /// The columns that are read: required ones and optional ones.
@@ -37,14 +39,11 @@ impl Examples {
     /// Sentences if the file can't be read, a column is missing, a line has another number of fields, or a field is empty or too
     /// long.
     pub(super) fn read(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
-        let is_parquet = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
         if !path.is_file() {
             return Err(vec![format!("`{name}` is no file")]);
         }
-        let mut examples = if is_parquet {
-            Self::of_parquet(name, path, expected)?
+        let mut examples = if matches!(Form::of(path), Some(Form::Table)) {
+            Self::of_table_file(name, path, expected)?
         } else {
             Self::of_csv(name, path, expected)?
         };
@@ -72,12 +71,10 @@ impl Examples {
 
     fn of_csv(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         let about = |why: String| vec![format!("`{name}`: {why}")];
-        let mut reader = csv_reader(path).map_err(|error| about(error.to_string()))?;
-        let header = reader.headers().map_err(|error| about(error.to_string()))?;
-        let names: Vec<String> = header
-            .iter()
-            .map(|name| name.trim().trim_start_matches('\u{feff}').to_owned())
-            .collect();
+        let dialect = dialect(path).map_err(about)?;
+        let mut reader = csv_reader(path, &dialect).map_err(|error| about(error.to_string()))?;
+        let header = reader.headers().map_err(|error| about(described(&error)))?;
+        let names: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
         let mut problems = RowProblems::default();
         let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for known in expected.required.iter().chain(expected.optional) {
@@ -92,7 +89,7 @@ impl Examples {
         }
         let mut begins = Vec::new();
         for (n_before, record) in reader.records().enumerate() {
-            let record = record.map_err(|error| about(error.to_string()))?;
+            let record = record.map_err(|error| about(described(&error)))?;
             if n_before == MAX_ROWS {
                 return Err(about(format!(
                     "it has more than {MAX_ROWS} lines: take a part of them"
@@ -100,6 +97,7 @@ impl Examples {
             }
             let line = LineAt {
                 path,
+                dialect: &dialect,
                 byte: begin(&record),
             };
             if record.len() != names.len() {
@@ -127,32 +125,32 @@ impl Examples {
             name: name.to_owned(),
             columns,
             n_rows: 0,
-            lines: Some((path.to_owned(), begins)),
+            lines: Some((path.to_owned(), dialect, begins)),
         })
     }
 
-    fn of_parquet(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
-        let mut columns = BTreeMap::new();
-        for column in expected.required.iter().chain(expected.optional) {
-            if let Some(texts) = embeddings::read_texts(path, column)? {
+    fn of_table_file(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
+        let table = TableFile::open(path, name)?;
+        let (mut columns, mut problems) = (BTreeMap::new(), Vec::new());
+        let all = table.columns(&NO_FEATURES);
+        let known = expected.required.iter().chain(expected.optional);
+        for column in known.filter(|known| all.iter().any(|(name, _)| name == *known)) {
+            match table.texts(column) {
                 // white space around fields is removed, as for a CSV
-                let texts = texts.into_iter().map(|text| text.trim().to_owned()).collect();
-                columns.insert((*column).to_owned(), texts);
+                Ok(texts) => {
+                    let texts = texts.into_iter().map(|text| text.trim().to_owned()).collect();
+                    columns.insert((*column).to_owned(), texts);
+                }
+                Err(found) => problems.extend(found),
             }
         }
-        let n_rows = columns.values().next().map_or(0, Vec::len);
-        if columns
-            .values()
-            .any(|column: &Vec<String>| column.len() != n_rows)
-        {
-            return Err(vec![format!(
-                "`{name}`: its columns have different numbers of rows"
-            )]);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         Ok(Self {
             name: name.to_owned(),
             columns,
-            n_rows,
+            n_rows: 0,
             lines: None,
         })
     }
@@ -181,9 +179,9 @@ impl Examples {
 
     /// A row's place, for messages.
     pub(super) fn place(&self, row: usize) -> String {
-        let line = self.lines.as_ref().and_then(|(path, begins)| {
+        let line = self.lines.as_ref().and_then(|(path, dialect, begins)| {
             let byte = *begins.get(row)?;
-            Some(LineAt { path, byte }.to_string())
+            Some(LineAt { path, dialect, byte }.to_string())
         });
         let place = line.unwrap_or_else(|| format!("row {}", row + 1));
         format!("`{}` {place}", self.name)
@@ -218,6 +216,13 @@ impl Examples {
     /// Sentences about labels that are no class.
     pub(super) fn check_classes(&self, column: &str, classes: &[String]) -> Vec<String> {
         let known: Vec<&str> = classes.iter().map(String::as_str).collect();
+        let labels = self.required(column);
+        let unknown: Vec<&String> = labels
+            .iter()
+            .filter(|label| !known.contains(&label.as_str()))
+            .collect();
+        let cause = explain_unknown("labels", "", &unknown, labels.len(), known.iter().copied());
+        let cause = cause.map(|cause| format!("`{}`, column `{column}`: {}", self.name, cause.message));
         let mut problems = RowProblems::default();
         for (row, label) in self.required(column).iter().enumerate() {
             if !known.contains(&label.as_str()) {
@@ -230,7 +235,7 @@ impl Examples {
                 });
             }
         }
-        problems.report(&self.name)
+        cause.into_iter().chain(problems.report(&self.name)).collect()
     }
 
     /// A sentence about classes of which a column has no example.

@@ -1,21 +1,25 @@
-//! Features: a matrix of numbers in a `.npy` file, a CSV or a Parquet file, read block by block and frozen as `.npy`.
+//! Features: a matrix of numbers in a `.npy`, CSV, Parquet or Feather file, read block by block and frozen as `.npy`.
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::own_data::table::{FEATURES, features_file};
+use crate::own_data::curation::is_by_position;
+use crate::own_data::table::{FEATURES, NO_FEATURES, features_file};
+use dataperf::delimited::{Dialect, described};
 use dataperf::frozen::Dtype;
-use dataperf::quote;
+use dataperf::{list_names, quote};
 use dataperf_numerics::numbers::Encoding;
 
-use super::lines::{LineAt, begin, csv_reader};
-use super::problems::RowProblems;
+use super::lines::{LineAt, begin, csv_reader, dialect};
+use super::problems::{MAX_OF_FILE, RowProblems};
 use dataperf_datasets::ImportError;
-use dataperf_datasets::embeddings;
 use dataperf_datasets::npy::{self, Kind};
+use dataperf_datasets::table_file::{Holds, NumberKind, TableFile};
 use dataperf_datasets::{DatasetWriter, Planned};
+use tempfile::NamedTempFile;
 
 /// The most numbers that a row may have.
 pub(super) const MAX_FEATURES: usize = 4096;
@@ -25,8 +29,6 @@ pub(super) const MAX_ROWS: usize = 10_000_000;
 const MAX_EXACT: f64 = 16_777_216.0;
 /// The column of a Parquet file that has the numbers of each row.
 pub(super) const COLUMN: &str = "features";
-/// The columns of a table that hold no features.
-pub(super) const NO_FEATURES: [&str; 6] = ["id", "label", "group", "cluster", "given", "truth"];
 
 /// A file with features.
 #[derive(Debug, Clone)]
@@ -35,13 +37,41 @@ pub(super) struct FeatureFile {
     pub(super) name: String,
     path: PathBuf,
     form: Form,
+    /// The columns that are read, in this order; all in the order of the file unless they are matched with those of another file.
+    chosen: Option<Vec<String>>,
+    /// The array of an `.npz`, unpacked.
+    _unpacked: Option<Arc<NamedTempFile>>,
 }
 
+/// The form of a file, which the ending of its name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Npy,
+    Npz,
     Csv,
-    Parquet,
+    /// Parquet or Feather.
+    Table,
+}
+
+impl Form {
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str())?;
+        Some(match extension.to_lowercase().as_str() {
+            "npy" => Self::Npy,
+            "npz" => Self::Npz,
+            "csv" | "tsv" | "txt" => Self::Csv,
+            "parquet" | "pq" | "feather" | "arrow" => Self::Table,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the numbers are in a Parquet or Feather file.
+enum Layout {
+    /// A list in each row.
+    List(String, NumberKind),
+    /// A column for each number.
+    Wide(Vec<String>),
 }
 
 /// What the first reading of the numbers found.
@@ -83,26 +113,28 @@ impl FeatureFile {
     /// The file at `path`; the ending of its name says its form.
     ///
     /// # Errors
-    /// A sentence if the name has no ending of a known form.
+    /// A sentence if the name has no ending of a known form, or the file can't be unpacked.
     pub(super) fn new(name: &str, path: PathBuf) -> Result<Self, String> {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let form = match extension.map(str::to_lowercase).as_deref() {
-            Some("npy") => Form::Npy,
-            Some("csv") => Form::Csv,
-            Some("parquet") => Form::Parquet,
-            _ => {
-                return Err(format!(
-                    "`{name}`: features are in a `.npy`, `.csv` or `.parquet` file, and this is none by its name"
-                ));
-            }
+        let Some(form) = Form::of(&path) else {
+            return Err(format!(
+                "`{name}`: features are in a `.npy`, `.npz`, `.csv`, `.parquet` or `.feather` file, and this is none by its name"
+            ));
         };
         if !path.is_file() {
             return Err(format!("`{name}` is no file"));
         }
+        let unpacked = match form {
+            Form::Npz => Some(npy::unpack(&path).map_err(|why| format!("`{name}`: {why}"))?),
+            _ => None,
+        };
         Ok(Self {
             name: name.to_owned(),
-            path,
-            form,
+            path: unpacked
+                .as_ref()
+                .map_or(path, |unpacked| unpacked.path().to_owned()),
+            form: if unpacked.is_some() { Form::Npy } else { form },
+            chosen: None,
+            _unpacked: unpacked.map(Arc::new),
         })
     }
 
@@ -110,15 +142,113 @@ impl FeatureFile {
         self.form != Form::Npy
     }
 
-    /// The names of the columns with numbers, in the order of the CSV; `None` for other forms, or if the header can't be read.
-    pub(super) fn columns(&self) -> Option<Vec<String>> {
-        if self.form != Form::Csv {
-            return None;
+    /// The names of the columns with numbers, in the order of the file; `None` for forms without names.
+    ///
+    /// # Errors
+    /// Sentences if the file can't be read.
+    pub(super) fn columns(&self) -> Result<Option<Vec<String>>, Vec<String>> {
+        if let Some(chosen) = &self.chosen {
+            return Ok(Some(chosen.clone()));
         }
-        let mut reader = csv_reader(&self.path).ok()?;
-        let names = reader.headers().ok()?.iter().map(column_name);
-        let names = names.filter(|name| !NO_FEATURES.contains(name));
-        Some(names.map(str::to_owned).collect())
+        match self.form {
+            Form::Npy | Form::Npz => Ok(None),
+            Form::Table => Ok(match Self::layout(&TableFile::open(&self.path, &self.name)?)? {
+                Layout::List(..) => None,
+                Layout::Wide(names) => Some(names),
+            }),
+            Form::Csv => {
+                let about = |why: String| vec![format!("`{}`: {why}", self.name)];
+                let dialect = dialect(&self.path).map_err(about)?;
+                let mut reader =
+                    csv_reader(&self.path, &dialect).map_err(|error| about(error.to_string()))?;
+                let header = reader.headers().map_err(|error| about(described(&error)))?;
+                let names = header
+                    .iter()
+                    .map(str::trim)
+                    .filter(|name| !NO_FEATURES.contains(name));
+                Ok(Some(names.map(str::to_owned).collect()))
+            }
+        }
+    }
+
+    /// Reads the columns in the order of `columns`, those of the file called `other`. Returns a sentence if they are matched by position.
+    ///
+    /// # Errors
+    /// A sentence that names columns that only one of the two files has.
+    pub(super) fn choose(
+        &mut self,
+        other: &str,
+        columns: Option<&[String]>,
+    ) -> Result<Option<String>, Vec<String>> {
+        let name = &self.name;
+        let own = self.columns()?;
+        let (own, columns) = match (own, columns) {
+            (None, None) => return Ok(None),
+            (Some(own), Some(columns)) if own == columns => return Ok(None),
+            (Some(own), Some(columns)) if !is_by_position(&own) && !is_by_position(columns) => (own, columns),
+            _ => {
+                return Ok(Some(format!(
+                    "the columns of `{name}` and `{other}` are matched by position, since those of one have no names"
+                )));
+            }
+        };
+        let missing: Vec<&String> = columns.iter().filter(|column| !own.contains(column)).collect();
+        let extra: Vec<&String> = own.iter().filter(|column| !columns.contains(column)).collect();
+        if !missing.is_empty() {
+            let others = if extra.is_empty() {
+                String::new()
+            } else {
+                format!(", and has {} instead", list_names(&extra))
+            };
+            return Err(vec![format!(
+                "`{name}` has no column {}, which `{other}` has{others}: columns are matched by name, so name them alike, or name all \
+                 `f0`, `f1` and so on to match them by position",
+                list_names(&missing)
+            )]);
+        }
+        if !extra.is_empty() {
+            return Err(vec![format!(
+                "the rows of `{other}` have {} numbers, and those of `{name}` {}: they need the same columns, and `{other}` has no {}. Leave it out",
+                columns.len(),
+                own.len(),
+                list_names(&extra)
+            )]);
+        }
+        self.chosen = Some(columns.to_vec());
+        Ok(None)
+    }
+
+    fn layout(table: &TableFile) -> Result<Layout, Vec<String>> {
+        let columns = table.columns(&NO_FEATURES);
+        let columns = columns
+            .into_iter()
+            .filter(|(name, _)| !NO_FEATURES.contains(name));
+        let columns: Vec<(&str, Holds)> = columns.collect();
+        let lists = columns.iter().filter_map(|(name, holds)| match holds {
+            Holds::Lists(kind) => Some((*name, *kind)),
+            _ => None,
+        });
+        let lists: Vec<(&str, NumberKind)> = lists.collect();
+        let n_numbers = columns
+            .iter()
+            .filter(|(_, holds)| matches!(holds, Holds::Numbers(_)))
+            .count();
+        let called = lists.iter().find(|(name, _)| *name == COLUMN);
+        match (called, lists.as_slice()) {
+            (Some((name, kind)), _) => Ok(Layout::List((*name).to_owned(), *kind)),
+            (None, [(name, kind)]) if n_numbers == 0 => Ok(Layout::List((*name).to_owned(), *kind)),
+            (None, []) if columns.is_empty() => Err(table.about(
+                "it has no column of numbers: give each number a column, or each row a list in the column `features`",
+            )),
+            (None, []) => Ok(Layout::Wide(columns.iter().map(|(name, _)| (*name).to_owned()).collect())),
+            (None, lists) => {
+                let names: Vec<&str> = lists.iter().map(|(name, _)| *name).collect();
+                Err(table.about(format!(
+                    "it has lists in {} and {n_numbers} columns of numbers: call the column of lists that counts `{COLUMN}`",
+                    list_names(&names)
+                )))
+            }
+        }
     }
 
     /// Reads all numbers once.
@@ -201,16 +331,41 @@ impl FeatureFile {
     fn kind(&self) -> Result<Option<Kind>, Vec<String>> {
         let about = |why: String| vec![format!("`{}`: {why}", self.name)];
         match self.form {
-            Form::Npy => {
+            Form::Npy | Form::Npz => {
                 let header = npy::Header::read(&self.path).map_err(about)?;
                 let (n_rows, n_features) = header.matrix().map_err(about)?;
                 check_shape(n_rows, n_features).map_err(about)?; // before a row is read
                 Ok(Some(header.kind))
             }
             Form::Csv => Ok(None),
-            Form::Parquet => {
-                let is_narrow = embeddings::is_narrow(&self.path, COLUMN)?;
-                Ok(Some(if is_narrow { Kind::F32 } else { Kind::F64 }))
+            Form::Table => {
+                let table = TableFile::open(&self.path, &self.name)?;
+                let kind = |kind: NumberKind| match kind {
+                    NumberKind::F16 => Kind::F16,
+                    NumberKind::F32 => Kind::F32,
+                    NumberKind::F64 => Kind::F64,
+                    NumberKind::Bool => Kind::Bool,
+                    NumberKind::Whole => Kind::Whole(8, true),
+                };
+                let names = match Self::layout(&table)? {
+                    Layout::List(_, of_list) => return Ok(Some(kind(of_list))),
+                    Layout::Wide(names) => self.chosen.clone().unwrap_or(names),
+                };
+                let mut kinds: Option<Option<Kind>> = None;
+                for name in &names {
+                    let Holds::Numbers(of_column) = table.holds(name)? else {
+                        continue; // noted when it is read
+                    };
+                    let of_column = Some(kind(of_column));
+                    kinds = Some(match kinds {
+                        None => of_column,
+                        Some(kind) if kind == of_column => kind,
+                        Some(kind) if [kind, of_column].contains(&Some(Kind::F64)) => Some(Kind::F64),
+                        // the narrowest type that holds each number exactly
+                        Some(_) => None,
+                    });
+                }
+                Ok(kinds.flatten())
             }
         }
     }
@@ -225,7 +380,7 @@ impl FeatureFile {
     ) -> Result<(), Vec<String>> {
         let about = |why: String| vec![format!("`{}`: {why}", self.name)];
         match self.form {
-            Form::Npy => {
+            Form::Npy | Form::Npz => {
                 let header = npy::Header::read(&self.path).map_err(about)?;
                 let (_, n_columns) = header.matrix().map_err(about)?;
                 let mut row_idx = 0_usize;
@@ -240,12 +395,25 @@ impl FeatureFile {
                     .map_err(about)
             }
             Form::Csv => self.each_csv_row(each),
-            Form::Parquet => {
-                let mut row_idx = 0_usize;
-                embeddings::read_wide(&self.path, COLUMN, |row| {
-                    row_idx += 1;
-                    each(row, &format_args!("row {row_idx}"));
-                })
+            Form::Table => {
+                let table = TableFile::open(&self.path, &self.name)?;
+                match Self::layout(&table)? {
+                    Layout::List(column, _) => table.each_list(&column, &mut |row, list| {
+                        let place = format_args!("row {}", row + 1);
+                        let list =
+                            list.map_err(|what| table.about(format_args!("{place}: its `{column}` {what}")))?;
+                        each(list, &place);
+                        Ok(())
+                    }),
+                    Layout::Wide(names) => {
+                        let names = self.chosen.as_ref().unwrap_or(&names);
+                        check_shape(0, names.len()).map_err(about)?;
+                        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                        table.each_numbers(&names, &mut |row, numbers| {
+                            each(numbers, &format_args!("row {}", row + 1));
+                        })
+                    }
+                }
             }
         }
     }
@@ -253,42 +421,22 @@ impl FeatureFile {
     fn each_csv_row(&self, each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display)) -> Result<(), Vec<String>> {
         let name = &self.name;
         let about = |why: String| vec![format!("`{name}`: {why}")];
-        let mut reader = csv_reader(&self.path).map_err(|error| about(error.to_string()))?;
-        let header = reader.headers().map_err(|error| about(error.to_string()))?;
-        let is_feature: Vec<bool> = header
-            .iter()
-            .map(|name| !NO_FEATURES.contains(&column_name(name)))
-            .collect();
-        // pandas numbers the columns of a table without names, so such a header is one
-        let is_counted = header
-            .iter()
-            .enumerate()
-            .all(|(idx, name)| column_name(name) == idx.to_string());
-        if !is_counted && header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
-            return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
-        }
+        let dialect = dialect(&self.path).map_err(about)?;
+        let mut reader = csv_reader(&self.path, &dialect).map_err(|error| about(error.to_string()))?;
+        let header = reader.headers().map_err(|error| about(described(&error)))?;
+        let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
+        let places = self.places(&header, &dialect)?;
         let n_columns = header.len();
-        if let Some(column) = header.iter().position(|name| column_name(name).is_empty()) {
-            return Err(about(format!(
-                "column {} has no name: if it numbers the rows, leave it out (`to_csv(..., index=False)`), else name it",
-                column + 1
-            )));
-        }
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = header.iter().map(column_name).find(|name| !seen.insert(*name)) {
-            return Err(about(format!(
-                "two columns are called {}: give each a name of its own",
-                quote(twice)
-            )));
-        }
         let (mut record, mut row, mut n_rows) = (csv::StringRecord::new(), Vec::new(), 0);
         let mut problems = RowProblems::default();
+        let mut n_wrong = vec![0; n_columns];
         while reader
             .read_record(&mut record)
-            .map_err(|error| about(error.to_string()))?
+            .map_err(|error| about(described(&error)))?
         {
             let line = LineAt {
                 path: &self.path,
+                dialect: &dialect,
                 byte: begin(&record),
             };
             let n_before = problems.len();
@@ -299,22 +447,23 @@ impl FeatureFile {
                 });
             }
             row.clear();
-            for (column, field) in record.iter().enumerate() {
-                if !is_feature.get(column).copied().unwrap_or(true) {
-                    continue;
-                }
-                let column = column + 1;
-                match field.trim().parse::<f64>() {
-                    Ok(number) if number.is_finite() => row.push(number),
-                    Ok(number) => problems.add(|| {
+            for &place in &places {
+                let Some(field) = record.get(place) else { continue };
+                let column = place + 1;
+                match dialect.number(field).or_else(|| truth(field)) {
+                    Some(number) if number.is_finite() => row.push(number),
+                    Some(number) => problems.add(|| {
                         format!(
                             "`{name}` {line}, column {column}: it is {number}, and a finite number is needed"
                         )
                     }),
-                    Err(_) => problems.add(|| {
-                        let field: String = field.chars().take(40).collect();
-                        format!("`{name}` {line}, column {column}: `{field}` is no number")
-                    }),
+                    None => {
+                        n_wrong[place] += 1;
+                        problems.add(|| {
+                            let field: String = field.chars().take(40).collect();
+                            format!("`{name}` {line}, column {column}: `{field}` is no number")
+                        });
+                    }
                 }
             }
             n_rows += 1;
@@ -323,11 +472,52 @@ impl FeatureFile {
                 each(&row, &line);
             }
         }
+        dialect.check_numbers().map_err(|why| about(why.to_owned()))?;
         if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(problems.report(name))
+            return Ok(());
         }
+        let without = n_wrong.iter().zip(&header).filter(|(n, _)| **n == n_rows);
+        let without: Vec<&String> = without.map(|(_, name)| name).collect();
+        let cause = (!without.is_empty() && n_rows >= MAX_OF_FILE).then(|| {
+            let names = list_names(&without);
+            format!(
+                "`{name}`: the column {names} has no number in any of its {n_rows} rows: leave the column out, or write it as numbers"
+            )
+        });
+        Err(cause.into_iter().chain(problems.report(name)).collect())
+    }
+
+    /// The places of the columns that are read, in the order in which they are.
+    fn places(&self, header: &[String], dialect: &Dialect) -> Result<Vec<usize>, Vec<String>> {
+        let about = |why: String| vec![format!("`{}`: {why}", self.name)];
+        if let Some(chosen) = &self.chosen {
+            let place = |column: &String| header.iter().position(|name| name == column);
+            return Ok(chosen.iter().filter_map(place).collect());
+        }
+        // pandas numbers the columns of a table without names, so such a header is one
+        let is_counted = header
+            .iter()
+            .enumerate()
+            .all(|(place, name)| *name == place.to_string());
+        if !is_counted && header.iter().all(|name| dialect.number(name).is_some()) {
+            return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
+        }
+        if let Some(column) = header.iter().position(String::is_empty) {
+            return Err(about(format!(
+                "column {} has no name: if it numbers the rows, leave it out (`to_csv(..., index=False)`), else name it",
+                column + 1
+            )));
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = header.iter().find(|name| !seen.insert(*name)) {
+            return Err(about(format!(
+                "two columns are called {}: give each a name of its own",
+                quote(twice)
+            )));
+        }
+        let places = header.iter().enumerate();
+        let places = places.filter(|(_, name)| !NO_FEATURES.contains(&name.as_str()));
+        Ok(places.map(|(place, _)| place).collect())
     }
 
     /// Writes the numbers into the data set, as the features of a table.
@@ -344,9 +534,13 @@ impl FeatureFile {
     }
 }
 
-/// A column's name without white space around it and a byte order mark before it.
-fn column_name(field: &str) -> &str {
-    field.trim().trim_start_matches('\u{feff}')
+/// A truth value as pandas writes and reads it, as a number.
+fn truth(field: &str) -> Option<f64> {
+    match field.trim() {
+        "True" | "TRUE" | "true" => Some(1.0),
+        "False" | "FALSE" | "false" => Some(0.0),
+        _ => None,
+    }
 }
 
 /// Checks the number of rows and of numbers in each.

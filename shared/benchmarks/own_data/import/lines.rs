@@ -5,33 +5,47 @@ use std::fs::File;
 use std::io::{BufReader, Error, Read, Result};
 use std::path::Path;
 
+use dataperf::delimited::{Dialect, HEAD_BYTES};
 use dataperf::line_number;
 
 /// The most bytes of a line: forty times what 4,096 numbers with all their digits take.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
+/// The dialect of a file.
+///
+/// # Errors
+/// A sentence: the file can't be read, or is no text.
+pub(super) fn dialect(path: &Path) -> std::result::Result<Dialect, String> {
+    let mut head = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+    file.map_err(|error| error.to_string())?;
+    Dialect::detect(&head)
+}
+
 /// A reader of a file's records, which may have different numbers of fields.
-pub(super) fn csv_reader(path: &Path) -> Result<csv::Reader<Lines<BufReader<File>>>> {
+pub(super) fn csv_reader(path: &Path, dialect: &Dialect) -> Result<csv::Reader<impl Read + use<>>> {
     let file = Lines {
-        inner: BufReader::new(File::open(path)?),
+        inner: dialect.decoded(BufReader::new(File::open(path)?)),
+        separator: dialect.separator(),
         n_bytes: 0,
         is_quoted: false,
         begins_field: true,
     };
-    Ok(csv::ReaderBuilder::new().flexible(true).from_reader(file))
+    Ok(dialect.reader(file))
 }
 
 /// The number of the line where a record of a file begins, counted only when it is shown.
 pub(super) struct LineAt<'a> {
     pub(super) path: &'a Path,
-    /// The record's first byte in the file.
+    pub(super) dialect: &'a Dialect,
+    /// The record's first byte in the text.
     pub(super) byte: u64,
 }
 
 impl fmt::Display for LineAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = File::open(self.path).and_then(|file| line_number(BufReader::new(file), self.byte));
-        match line {
+        let text = File::open(self.path).map(|file| self.dialect.decoded(file));
+        match text.and_then(|text| line_number(BufReader::new(text), self.byte)) {
             Ok(line) => write!(f, "line {line}"),
             Err(_) => write!(f, "byte {}", self.byte),
         }
@@ -44,8 +58,9 @@ pub(super) fn begin(record: &csv::StringRecord) -> u64 {
 }
 
 /// Passes bytes on, and fails when a line gets too long. Line breaks in a quoted field do not end a line.
-pub(super) struct Lines<R> {
+struct Lines<R> {
     inner: R,
+    separator: u8,
     /// The number of bytes of the current line so far.
     n_bytes: usize,
     is_quoted: bool,
@@ -65,9 +80,8 @@ impl<R: Read> Read for Lines<R> {
                 _ => {}
             }
             // two quotation marks in a quoted field stand for one: the second one continues the field
-            let is_mark = self.begins_field && matches!(byte, 0xef | 0xbb | 0xbf); // of the byte order
-            self.begins_field =
-                is_mark || !self.is_quoted && (was_quoted || matches!(byte, b',' | b'\n' | b'\r'));
+            let ends_field = byte == self.separator || matches!(byte, b'\n' | b'\r');
+            self.begins_field = !self.is_quoted && (was_quoted || ends_field);
             if self.n_bytes > MAX_LINE_BYTES {
                 let why = if self.is_quoted {
                     ": is a quotation mark missing?"

@@ -9,6 +9,7 @@ mod examples;
 mod features;
 mod init;
 mod lines;
+mod meaning;
 mod parquet_set;
 mod problems;
 mod scoring;
@@ -21,10 +22,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::own_data::curation::is_by_position;
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
 pub use init::{TASKS, init, schema};
+pub use meaning::{Finding, Tables, look};
 pub use split::{Apart, Half, split};
 
 use self::document::{Common, FILE, Members, Reader};
@@ -93,14 +96,13 @@ struct Evals {
 }
 
 impl Evals {
-    fn open(from: &Path, common: &Common, problems: &mut Problems) -> Self {
+    /// Opens the eval sets, and notes the names of their columns.
+    fn open(from: &Path, common: &mut Common, problems: &mut Problems) -> Self {
         let Scoring { classes, metric, .. } = &common.scoring;
-        Self::of(
-            (&common.eval, common.public_eval.as_ref()),
-            from,
-            (classes, metric),
-            problems,
-        )
+        let sources = (&common.eval, common.public_eval.as_ref());
+        let evals = Self::of(sources, from, (classes, metric), problems);
+        common.about.columns = evals.columns();
+        evals
     }
 
     /// Opens the hidden and the public eval set, the second of which participants get.
@@ -111,8 +113,8 @@ impl Evals {
         problems: &mut Problems,
     ) -> Self {
         let needs_groups = *metric == ScoreMetric::WorstGroupAccuracy;
-        let mut open = |source: &Source| {
-            let opened = source.open(from, &EVAL_COLUMNS, problems)?;
+        let mut open = |source: &Source, eval: Option<&Opened>| {
+            let opened = source.open(from, &EVAL_COLUMNS, eval, problems)?;
             if opened.examples.column("id").is_some() {
                 problems.extend(opened.examples.check_ids());
             }
@@ -134,10 +136,15 @@ impl Evals {
             }
             Some(opened)
         };
-        Self {
-            hidden: open(eval),
-            public: public.and_then(open),
-        }
+        let hidden = open(eval, None);
+        let public = public.and_then(|public| open(public, hidden.as_ref()));
+        Self { hidden, public }
+    }
+
+    /// The names of the columns; none where they have no names.
+    fn columns(&self) -> Vec<String> {
+        let names = self.hidden.as_ref().and_then(|eval| eval.columns.clone());
+        names.filter(|names| !is_by_position(names)).unwrap_or_default()
     }
 
     /// Notes a hidden eval set with too many groups for a receipt that has the accuracy of each.
@@ -203,15 +210,6 @@ impl Evals {
                     eval.scanned.n_features,
                     other.features.name,
                     other.scanned.n_features
-                ));
-            }
-            if let (Some(one), Some(two)) = (eval.features.columns(), other.features.columns())
-                && one != two
-                && BTreeSet::from_iter(&one) == BTreeSet::from_iter(&two)
-            {
-                problems.add(format!(
-                    "`{}` and `{}` have the same columns in another order, and numbers are compared by their places: write both in one order",
-                    eval.features.name, other.features.name
                 ));
             }
         }
@@ -380,11 +378,12 @@ fn refused(from: &Path, problems: Problems) -> ImportError {
     }
 }
 
-/// The sentences about changes in the types of numbers.
+/// The sentences about changes in the types of numbers, and about columns that are not matched by name.
 fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
     opened
         .into_iter()
-        .filter_map(|opened| opened.scanned.note.clone())
+        .flat_map(|opened| [opened.note.clone(), opened.scanned.note.clone()])
+        .flatten()
         .collect()
 }
 

@@ -1,63 +1,65 @@
-//! Converts a labelled table in a Parquet file to a CSV, the form of artifacts of `curation`.
+//! Converts a labelled table in a Parquet or Feather file to a CSV, the form of artifacts of `curation`.
 //!
-//! Functions do not read Parquet: its pages may unpack to any size, and its reader is larger than a whole function otherwise. Such
+//! Functions do not read such files: their pages may unpack to any size, and their reader is larger than a whole function otherwise. Such
 //! a file is converted on the machine of its owner.
 
-use std::path::Path;
-
-use crate::own_data::table::LABEL;
-use bytes::Bytes;
+use crate::own_data::table::{LABEL, NO_FEATURES};
 
 use super::examples::csv_of;
-use dataperf_datasets::embeddings::Table;
+use dataperf_datasets::table_file::{Holds, TableFile};
 
-/// The first bytes of every Parquet file.
-const MAGIC: &[u8] = b"PAR1";
-/// The beginning of the names of columns that pandas writes for a data frame's index.
-const INDEX: &str = "__index_level_";
-
-/// Whether these are the bytes of a Parquet file.
-pub(super) fn is_parquet(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC)
-}
-
-/// The column `label` and the columns of numbers, in the order of the file, as a CSV. Numbers are written so that reading them
-/// gives the same 64-bit floats.
+/// The column `label` and the columns of numbers, in the order of the file, as a CSV. Of lists, the numbers of a row are the columns `f0`, `f1`
+/// and so on. Numbers are written so that reading them gives the same 64-bit floats.
 ///
 /// # Errors
 /// Sentences about the file called `name` if it is damaged, has no labels or no numbers, a column of another type, or a null value.
 pub(super) fn to_csv(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
-    let table = Table::of(Bytes::from(bytes), Path::new(name))?;
-    let labels = table.words(LABEL)?;
-    let others = table.columns().iter().map(|column| column.name());
-    let others: Vec<&str> = others
-        .filter(|column| *column != LABEL && !column.starts_with(INDEX))
+    let table = TableFile::read(bytes, name)?;
+    let labels = table.texts(LABEL)?;
+    let columns = table.columns(&[LABEL]);
+    let columns: Vec<(&str, Holds)> = columns
+        .into_iter()
+        .filter(|(column, _)| !NO_FEATURES.contains(column))
         .collect();
-    if others.is_empty() {
+    if columns.is_empty() {
         return Err(table.about("it has no column of numbers beside `label`"));
     }
-    let (mut columns, mut problems) = (Vec::new(), Vec::new());
-    for column in &others {
-        match table.numbers(column) {
-            Ok(numbers) => columns.push(numbers),
-            Err(found) => problems.extend(found),
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(labels.len());
+    let mut header: Vec<String> = vec![LABEL.to_owned()];
+    if let [(column, Holds::Lists(_))] = columns.as_slice() {
+        table.each_list(column, &mut |row, list| {
+            let about = |what| table.about(format!("row {}: its `{column}` {what}", row + 1));
+            rows.push(list.map_err(about)?.to_vec());
+            Ok(())
+        })?;
+        let width = rows.first().map_or(0, Vec::len);
+        if let Some(row) = rows.iter().position(|numbers| numbers.len() != width) {
+            let why = format!(
+                "row {}: it has {} numbers, and the first row {width}",
+                row + 1,
+                rows[row].len()
+            );
+            return Err(table.about(why));
         }
+        header.extend((0..width).map(|place| format!("f{place}")));
+    } else {
+        let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
+        table.each_numbers(&names, &mut |_, numbers| rows.push(numbers.to_vec()))?;
+        header.extend(names.iter().map(|name| (*name).to_owned()));
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    if columns.iter().any(|column| column.len() != labels.len()) {
+    if rows.len() != labels.len() {
         return Err(table.about("its columns have different numbers of rows"));
     }
     let lines: Vec<Vec<String>> = labels
         .into_iter()
-        .enumerate()
-        .map(|(row, label)| {
-            let numbers = columns.iter().map(|column| column[row].to_string());
-            std::iter::once(label).chain(numbers).collect()
+        .zip(rows)
+        .map(|(label, numbers)| {
+            std::iter::once(label)
+                .chain(numbers.iter().map(f64::to_string))
+                .collect()
         })
         .collect();
-    let header: Vec<&str> = std::iter::once(LABEL).chain(others.iter().copied()).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     Ok(csv_of(
         &header,
         lines.iter().map(|line| line.iter().map(String::as_str)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
+use crate::own_data::selection::{Artifact, Board, LabelSource, POOL, Parameters, Selection};
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use serde_json::json;
@@ -82,7 +82,7 @@ impl Import for Selection {
                 max_examples: max_examples as usize,
             }));
         }
-        let common = reader.common(members, "selection", true);
+        let mut common = reader.common(members, "selection", true);
         progress.begin("reading own data", 0);
         let labels = labels.unwrap_or_default();
         let wanted = if labels == LabelSource::Pool {
@@ -90,11 +90,14 @@ impl Import for Selection {
         } else {
             &UNLABELLED
         };
-        let pool = pool.and_then(|pool| pool.open(from, wanted, &mut problems));
-        let Some(mut common) = common else {
+        let evals = common
+            .as_mut()
+            .map(|common| Evals::open(from, common, &mut problems));
+        let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
+        let pool = pool.and_then(|pool| pool.open(from, wanted, eval, &mut problems));
+        let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
-        let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
         let classes = &common.scoring.classes;
         if let Some(pool) = &pool {
@@ -150,6 +153,11 @@ impl Import for Selection {
                 leaderboards,
             },
         )
+    }
+
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        let read = Artifact::parse(artifact, usize::MAX).ok()?;
+        serde_json::to_vec(&read.into_sorted()).ok()
     }
 
     /// The first ids of the pool, up to the board's limit, with each class in turn.

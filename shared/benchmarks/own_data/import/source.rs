@@ -25,16 +25,21 @@ pub(super) enum Files {
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) features: FeatureFile,
+    /// The names of the columns with numbers, in the order in which they are read; `None` where they have no names.
+    pub(super) columns: Option<Vec<String>>,
+    /// A sentence about how the columns were matched, if not all of them by name.
+    pub(super) note: Option<String>,
     pub(super) scanned: Scanned,
     pub(super) examples: Examples,
 }
 
 impl Source {
-    /// Reads the source once, and notes everything that is wrong with it.
+    /// Reads the source once, and notes everything that is wrong with it. Its columns are matched with those of `eval`, where that is there.
     pub(super) fn open(
         &self,
         from: &Path,
         expected: &ExpectedColumns,
+        eval: Option<&Opened>,
         problems: &mut Problems,
     ) -> Option<Opened> {
         let (features, examples) = match &self.files {
@@ -52,15 +57,26 @@ impl Source {
         let read = examples_path.map(|path| Examples::read(examples, &path, expected));
         let examples = read.and_then(|read| read.map_err(|found| problems.extend(found)).ok());
         let file = features_path.map(|path| FeatureFile::new(features, path));
-        let file = file.and_then(|file| file.map_err(|why| problems.add(why)).ok())?;
+        let mut file = file.and_then(|file| file.map_err(|why| problems.add(why)).ok())?;
         if matches!(self.files, Files::Table(_)) && !file.is_table() {
             problems.add(format!(
-                "`task.yaml` {}: `{features}` has features only: name a Parquet file or CSV with the labels in it, or `{{features: \
+                "`task.yaml` {}: `{features}` has features only: name a Parquet file, a Feather file or CSV with the labels in it, or `{{features: \
                  {features}, examples: FILE.csv}}`",
                 self.at
             ));
             return None;
         }
+        let mut note = None;
+        if let Some(eval) = eval {
+            match file.choose(&eval.features.name, eval.columns.as_deref()) {
+                Ok(noted) => note = noted,
+                Err(found) => {
+                    problems.extend(found);
+                    return None;
+                }
+            }
+        }
+        let columns = file.columns().map_err(|found| problems.extend(found)).ok()?;
         let scanned = file.scan().map_err(|found| problems.extend(found)).ok();
         let (scanned, examples) = (scanned?, examples?);
         if scanned.n_rows != examples.n_rows {
@@ -72,6 +88,8 @@ impl Source {
         }
         Some(Opened {
             features: file,
+            columns,
+            note,
             scanned,
             examples,
         })

@@ -1,8 +1,12 @@
 //! The artifact: `{"ids": ["a", "b"]}`, `{"labels": {"a": "normal"}}`, or a CSV with the columns `id` and perhaps `label`.
 
-use dataperf::archive::without_mark;
+use std::collections::BTreeSet;
+
+use dataperf::delimited::text_of;
 use dataperf::json::Json;
 use dataperf::{LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
+
+use crate::own_data::table::{ID, LABEL};
 
 const IDS: &str = "ids";
 const LABELS: &str = "labels";
@@ -48,6 +52,18 @@ impl Artifact {
         }
     }
 
+    /// The selected ids with their labels, sorted.
+    #[cfg(feature = "import")]
+    pub(crate) fn into_sorted(self) -> Vec<(String, Option<String>)> {
+        let selected = self
+            .selected
+            .into_iter()
+            .map(|example| (example.id, example.label));
+        let mut selected: Vec<_> = selected.collect();
+        selected.sort();
+        selected
+    }
+
     fn of_json(artifact: &[u8], n_kept: usize) -> Result<Self, Rejection> {
         let mut reasons = Reasons::default();
         let mut selected = Vec::new();
@@ -91,29 +107,29 @@ impl Artifact {
     }
 
     fn of_csv(artifact: &[u8], n_kept: usize) -> Result<Self, Rejection> {
-        let bytes = without_mark(artifact);
-        if let Err(error) = std::str::from_utf8(bytes) {
-            let at = format!("byte {}", error.valid_up_to());
-            let message = "the file is neither JSON nor a CSV in UTF-8: save it in that encoding";
-            return Err(Reason::new("not_utf8", at, message).into());
-        }
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
+        let (dialect, text) = text_of(artifact)?;
+        let bytes = text.as_bytes();
+        let mut reader = dialect.reader(bytes);
         let header: Vec<String> = match reader.headers() {
             Ok(header) => header.iter().map(|name| name.trim().to_owned()).collect(),
             Err(error) => return Err(Reason::new("not_csv", "line 1", error.to_string()).into()),
         };
         let columns: Vec<&str> = header.iter().map(String::as_str).collect();
-        let has_labels = match columns[..] {
-            ["id"] => false,
-            ["id", "label"] => true,
-            _ => {
-                let message = format!(
-                    "the first line is {} and has to be `id` or `id,label`: send JSON, or a CSV with these columns",
-                    quote(&columns.join(","))
-                );
-                return Err(Reason::new("wrong_form", "line 1", message).into());
-            }
+        let place = |name: &str| columns.iter().position(|column| *column == name);
+        // pandas writes a column without a name that numbers the rows
+        let is_ours = |name: &&str| [ID, LABEL, ""].contains(name) || name.starts_with("Unnamed: ");
+        let (Some(of_id), of_label, true) = (
+            place(ID),
+            place(LABEL),
+            columns.iter().all(is_ours) && is_distinct(&columns),
+        ) else {
+            let message = format!(
+                "the first line is {} and has to be `id` or `id,label`: send JSON, or a CSV with these columns",
+                quote(&columns.join(","))
+            );
+            return Err(Reason::new("wrong_form", "line 1", message).into());
         };
+        let has_labels = of_label.is_some();
         let (mut reasons, mut selected) = (Reasons::default(), Vec::new());
         let (mut lines, mut n_unread) = (LineNumbers::new(bytes), 0);
         for record in reader.records() {
@@ -141,8 +157,8 @@ impl Artifact {
             }
             selected.push(Selected {
                 at,
-                id: record[0].trim().to_owned(),
-                label: has_labels.then(|| record[1].trim().to_owned()),
+                id: record[of_id].trim().to_owned(),
+                label: of_label.map(|of_label| record[of_label].trim().to_owned()),
             });
         }
         Ok(Self {
@@ -152,6 +168,12 @@ impl Artifact {
             reasons,
         })
     }
+}
+
+/// Whether no name is there twice.
+fn is_distinct(names: &[&str]) -> bool {
+    let distinct: BTreeSet<&&str> = names.iter().collect();
+    distinct.len() == names.len()
 }
 
 /// The members of `labels`; a class may be a text or a number.

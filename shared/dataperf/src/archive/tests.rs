@@ -63,6 +63,47 @@ fn gives_files_in_order_without_clutter() {
 }
 
 #[test]
+fn leaves_out_what_programs_add() {
+    for name in [
+        "._b.csv",
+        "Thumbs.db",
+        "thumbs.DB",
+        "Desktop.ini",
+        ".gitkeep",
+        ".git/HEAD",
+        ".ipynb_checkpoints/b-checkpoint.csv",
+        "a/.ipynb_checkpoints/b.csv",
+        "__pycache__/b.cpython-312.pyc",
+        "$RECYCLE.BIN/b.csv",
+        "a/.DS_Store",
+    ] {
+        let entries = unpack(&packed(&[("b.csv", b"1"), (name, b"x")]), BOUNDS).expect("fine");
+        assert_eq!(entries.len(), 1, "{name}");
+        let entries = unpack_folders(&packed(&[("c/b.png", b"1"), (name, b"x")]), BOUNDS).expect("fine");
+        assert_eq!(entries.len(), 1, "{name}");
+    }
+    assert_eq!(codes(&packed(&[(".DS_Store", b"x")])), ["empty_zip"]);
+}
+
+#[test]
+fn names_the_folder_around_the_files() {
+    let cause = |files: &[&str], in_folders: bool| {
+        let files: Vec<(&str, &[u8])> = files.iter().map(|name| (*name, &b"1"[..])).collect();
+        let rejection = unpack_names(&packed(&files), BOUNDS, in_folders).expect_err("refused");
+        rejection
+            .cause()
+            .map(|cause| cause.message.clone())
+            .unwrap_or_default()
+    };
+    assert!(cause(&["v/a.csv", "v/b.csv"], false).contains("in the folder `v/`"));
+    assert!(cause(&["v/train/i/a.png", "v/train/ii/b.png"], true).contains("in the folder `v/train/`"));
+    let two = cause(&["train/i/a.png", "train/ii/b.png", "val/i/c.png"], true);
+    assert!(two.contains("2 folders") && two.contains("`train/`"), "{two}");
+    assert!(cause(&["i\\a.png", "ii\\b.png"], true).contains("with `/`"));
+    assert_eq!(cause(&["a.csv", "../b.csv", "c/d/e.csv", "f/g.csv"], false), "");
+}
+
+#[test]
 fn refuses_names_that_lead_elsewhere() {
     for name in [
         "../a.csv",

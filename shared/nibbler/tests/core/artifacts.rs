@@ -74,6 +74,30 @@ fn each_line_has_its_own_outcome() {
 }
 
 #[test]
+fn tables_in_other_layouts_are_named_with_the_way_to_convert_them() {
+    for (file, remedy) in [
+        (",prompt\n0,a horse\n1,a bird\n", "the file is a CSV"),
+        ("prompt;mode\na horse;x\n", "the file is a CSV"),
+        ("[{\"prompt\": \"a\"}, {\"prompt\": \"b\"}]", "one JSON array"),
+        ("{\"prompt\": {\"0\": \"a\", \"1\": \"b\"}}", "by columns"),
+        (
+            "{\n  \"prompt\": \"a\"\n}\n",
+            "one JSON object over several lines",
+        ),
+    ] {
+        let rejection = read::<GenerationRequest>(file.as_bytes(), &Configuration::default()).unwrap_err();
+        assert_eq!(codes(&rejection), ["not_json_lines"], "{file}");
+        let message = &rejection.reasons()[0].message;
+        assert!(
+            message.contains(remedy) && message.contains(".jsonl"),
+            "{file}: {message}"
+        );
+    }
+    let lines = read::<GenerationRequest>(b"{\"prompt\": \"a horse\"}", &Configuration::default()).unwrap();
+    assert!(lines[0].outcome.is_ok(), "one line is a file");
+}
+
+#[test]
 fn a_file_is_refused_as_a_whole_only_when_it_cannot_be_read() {
     let refused = |file: &[u8]| {
         let rejection = read::<GenerationRequest>(file, &Configuration::default()).unwrap_err();

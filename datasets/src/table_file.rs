@@ -1,0 +1,552 @@
+//! Reads tables in Parquet and Feather files, whatever wrote them: each column as texts, as numbers or as lists of numbers.
+
+use std::fs::File;
+use std::io::{Cursor, Read, Seek};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::cast;
+use arrow_ipc::reader::FileReader as FeatherReader;
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use bytes::Bytes;
+use dataperf::{kind_of_file, quote};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::reader::ChunkReader;
+use serde_json::Value;
+
+/// Rows decoded at a time: 4 MB of 1024 floats.
+const BATCH_ROWS: usize = 1024;
+/// The beginning of the names of columns that pandas writes for an index without a name.
+const INDEX: &str = "__index_level_";
+/// The first bytes of Parquet and Feather files.
+const PARQUET: &[u8] = b"PAR1";
+const FEATHER: &[u8] = b"ARROW1";
+
+/// Whether these are the first bytes of a file that [`TableFile`] reads.
+pub fn is_table_file(bytes: &[u8]) -> bool {
+    bytes.starts_with(PARQUET) || bytes.starts_with(FEATHER)
+}
+
+/// A table in a file or in memory.
+pub struct TableFile {
+    name: String,
+    source: Source,
+    schema: SchemaRef,
+}
+
+enum Source {
+    ParquetFile(File, ArrowReaderMetadata),
+    ParquetBytes(Bytes, ArrowReaderMetadata),
+    FeatherFile(File),
+    FeatherBytes(Bytes),
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holds {
+    /// Texts, one a row, or categories.
+    Texts,
+    /// A number or a truth value in each row.
+    Numbers(NumberKind),
+    /// A list of numbers in each row.
+    Lists(NumberKind),
+    /// Anything else, in plain words, with the remedy.
+    Other(String),
+}
+
+/// What the numbers of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberKind {
+    /// 16-bit floats.
+    F16,
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// Whole numbers.
+    Whole,
+    /// Truth values.
+    Bool,
+}
+
+impl TableFile {
+    /// Opens a file, which messages call `name`.
+    ///
+    /// # Errors
+    /// A sentence: it can't be read, is damaged, or is another kind of file.
+    pub fn open(path: &Path, name: &str) -> Result<Self, Vec<String>> {
+        let failed = |error: std::io::Error| vec![format!("`{name}`: {error}")];
+        let mut file = File::open(path).map_err(failed)?;
+        let mut head = Vec::new();
+        (&mut file).take(4096).read_to_end(&mut head).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        if head.starts_with(FEATHER) {
+            return Self::feather(name, Source::FeatherFile(file));
+        }
+        let metadata = Self::metadata(name, &head, &file)?;
+        let schema = metadata.schema().clone();
+        Ok(Self {
+            name: name.to_owned(),
+            source: Source::ParquetFile(file, metadata),
+            schema,
+        })
+    }
+
+    /// The same for a file in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn read(bytes: Vec<u8>, name: &str) -> Result<Self, Vec<String>> {
+        let bytes = Bytes::from(bytes);
+        if bytes.starts_with(FEATHER) {
+            return Self::feather(name, Source::FeatherBytes(bytes));
+        }
+        let metadata = Self::metadata(name, &bytes, &bytes)?;
+        let schema = metadata.schema().clone();
+        Ok(Self {
+            name: name.to_owned(),
+            source: Source::ParquetBytes(bytes, metadata),
+            schema,
+        })
+    }
+
+    fn metadata<R: ChunkReader>(
+        name: &str,
+        head: &[u8],
+        file: &R,
+    ) -> Result<ArrowReaderMetadata, Vec<String>> {
+        let read = unless_damaged(|| ArrowReaderMetadata::load(file, ArrowReaderOptions::default()));
+        read.map_err(|why| {
+            let kind = kind_of_file(head).filter(|_| !head.starts_with(PARQUET));
+            let why = kind.map_or(why, |kind| format!("it is no Parquet file but {kind}"));
+            vec![format!("`{name}`: {why}")]
+        })
+    }
+
+    fn feather(name: &str, source: Source) -> Result<Self, Vec<String>> {
+        let mut table = Self {
+            name: name.to_owned(),
+            source,
+            schema: Arc::new(arrow_schema::Schema::empty()),
+        };
+        let schema = unless_damaged(|| {
+            Ok::<_, ArrowError>(match &table.source {
+                Source::FeatherBytes(bytes) => {
+                    FeatherReader::try_new(Cursor::new(bytes.clone()), None)?.schema()
+                }
+                Source::FeatherFile(file) => FeatherReader::try_new_buffered(again(file)?, None)?.schema(),
+                Source::ParquetFile(..) | Source::ParquetBytes(..) => table.schema.clone(),
+            })
+        });
+        table.schema = schema.map_err(|why| table.about(why))?;
+        Ok(table)
+    }
+
+    /// A sentence about the file.
+    pub fn about(&self, why: impl std::fmt::Display) -> Vec<String> {
+        vec![format!("`{}`: {why}", self.name)]
+    }
+
+    /// The names of the columns and what each holds, in the order of the file. The index of a pandas frame is left out, unless `kept` has its
+    /// name.
+    pub fn columns(&self, kept: &[&str]) -> Vec<(&str, Holds)> {
+        let index = self.index();
+        let is_index = |name: &str| {
+            name.starts_with(INDEX) || index.iter().any(|other| other == name) && !kept.contains(&name)
+        };
+        let columns = self.schema.fields().iter();
+        let columns = columns.filter(|field| !is_index(field.name()));
+        columns
+            .map(|field| (field.name().as_str(), holds(field.data_type())))
+            .collect()
+    }
+
+    /// The columns that pandas has written for the frame's index.
+    fn index(&self) -> Vec<String> {
+        let pandas = self.schema.metadata().get("pandas");
+        let pandas: Option<Value> = pandas.and_then(|text| serde_json::from_str(text).ok());
+        let names = pandas
+            .as_ref()
+            .and_then(|pandas| pandas["index_columns"].as_array());
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    }
+
+    fn field(&self, name: &str) -> Result<&Field, Vec<String>> {
+        let mut fields = self.schema.fields().iter().filter(|field| field.name() == name);
+        match (fields.next(), fields.next()) {
+            (Some(field), None) => Ok(field),
+            (Some(_), Some(_)) => Err(self.about(format!("two columns are called {}", quote(name)))),
+            (None, _) => {
+                let names: Vec<String> = self.schema.fields().iter().map(|f| quote(f.name())).collect();
+                Err(self.about(format!("it has no column `{name}`, only {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// What a column holds.
+    ///
+    /// # Errors
+    /// A sentence: there is no such column.
+    pub fn holds(&self, name: &str) -> Result<Holds, Vec<String>> {
+        Ok(holds(self.field(name)?.data_type()))
+    }
+
+    /// Calls `each` for every part of the file, in order, with the number of its first row, from 0, and the named columns in this order.
+    ///
+    /// # Errors
+    /// Sentences: the file is damaged, a column is missing; and those of `each`.
+    fn each_part(&self, names: &[&str], each: &mut EachPart<'_>) -> Result<(), Vec<String>> {
+        for name in names {
+            self.field(name)?;
+        }
+        let mut places = Vec::new();
+        for (place, field) in self.schema.fields().iter().enumerate() {
+            if names.contains(&field.name().as_str()) {
+                places.push(place);
+            }
+        }
+        let mut n_read = 0;
+        let mut part = |batch: RecordBatch| {
+            let columns: Option<Vec<ArrayRef>> = names
+                .iter()
+                .map(|name| batch.column_by_name(name).cloned())
+                .collect();
+            let columns = columns.ok_or_else(|| self.about("its parts have different columns"))?;
+            let first = n_read;
+            n_read += batch.num_rows();
+            each(first, &columns)
+        };
+        let mut batches = self.batches(&places).map_err(|why| self.about(why))?;
+        let expected = match &self.source {
+            Source::ParquetFile(_, metadata) | Source::ParquetBytes(_, metadata) => {
+                usize::try_from(metadata.metadata().file_metadata().num_rows()).ok()
+            }
+            Source::FeatherFile(_) | Source::FeatherBytes(_) => None,
+        };
+        while let Some(batch) =
+            unless_damaged(|| batches.next().transpose()).map_err(|why| self.about(why))?
+        {
+            part(batch)?;
+        }
+        if expected.is_some_and(|expected| expected != n_read) {
+            return Err(self.about("it has fewer rows than its metadata say: fetch it again"));
+        }
+        Ok(())
+    }
+
+    fn batches(&self, places: &[usize]) -> Result<Batches, String> {
+        unless_damaged(|| {
+            Ok::<Batches, ArrowError>(match &self.source {
+                Source::ParquetFile(file, metadata) => parquet_batches(again(file)?, metadata, places)?,
+                Source::ParquetBytes(bytes, metadata) => parquet_batches(bytes.clone(), metadata, places)?,
+                Source::FeatherFile(file) => Box::new(FeatherReader::try_new_buffered(
+                    again(file)?,
+                    Some(places.to_vec()),
+                )?),
+                Source::FeatherBytes(bytes) => Box::new(FeatherReader::try_new(
+                    Cursor::new(bytes.clone()),
+                    Some(places.to_vec()),
+                )?),
+            })
+        })
+    }
+
+    /// A column as texts: whole numbers as they are written, truth values as `True` and `False`.
+    ///
+    /// # Errors
+    /// Sentences: the column is missing or of another type, or a value is null.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>, Vec<String>> {
+        let kind = holds(self.field(name)?.data_type());
+        if let Some(why) = no_texts(&kind) {
+            return Err(self.about(format!("the column `{name}` is {why}")));
+        }
+        let mut texts = Vec::new();
+        self.each_part(&[name], &mut |first, columns| {
+            let part = self.texts_of(name, first, &columns[0])?;
+            texts.extend(part);
+            Ok(())
+        })?;
+        Ok(texts)
+    }
+
+    fn texts_of(&self, name: &str, first: usize, column: &ArrayRef) -> Result<Vec<String>, Vec<String>> {
+        let null = |row: usize| {
+            self.about(format!(
+                "row {}: a `{name}` is null: fill it in, or leave the row out",
+                first + row + 1
+            ))
+        };
+        let column = plain(column).map_err(|why| self.about(why))?;
+        if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)) {
+            return Err(null(row));
+        }
+        if let DataType::Boolean = column.data_type() {
+            // as pandas and Python write them
+            let bools = column.as_boolean().iter().map(|value| value == Some(true));
+            return Ok(bools
+                .map(|is| if is { "True" } else { "False" }.to_owned())
+                .collect());
+        }
+        if column.data_type().is_floating() {
+            let wide = cast(&column, &DataType::Float64).map_err(|error| self.about(error))?;
+            let whole = |(row, number): (usize, &f64)| {
+                if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
+                    return Ok(format!("{number:.0}"));
+                }
+                Err(self.about(format!(
+                    "row {}: a `{name}` is the number {number}, and names are texts or whole numbers: write the column as texts, \
+                     `frame[\"{name}\"].astype(str)`",
+                    first + row + 1
+                )))
+            };
+            return wide
+                .as_primitive::<Float64Type>()
+                .values()
+                .iter()
+                .enumerate()
+                .map(whole)
+                .collect();
+        }
+        let texts = cast(&column, &DataType::LargeUtf8).map_err(|error| self.about(error))?;
+        if let Some(row) = (0..texts.len()).find(|&row| texts.is_null(row)) {
+            return Err(null(row));
+        }
+        let texts = texts.as_string::<i64>();
+        Ok(texts
+            .iter()
+            .map(|text| text.unwrap_or_default().to_owned())
+            .collect())
+    }
+
+    /// Calls `each` for every row of columns of numbers, in file order, with its number from 0 and its numbers as 64-bit floats, a column
+    /// each.
+    ///
+    /// # Errors
+    /// Sentences: a column is missing or of another type, or a value is null.
+    pub fn each_numbers(
+        &self,
+        names: &[&str],
+        each: &mut dyn FnMut(usize, &[f64]),
+    ) -> Result<(), Vec<String>> {
+        let mut problems = Vec::new();
+        for name in names {
+            let kind = self.holds(name)?;
+            if !matches!(kind, Holds::Numbers(_)) {
+                let kind = in_words(&kind);
+                problems.extend(self.about(format!(
+                    "the column `{name}` is {kind}, not numbers: write it as numbers, or leave it out"
+                )));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        self.each_part(names, &mut |first, columns| {
+            let mut numbers = Vec::with_capacity(columns.len());
+            for (name, column) in names.iter().zip(columns) {
+                let column = plain(column).map_err(|why| self.about(why))?;
+                if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)) {
+                    let why = format!(
+                        "row {}: a `{name}` is null: fill it in, or leave the row out",
+                        first + row + 1
+                    );
+                    return Err(self.about(why));
+                }
+                numbers.push(cast(&column, &DataType::Float64).map_err(|error| self.about(error))?);
+            }
+            let numbers: Vec<&[f64]> = numbers
+                .iter()
+                .map(|column| &column.as_primitive::<Float64Type>().values()[..])
+                .collect();
+            let mut row = vec![0.0; names.len()];
+            for at in 0..numbers.first().map_or(0, |column| column.len()) {
+                for (to, column) in row.iter_mut().zip(&numbers) {
+                    *to = column[at];
+                }
+                each(first + at, &row);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `each` for every row of a column of lists, in file order, with its number from 0 and its numbers as 64-bit floats, or why it
+    /// has none.
+    ///
+    /// # Errors
+    /// Sentences: the column is missing or of another type; and those of `each`.
+    pub fn each_list(&self, name: &str, each: &mut EachList<'_>) -> Result<(), Vec<String>> {
+        self.check_lists(name)?;
+        self.each_part(&[name], &mut |first, columns| {
+            self.each_row_of_lists(&columns[0], &mut |row, list| each(first + row, list))
+        })
+    }
+
+    /// Calls `each` for every row with its text and its list, in file order.
+    ///
+    /// # Errors
+    /// As [`texts`](Self::texts) and [`each_list`](Self::each_list).
+    pub fn each_text_and_list(
+        &self,
+        (text, list): (&str, &str),
+        each: &mut EachTextAndList<'_>,
+    ) -> Result<(), Vec<String>> {
+        let kind = self.holds(text)?;
+        if let Some(why) = no_texts(&kind) {
+            return Err(self.about(format!("the column `{text}` is {why}")));
+        }
+        self.check_lists(list)?;
+        self.each_part(&[text, list], &mut |first, columns| {
+            let texts = self.texts_of(text, first, &columns[0])?;
+            self.each_row_of_lists(&columns[1], &mut |row, list| each(&texts[row], list))
+        })
+    }
+
+    fn check_lists(&self, name: &str) -> Result<(), Vec<String>> {
+        let kind = self.holds(name)?;
+        if matches!(kind, Holds::Lists(_)) {
+            return Ok(());
+        }
+        let kind = in_words(&kind);
+        Err(self.about(format!("the column `{name}` is {kind}, not lists of numbers")))
+    }
+
+    fn each_row_of_lists(&self, column: &ArrayRef, each: &mut EachList<'_>) -> Result<(), Vec<String>> {
+        let element = Arc::new(Field::new("element", DataType::Float64, true));
+        let lists = cast(column, &DataType::LargeList(element)).map_err(|error| self.about(error))?;
+        let lists = lists.as_list::<i64>();
+        for row in 0..lists.len() {
+            if lists.is_null(row) {
+                each(row, Err("is null"))?;
+                continue;
+            }
+            let list = lists.value(row);
+            if list.null_count() > 0 {
+                each(row, Err("has a null in it"))?;
+                continue;
+            }
+            each(row, Ok(list.as_primitive::<Float64Type>().values()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Up to this magnitude every whole number is exactly a 64-bit float.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// Gets the number of a part's first row, and its columns.
+type EachPart<'a> = dyn FnMut(usize, &[ArrayRef]) -> Result<(), Vec<String>> + 'a;
+/// Gets the number of a row, and its list or why it has none.
+type EachList<'a> = dyn FnMut(usize, List<'_>) -> Result<(), Vec<String>> + 'a;
+/// Gets the text of a row, and its list or why it has none.
+type EachTextAndList<'a> = dyn FnMut(&str, List<'_>) -> Result<(), Vec<String>> + 'a;
+/// The numbers of a row, or why it has none.
+type List<'a> = Result<&'a [f64], &'static str>;
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
+fn parquet_batches<R: ChunkReader + 'static>(
+    file: R,
+    metadata: &ArrowReaderMetadata,
+    places: &[usize],
+) -> Result<Batches, ArrowError> {
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
+    let mask = ProjectionMask::roots(reader.parquet_schema(), places.iter().copied());
+    let reader = reader.with_projection(mask).with_batch_size(BATCH_ROWS).build()?;
+    Ok(Box::new(reader))
+}
+
+/// The file with a position of its own.
+fn again(file: &File) -> Result<File, ArrowError> {
+    let mut file = file.try_clone()?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Reads, where the library panics on some damaged files.
+fn unless_damaged<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(|error| format!("it is damaged ({error}): fetch it again")),
+        Err(_) => Err("it is damaged: fetch it again".into()),
+    }
+}
+
+/// The values of a column that stores each of them once.
+fn plain(column: &ArrayRef) -> Result<ArrayRef, String> {
+    match column.data_type() {
+        DataType::Dictionary(_, values) => cast(column, values).map_err(|error| error.to_string()),
+        _ => Ok(column.clone()),
+    }
+}
+
+fn number_kind(kind: &DataType) -> Option<NumberKind> {
+    Some(match kind {
+        DataType::Float16 => NumberKind::F16,
+        DataType::Float32 => NumberKind::F32,
+        DataType::Float64 => NumberKind::F64,
+        DataType::Boolean => NumberKind::Bool,
+        kind if kind.is_integer() => NumberKind::Whole,
+        _ => return None,
+    })
+}
+
+fn holds(kind: &DataType) -> Holds {
+    if let Some(kind) = number_kind(kind) {
+        return Holds::Numbers(kind);
+    }
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Holds::Texts,
+        DataType::Dictionary(_, values) => holds(values),
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+            match number_kind(element.data_type()) {
+                Some(kind) => Holds::Lists(kind),
+                None => Holds::Other(format!("lists of {}", in_words(&holds(element.data_type())))),
+            }
+        }
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            Holds::Other("decimal numbers, which have to be cast (`frame[COLUMN].astype(\"float64\")` or `.astype(\"int64\")`)".into())
+        }
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            Holds::Other("bytes, which have to be decoded (`frame[COLUMN].str.decode(\"utf-8\")`)".into())
+        }
+        DataType::Null => Holds::Other("empty in all rows".into()),
+        DataType::Struct(_) | DataType::Map(..) => Holds::Other("nested, which has to be flattened into columns of its own".into()),
+        kind if kind.is_temporal() => {
+            Holds::Other("dates or times, which have to be texts (`frame[COLUMN].astype(str)`) or numbers".into())
+        }
+        kind => Holds::Other(kind.to_string()),
+    }
+}
+
+fn in_words(kind: &Holds) -> String {
+    match kind {
+        Holds::Texts => "texts".into(),
+        Holds::Numbers(kind) => words_of(*kind).into(),
+        Holds::Lists(kind) => format!("lists of {}", words_of(*kind)),
+        Holds::Other(kind) => kind.clone(),
+    }
+}
+
+fn words_of(kind: NumberKind) -> &'static str {
+    match kind {
+        NumberKind::F16 => "16-bit floats",
+        NumberKind::F32 => "32-bit floats",
+        NumberKind::F64 => "64-bit floats",
+        NumberKind::Whole => "whole numbers",
+        NumberKind::Bool => "truth values",
+    }
+}
+
+/// Why a column can't be texts.
+fn no_texts(kind: &Holds) -> Option<String> {
+    match kind {
+        Holds::Texts | Holds::Numbers(_) => None,
+        other => Some(format!("{}, not texts or whole numbers", in_words(other))),
+    }
+}
