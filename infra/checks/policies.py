@@ -21,7 +21,7 @@ def policies(template_path):
     stack = Stack(template_path, {"Programs": "true"})
     name, suffix = stack.values["Name"], f"-{LOCAL['AWS::AccountId']}-{LOCAL['AWS::Region']}"
     roles = {
-        nested.attribute(role, "Arn"): resource["Properties"]["Policies"]
+        nested.attribute(role, "Arn"): resource["Properties"].get("Policies", [])
         for nested in stack.nested.values()
         for role, resource in nested.resources.items()
         if resource["Type"] == "AWS::IAM::Role"

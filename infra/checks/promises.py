@@ -222,6 +222,14 @@ def broken_by_cors(resources):
                 yield f"the bucket `{name}` lets {rule['AllowedOrigins']} send {rule['AllowedMethods']}: one page, by POST, is all"
 
 
+def broken_by_dashboards(policy):
+    """What is wrong with the policy of dashboards: it reads public views and nothing else."""
+    for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+        keys = as_list(statement.get("Condition", {}).get("ForAllValues:StringEquals", {}).get("dynamodb:LeadingKeys", "*"))
+        if not set(as_list(statement["Action"])) <= {"dynamodb:GetItem", "dynamodb:Query"} or not all(key.endswith("#public") and "*" not in key for key in keys):
+            yield f"the policy of dashboards allows {statement['Action']} on the partitions {sorted(keys)}, which are not public views alone"
+
+
 def broken_by_other_role(name, role, existing_arns):
     """A role that is no benchmark's: named actions on what is made here, and nothing else."""
     if role["Properties"].get("ManagedPolicyArns"):
@@ -455,7 +463,9 @@ def broken_promises(template_path, parameters=None):
             yield f"`{name}` is a role beside those of infra/; give the function the role made there"
     for nested in stack.nested.values():
         for name, resource in nested.resources.items():
-            if resource["Type"] != "AWS::IAM::Role":
+            if nested.path.stem == "leaderboard" and resource["Type"] == "AWS::IAM::ManagedPolicy":
+                yield from broken_by_dashboards(resource)
+            if resource["Type"] != "AWS::IAM::Role" or nested.path.stem == "leaderboard":
                 continue
             benchmark = nested.values.get("Benchmark")
             if benchmark or nested.path.stem == "caretaker":

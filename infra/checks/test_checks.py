@@ -125,6 +125,7 @@ PROMISE_FAULTS += [
     ("infra/signer.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "-results-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "forms are for one benchmark's uploads"),
     ("infra/signer.yaml", "/*/_/*", "/*/other/*", "the signer may store outputs of programs"),
     ("infra/signer.yaml", "/*/current.json", "/*", "rounds and what is in force only"),
+    ("infra/leaderboard.yaml", "- speech-selection#public", "- speech-selection#facts", "the policy of dashboards allows"),
     ("infra/signer.yaml", '- "*#count#*"', '- "*#rows#*"', "the signer's `ReadTable` allows the partitions"),
     ("template.yaml", "AllowedOrigins: [!GetAtt PageFront.Outputs.Origin]", 'AllowedOrigins: ["*"]', "one page, by POST, is all"),
     ("template.yaml", "AllowedMethods: [POST]", "AllowedMethods: [POST, PUT]", "one page, by POST, is all"),
