@@ -307,19 +307,33 @@ impl Cloud {
     pub(crate) async fn project(&self, board: &Board) -> Result<()> {
         let hosted = descriptor(&board.benchmark)?;
         let (table, datasets) = (self.leaderboards(), self.datasets());
-        Ok(table.project_now(board, hosted, &datasets).await?)
+        table.project_now(board, hosted, &datasets).await?;
+        if hosted.kinds.is_empty() {
+            // somebody may have compared the rows that were there before
+            table.mark_to_compare(board).await?;
+        }
+        Ok(())
     }
 
     /// Has the rows of all boards of a benchmark follow its rules as they are now, and has the boards compared.
     pub(crate) async fn project_all(&self, benchmark: &str) -> Result<()> {
-        let table = self.leaderboards();
-        for board in table.boards(benchmark).await? {
+        let (table, is_compared) = (self.leaderboards(), descriptor(benchmark)?.kinds.is_empty());
+        let boards = table.boards(benchmark).await?;
+        // first, so that the caretaker has done what is broken off here
+        for board in &boards {
             if !board.is_final() {
-                self.project(&board).await?;
+                table.note_rules_changed(board).await?;
             }
-            table.mark_to_compare(&board).await?;
+            if is_compared {
+                table.mark_to_compare(board).await?;
+            }
         }
-        Ok(())
+        let mut failed = None;
+        for board in boards.iter().filter(|board| !board.is_final()) {
+            let projected = self.project(board).await;
+            failed = failed.or(projected.err());
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     /// The bucket of frozen data sets.

@@ -506,6 +506,7 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
             .await;
         removed.with_context(|| format!("can't remove `s3://{bucket}/{key}`"))?;
     }
+    cloud.project_all(benchmark).await?;
     match format {
         Format::Json => {
             print_json(&json!({ "benchmark": benchmark, "removed": true, "warnings": warnings }))?;

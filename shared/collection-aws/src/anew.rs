@@ -60,7 +60,7 @@ pub(crate) async fn decide_and_publish<C: Collection>(
     };
     let step = decide(&places.table, &item.id, rules, standings, occasion).await?;
     if let Some(step) = &step {
-        publish(&places.table, step, places.ports()).await?;
+        publish(places, step).await?;
     }
     Ok(step)
 }

@@ -3,9 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::facts::Rules;
-use dataperf::ports::leaderboard::{Leaderboards as _, Projected};
-use dataperf::ports::maintenance::Order;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources, compare_request};
@@ -62,7 +59,7 @@ impl<C: Judging> JudgeFunction<C> {
             return settle_lines(self, upload, context).await;
         };
         let places = self.0.common.places().await;
-        let settled = publish_again::<C>(&places.table, upload, step, places.ports()).await?;
+        let settled = publish_again::<C>(&places, upload, step).await?;
         Ok(Some(settled))
     }
 }
@@ -73,15 +70,11 @@ impl<C: Judging> JudgeFunction<C> {
         let Some(request) = compare_request(event)? else {
             return Ok(None);
         };
-        let rules = Rules::ranked_by(Order {
-            direction: C::DESCRIPTOR.direction,
-            ranking: C::RANKING,
-        });
-        let (board, table) = (
-            request.board(C::SPACE.benchmark),
-            self.0.common.places().await.table,
-        );
-        while table.project(&board, &rules, None).await? == Projected::Behind {}
+        let (board, places) = (request.board(C::SPACE.benchmark), self.0.common.places().await);
+        places
+            .table
+            .project_now(&board, C::DESCRIPTOR, &places.datasets)
+            .await?;
         Ok(Some(json!({ "projected": request })))
     }
 }

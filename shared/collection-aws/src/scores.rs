@@ -1,12 +1,13 @@
 //! A step of a score: received and recorded as a submission is, so that boards, histories and best-over-time need nothing new.
 
-use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::Submission;
+use dataperf::challenge::{Challenge, Terms};
+use dataperf::ports::leaderboard::{Board, Submission};
 use dataperf::scorecard::{Metrics, Scorecard};
-use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
-use dataperf::{Descriptor, Digest, Reason, Upload, UploadKey, Verdict};
+use dataperf::workflow::{Judge, Settled, WorkflowError, settle};
+use dataperf::{Descriptor, Digest, Reason, Timestamp, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 
+use crate::anew::Places;
 use crate::collection::{Collection, Score};
 use crate::decisions::{Step, step};
 use crate::disqualified::read_disqualified;
@@ -18,6 +19,8 @@ const NO_BUCKET: &str = "scores";
 /// Judges a step of a score, which follows from the decision on an item.
 struct ScoreJudge<'a, C: Collection> {
     table: &'a Table,
+    /// The challenge that is published, which says until when a board is hidden. Steps are shown whole.
+    challenge: Option<&'a Challenge>,
     step: &'a Step<C>,
     score: &'a Score,
 }
@@ -33,6 +36,10 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
             ranking: C::RANKING,
             ..Terms::outside_any_challenge(&submission.submitter)
         }
+    }
+
+    fn hidden_until(&self, board: &Board, at: Timestamp) -> Option<Timestamp> {
+        self.challenge?.hidden_until(board, at)
     }
 
     async fn judge(self, _submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {
@@ -86,18 +93,17 @@ pub(crate) fn step_of_a_score<C: Collection>(upload: &Upload) -> Option<(C::Id, 
 /// # Errors
 /// [`WorkflowError`]; the organizer's fault where there is no such step.
 pub(crate) async fn publish_again<C: Collection>(
-    table: &Table,
+    places: &Places,
     upload: &Upload,
     (id, edition): (C::Id, Option<u64>),
-    ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
-    let mut published = None;
+    let (table, mut published) = (&places.table, None);
     if let Some(item) = items::read::<C>(table, &id).await? {
         let decided = item.decision.as_ref().map(|decision| decision.edition);
         if let Some(edition) = edition.or(decided)
             && let Some(step) = step(table, &item, edition).await?
         {
-            published = publish(table, &step, ports).await?;
+            published = publish(places, &step).await?;
         }
     }
     published.ok_or_else(|| {
@@ -112,11 +118,11 @@ pub(crate) async fn publish_again<C: Collection>(
 /// # Errors
 /// [`WorkflowError`].
 pub async fn publish<C: Collection>(
-    table: &Table,
+    places: &Places,
     step: &Step<C>,
-    ports: Ports<'_>,
 ) -> Result<Option<Settled>, WorkflowError> {
-    let mut last = None;
+    let challenge = Challenge::published(&places.datasets, C::SPACE.benchmark).await?;
+    let (table, challenge, mut last) = (&places.table, challenge.as_ref(), None);
     for score in &step.scores {
         let upload = Upload {
             bucket: NO_BUCKET.into(),
@@ -132,8 +138,13 @@ pub async fn publish<C: Collection>(
             e_tag: None,
             received_at: step.at,
         };
-        let judge = ScoreJudge { table, step, score };
-        last = Some(Box::pin(settle(&upload, judge, ports)).await?); // boxed: it is in the futures of all who publish
+        let judge = ScoreJudge {
+            table,
+            challenge,
+            step,
+            score,
+        };
+        last = Some(Box::pin(settle(&upload, judge, places.ports())).await?); // boxed: it is in the futures of all who publish
     }
     Ok(last)
 }

@@ -20,7 +20,7 @@ use dataperf::ladder::Ladder;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Projected, Ranked};
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND, Ranked};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -322,7 +322,7 @@ impl Comparer {
         } = stores;
         let rules = table.rules(board, hosted, datasets).await?;
         // whoever recorded a score may have known older rules, or another data set to be active
-        while table.project_board(board, &rules, None).await? == Projected::Behind {}
+        table.project_often(board, &rules).await?;
         if is_large(board, results).await? {
             table.refresh_public_view(board, &rules).await?;
         }

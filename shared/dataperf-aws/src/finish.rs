@@ -8,7 +8,7 @@ use dataperf::facts::Rules;
 use dataperf::finishing::{Finish, FinishRequest, Finished, due_time};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::Bucket;
-use dataperf::ports::leaderboard::{Board, Leaderboards, Projected};
+use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::ports::maintenance::Maintenance;
 use dataperf::ports::signer::Signer;
 use dataperf::release::{self, Release, is_over};
@@ -221,7 +221,7 @@ impl Finishing<'_> {
     /// Has the rows of a board follow from its facts, and marks it to be compared.
     async fn follow(&self, board: &Board, hosted: &Descriptor) -> Result<(), PortError> {
         let rules = Rules::new(hosted, Some(self.challenge), board, None, now());
-        while self.table.project(board, &rules, None).await? == Projected::Behind {}
+        self.table.project_often(board, &rules).await?;
         self.table.mark_to_compare(board).await.map(drop)
     }
 

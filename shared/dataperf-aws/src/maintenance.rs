@@ -80,7 +80,6 @@ impl Table {
             (Step::Submission, self.update(of_submission, submission)),
             (Step::Other, self.update(Key::history(entry), history)),
             (Step::Other, self.update(Key::fact(entry), fact)),
-            self.due_to_project(entry),
             (Step::Other, self.put(comparison_mark(&entry.board), None)),
         ])
     }
@@ -168,6 +167,7 @@ impl Maintenance for Table {
             submission.withdraw(at, reason.map(str::to_owned));
             let entry = submission.entry();
             let mut operations = self.changed(as_read(&receipt), &entry, &receipt, SpreadChange::Keep)?;
+            operations.push(self.due_to_project(&entry));
             operations.extend(self.due_on_final(&entry).await?);
             operations.extend(self.stepping_down(&entry, &receipt, direction).await?);
             match self.transact(operations).await {
@@ -198,6 +198,7 @@ impl Maintenance for Table {
             let entry = submission.entry();
             let as_read = as_withdrawn(&receipt, withdrawn_at);
             let mut operations = self.changed(as_read, &entry, &receipt, SpreadChange::Keep)?;
+            operations.push(self.due_to_project(&entry));
             operations.extend(self.due_on_final(&entry).await?);
             operations.extend(self.stepping_up(&entry, &receipt, direction).await?);
             operations.extend(self.finishing_anew(&entry).await?);
@@ -307,6 +308,7 @@ impl Maintenance for Table {
             let entry = revised.entry();
             let spread = SpreadChange::Replace(Some(&spread).filter(|_| entry.climb.is_none()));
             let mut operations = self.changed(as_read(&old), &entry, receipt, spread)?;
+            operations.push(self.due_to_project(&entry));
             operations.extend(self.due_on_final(&entry).await?);
             if receipt.ladder != old.ladder && receipt.climb().is_some() {
                 operations.extend(self.climbing(receipt, direction).await?);
@@ -354,6 +356,7 @@ impl Maintenance for Table {
                 &lifted,
                 SpreadChange::Replace(Some(&spread)),
             )?;
+            operations.push(self.all_due_to_project(&entry.board));
             operations.extend(self.due_on_final(&entry).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Some(lifted)),
@@ -376,7 +379,7 @@ impl Maintenance for Table {
             let noted = final_change(last, hosted)?;
             let mut operations = vec![
                 (Step::Submission, self.update(Key::fact(&public), noted)),
-                self.due_to_project(&public),
+                self.all_due_to_project(&public.board),
             ];
             if last.verdict.score.is_some() && !self.lists(&last.board).await? {
                 operations.push((Step::Other, self.put(items::board_item(&last.board), None)));

@@ -8,6 +8,7 @@
 //! those of the projection before, it reads all facts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{Challenge, ChallengeError};
@@ -26,7 +27,6 @@ use crate::items::{self, DATASET, Item, SCHEMA, count, entry_item, number, row_i
 use crate::keys::{Key, facts_of, facts_partition, projections_partition, rows_partition};
 use crate::query::Partition;
 use crate::reader::{self, Reader};
-use crate::retry::Retry;
 use crate::row_spread::{RowSpread, SPREAD};
 use crate::runtime::now;
 use crate::table::{Change, Condition, Operation, Step, Table};
@@ -34,7 +34,7 @@ use crate::table::{Change, Condition, Operation, Step, Table};
 /// Rows that are written at once.
 const WRITES_AT_ONCE: usize = 16;
 /// In milliseconds: whoever has not given the lease back after this time was killed, or is so slow that another projection follows.
-const LEASE_MILLIS: i64 = 10_000;
+const LEASE_MILLIS: i64 = 30_000;
 
 /// How often the facts of a board have changed.
 const VERSION: &str = "version";
@@ -57,6 +57,10 @@ const DUE_AT: &str = "due_at";
 const N_ROWS: &str = "n_rows";
 /// Of a board with more rows not all are read whenever a row changes.
 const LARGE_BOARD: usize = 1_000;
+/// How often one call projects a board for the changes that come meanwhile; after that the next change or the caretaker does.
+const MOST_ROUNDS: usize = 20;
+/// How often somebody looks who waits for a lease.
+const POLL_MILLIS: i64 = 250;
 /// The rows that the public view of a board has at most.
 const PUBLIC_ROWS: usize = 100;
 /// Who does.
@@ -196,6 +200,16 @@ fn note_of_change(board: &Board, submitter: &str) -> Change {
     }
 }
 
+/// The change of a projection after which all rows are written, whoever writes them.
+fn note_of_rules(board: &Board) -> Change {
+    Change {
+        set: about(board),
+        add: vec![(VERSION, 1)],
+        remove: vec![RULES],
+        ..Change::default()
+    }
+}
+
 /// A note that the facts of a submitter have changed, which is like no other.
 fn change_note(submitter: &str) -> String {
     format!("{submitter}#{:016x}", fastrand::u64(..))
@@ -246,6 +260,25 @@ impl Table {
         (Step::Other, self.update(Key::projection(&board), change))
     }
 
+    /// The operation that notes that one of many facts of a board changes in the same transaction, so that all rows are due.
+    pub(crate) fn all_due_to_project(&self, board: &Board) -> Operation {
+        let board = of_facts(board);
+        (
+            Step::Other,
+            self.update(Key::projection(&board), note_of_rules(&board)),
+        )
+    }
+
+    /// Notes that the rules of a board may be other ones, so that all its rows are due.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn note_rules_changed(&self, board: &Board) -> Result<(), PortError> {
+        let board = of_facts(board);
+        let change = note_of_rules(&board);
+        self.update_if(Key::projection(&board), change).await.map(drop)
+    }
+
     /// Notes that the facts of a submitter have changed, so that a function that may write rows projects the board within a minute.
     pub(crate) async fn note_change(&self, board: &Board, submitter: &str) -> Result<(), PortError> {
         let board = of_facts(board);
@@ -285,11 +318,20 @@ impl Table {
         datasets: &S3Bucket,
     ) -> Result<Rules, PortError> {
         let board = of_facts(board);
-        let challenge = match Challenge::current(datasets, self, hosted.id).await {
+        // the data set of fixed boards is a configuration, which is not retired
+        let challenge = if hosted.fixed.is_some() {
+            Challenge::published(datasets, hosted.id).await
+        } else {
+            Challenge::current(datasets, self, hosted.id).await
+        };
+        let challenge = match challenge {
             Ok(challenge) => challenge,
             Err(ChallengeError::Port(error)) => return Err(error),
             Err(error) => return Err(malformed(hosted, &error)),
         };
+        if hosted.fixed.is_some() {
+            return Ok(Rules::new(hosted, challenge.as_ref(), &board, None, now()));
+        }
         let active = match InForce::read(datasets, hosted.id).await {
             Ok(in_force) => in_force.scored_with(challenge.as_ref(), &board, now()),
             Err(DatasetError::Port(error)) => return Err(error),
@@ -308,15 +350,37 @@ impl Table {
         hosted: &Descriptor,
         datasets: &S3Bucket,
     ) -> Result<(), PortError> {
-        let rules = self.rules(board, hosted, datasets).await?;
-        let mut retry = Retry::of(format!("projecting `{}`", board.leaderboard));
-        loop {
-            match self.project_board(board, &rules, None).await? {
-                Projected::Current => return Ok(()),
-                Projected::Behind => {}
-                Projected::TakenOver => retry.changed().await?,
+        let key = Key::projection(&of_facts(board));
+        for _ in 0..LEASE_MILLIS / POLL_MILLIS * 2 {
+            let item = self.item(key.clone()).await?;
+            let until = item.as_ref().map(|item| Reader { item }.maybe::<Timestamp>(UNTIL));
+            let is_free = until.transpose()?.flatten().is_none_or(|until| until < now());
+            // read each time: who waits longest has to know the newest
+            let rules = self.rules(board, hosted, datasets).await?;
+            if is_free && self.project_board(board, &rules, None).await? == Projected::Current {
+                return Ok(());
+            }
+            if !is_free {
+                tokio::time::sleep(Duration::from_millis(POLL_MILLIS.unsigned_abs())).await;
             }
         }
+        Err(PortError::Transient {
+            what: format!("projecting `{}`", board.leaderboard),
+            source: "its facts change all the time: its rows follow within a minute".into(),
+        })
+    }
+
+    /// Projects a board until its rows follow from its facts or somebody else does it, as often as there is time for in one call.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn project_often(&self, board: &Board, rules: &Rules) -> Result<(), PortError> {
+        for _ in 0..MOST_ROUNDS {
+            if self.project_board(board, rules, None).await? != Projected::Behind {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The facts of a board, in the order of the uploads.
@@ -349,7 +413,11 @@ impl Table {
         let (mut entries, mut counts) = (Vec::new(), BTreeMap::new());
         for item in &items {
             let entry = reader::entry(item)?;
-            counts.insert(entry.submitter.clone(), reader::counted(Some(item))?);
+            let n_scored: &mut u64 = counts.entry(entry.submitter.clone()).or_default();
+            *n_scored = match Reader { item }.number(N_SCORED)? {
+                Some(n) => n,
+                None => *n_scored + 1, // each submission has a row
+            };
             entries.push(entry);
         }
         Ok((with_shared_ranks(entries, None), counts))
@@ -375,7 +443,18 @@ impl Table {
         let Some(lease) = self.take_lease(&board, changed).await? else {
             return Ok(Projected::TakenOver);
         };
-        match self.write_rows(&board, rules, &lease).await {
+        let is_whole = lease.rules.as_deref() != Some(&written_by(rules)) || !rules.are_of_each_submitter();
+        if is_whole {
+            // if this call is broken off, rows of several rules are there
+            let mixed = Change {
+                remove: vec![RULES],
+                ..lease.held()
+            };
+            if self.update_if(lease.key.clone(), mixed).await?.is_none() {
+                return Ok(Projected::Behind);
+            }
+        }
+        match self.write_rows(&board, rules, &lease, is_whole).await {
             Ok(compared) => self.give_back(lease, rules, compared).await,
             Err(error) => {
                 // as soon as possible somebody else projects the board; if this fails too, after the lease's time
@@ -443,10 +522,12 @@ impl Table {
         rules: &Rules,
         compared: Option<Digest>,
     ) -> Result<Projected, PortError> {
-        let version = lease.version;
+        let (version, key) = (lease.version, lease.key.clone());
         let change = lease.released(Some((rules, compared)));
         let Some(item) = self.update_if(lease.key, change).await? else {
             // It took too long, and somebody else has written rows meanwhile, over which this call may have written older ones.
+            self.update_if(key.clone(), Change { add: vec![(VERSION, 1)], remove: vec![RULES], ..Change::default() })
+                .await?;
             return Ok(Projected::Behind);
         };
         let now = Reader { item: &item }.number::<u64>(VERSION)?;
@@ -463,9 +544,9 @@ impl Table {
         board: &Board,
         rules: &Rules,
         lease: &Lease,
+        is_whole: bool,
     ) -> Result<Option<Digest>, PortError> {
         let partition = Partition::of(facts_partition(board));
-        let is_whole = lease.rules.as_deref() != Some(&written_by(rules)) || !rules.are_of_each_submitter();
         let changed: BTreeSet<String> = lease.changed.iter().map(|note| submitter_of(note)).collect();
         let submitters = if is_whole { None } else { Some(&changed) };
         let mut items = Vec::new();
@@ -487,11 +568,18 @@ impl Table {
             let mut item = row_of(row, rules)?;
             let kept = of_submission.get(&row.id).and_then(|fact| fact.get(spread));
             item.extend(kept.map(|spread| (SPREAD.to_owned(), spread.clone())));
-            let n_scored = n_scored.get(&row.submitter).copied().unwrap_or_default();
-            item.insert(N_SCORED.to_owned(), count(n_scored));
+            if rules.order.ranking != Ranking::All {
+                let n_scored = n_scored.get(&row.submitter).copied().unwrap_or_default();
+                item.insert(N_SCORED.to_owned(), count(n_scored));
+            }
             Some(item)
         };
-        let compared = scored_with(&facts, rules);
+        // those of some submitters don't say which data set is the newest one's of all
+        let compared = if is_whole {
+            scored_with(&facts, rules)
+        } else {
+            rules.dataset
+        };
         let public = rows.public.iter().filter_map(|row| item(row, SPREAD)).collect();
         self.replace_rows(board, public, submitters, rules).await?;
         if facts.iter().any(|fact| fact.last.is_some()) {
@@ -574,8 +662,18 @@ impl Table {
 
     /// Has the view of a large board for dashboards follow from its rows: writing the row of a score leaves it as it is.
     pub(crate) async fn refresh_public_view(&self, board: &Board, rules: &Rules) -> Result<(), PortError> {
-        let rows = self.query(&Partition::of(rows_partition(board))).await?;
         let view = self.item(Key::public(board)).await?;
+        let n_rows = view.as_ref().map(|item| Reader { item }.number::<usize>(N_ROWS));
+        if n_rows.transpose()?.flatten().is_none_or(|n_rows| n_rows <= LARGE_BOARD) {
+            return Ok(());
+        }
+        let rows = self.query(&Partition::of(rows_partition(board))).await?;
+        let of_final = Rules {
+            dataset: None,
+            hidden_until: None,
+            ..*rules
+        };
+        let rules = if board.is_final() { &of_final } else { rules };
         self.replace_public_view(board, &rows, rules, view).await
     }
 
@@ -614,6 +712,18 @@ impl Table {
 }
 
 impl Lease {
+    /// A change on condition that the lease is still held.
+    fn held(&self) -> Change {
+        Change {
+            condition: Some(Condition {
+                text: "#holder = :holder",
+                names: &[HOLDER],
+                values: vec![("holder", text(&self.holder))],
+            }),
+            ..Change::default()
+        }
+    }
+
     /// The change that gives the lease back. Where rows were written by rules, which compare the scores of a data set, it notes the version that they
     /// follow from, and when they are due again by the clock.
     fn released(&self, written: Option<(&Rules, Option<Digest>)>) -> Change {
@@ -636,12 +746,7 @@ impl Lease {
             set,
             remove,
             take_from,
-            condition: Some(Condition {
-                text: "#holder = :holder",
-                names: &[HOLDER],
-                values: vec![("holder", text(&self.holder))],
-            }),
-            ..Change::default()
+            ..self.held()
         }
     }
 }

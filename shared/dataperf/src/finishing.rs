@@ -30,6 +30,9 @@ use crate::{Digest, Timestamp};
 /// For how many milliseconds after the close nothing is finished, so that what was uploaded before the close can be recorded.
 pub const GRACE_MILLIS: i64 = 15 * 60 * 1000;
 
+/// How often one call projects a board for the changes that come meanwhile; after that the next change or the caretaker does.
+const MAX_PROJECTIONS: usize = 20;
+
 /// Within how many milliseconds the caretaker asks for what is due: it looks every quarter of an hour.
 const ASKED_WITHIN_MILLIS: i64 = 15 * 60 * 1000;
 
@@ -312,7 +315,11 @@ impl Finish<'_> {
     /// Has the rows of both boards follow.
     async fn project(&self, hosted: &Descriptor) -> Result<(), WorkflowError> {
         let rules = self.rules(hosted);
-        while self.table.project(&self.board, &rules, None).await? == Projected::Behind {}
+        for _ in 0..MAX_PROJECTIONS {
+            if self.table.project(&self.board, &rules, None).await? != Projected::Behind {
+                break;
+            }
+        }
         Ok(())
     }
 

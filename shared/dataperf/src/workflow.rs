@@ -18,7 +18,7 @@ use crate::fault::FaultKind;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Leaderboards, Projected, Recorded, Submission};
+use crate::ports::leaderboard::{Board, Leaderboards, Projected, Recorded, Submission};
 use crate::ports::maintenance::{Maintenance, Order, Ranking, Revised};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
@@ -45,6 +45,11 @@ pub trait Judge {
     /// The challenge that is published, if one is and it can be read: it says how much of a receipt is shown.
     fn challenge(&self) -> Option<Challenge> {
         None
+    }
+
+    /// The time until which nobody but the organizer sees a board, if that is after `at`.
+    fn hidden_until(&self, board: &Board, at: Timestamp) -> Option<Timestamp> {
+        self.challenge()?.hidden_until(board, at)
     }
 
     /// Whether the caller projects the board of a score. The caretaker does not: it has no right to write rows.
@@ -141,6 +146,13 @@ impl WorkflowError {
     }
 }
 
+/// What a judge knows of the rules by which a board's rows are written.
+#[derive(Clone, Copy)]
+struct RowsBy {
+    ranking: Ranking,
+    hidden_until: Option<Timestamp>,
+}
+
 /// An upload that has its verdict and its receipt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
@@ -168,12 +180,19 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
         .instrument(info_span!("receive"))
         .await?;
     let terms = judge.terms(&submission); // the first delivery's time stands
-    let ranking = judge.projects().then_some(terms.ranking);
+    let board = Board {
+        round: terms.round.clone(),
+        ..submission.board.clone()
+    };
+    let rows = judge.projects().then(|| RowsBy {
+        ranking: terms.ranking,
+        hidden_until: judge.hidden_until(&board, (ports.now)()),
+    });
     if let Some(receipt) = submission.receipt {
-        return settled(receipt, false, ranking, hosted, challenge.as_ref(), ports).await;
+        return settled(receipt, false, rows, hosted, challenge.as_ref(), ports).await;
     }
     let verdict = judge.judge(&submission, &terms).await?;
-    let (hosted, challenge) = ((hosted, ranking), challenge.as_ref());
+    let (hosted, challenge) = ((hosted, rows), challenge.as_ref());
     record(&submission, verdict, &terms, hosted, challenge, ports).await
 }
 
@@ -201,6 +220,10 @@ pub(crate) async fn settle_again<J: Judge>(
     let hosted = judge.hosted();
     let challenge = judge.challenge();
     let terms = judge.terms(submission);
+    let rows = RowsBy {
+        ranking: again.ranking,
+        hidden_until: judge.hidden_until(&submission.board, (ports.now)()),
+    };
     let verdict = judge.judge(submission, &terms).await?;
     let moved = |source: &str| PortError::Transient {
         what: format!("scoring `{}` again", submission.id),
@@ -228,26 +251,10 @@ pub(crate) async fn settle_again<J: Judge>(
         .await?;
         match again.table.revise(&receipt, hosted, again.run).await? {
             Revised::Recorded => {
-                return settled(
-                    receipt,
-                    true,
-                    Some(again.ranking),
-                    hosted,
-                    challenge.as_ref(),
-                    ports,
-                )
-                .await;
+                return settled(receipt, true, Some(rows), hosted, challenge.as_ref(), ports).await;
             }
             Revised::Settled(other) => {
-                return settled(
-                    other,
-                    false,
-                    Some(again.ranking),
-                    hosted,
-                    challenge.as_ref(),
-                    ports,
-                )
-                .await;
+                return settled(other, false, Some(rows), hosted, challenge.as_ref(), ports).await;
             }
             Revised::Moved => {
                 let now = ports
@@ -319,7 +326,7 @@ async fn record(
     submission: &Submission,
     verdict: Verdict,
     terms: &Terms,
-    (hosted, ranking): (&Descriptor, Option<Ranking>),
+    (hosted, rows): (&Descriptor, Option<RowsBy>),
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
@@ -332,9 +339,9 @@ async fn record(
         release(&mut receipt, None, terms, hosted, challenge, ports).await?;
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
             Recorded::LadderMoved => {}
-            Recorded::Now => return settled(receipt, true, ranking, hosted, challenge, ports).await,
+            Recorded::Now => return settled(receipt, true, rows, hosted, challenge, ports).await,
             Recorded::Before(other) => {
-                return settled(other, false, ranking, hosted, challenge, ports).await;
+                return settled(other, false, rows, hosted, challenge, ports).await;
             }
             Recorded::OverLimit(over) => {
                 receipt.verdict = terms.over_limit_verdict(over, &receipt);
@@ -344,11 +351,11 @@ async fn record(
     Err(ladder_moved(submission).into())
 }
 
-/// Has the board's rows follow the receipt, unless `ranking` is `None`, and writes it. Whoever reads the receipt of an upload that no other met finds the upload on its board.
+/// Has the board's rows follow the receipt, unless `rows` is `None`, and writes it. Whoever reads the receipt of an upload that no other met finds the upload on its board.
 async fn settled(
     receipt: Receipt,
     recorded: bool,
-    ranking: Option<Ranking>,
+    rows: Option<RowsBy>,
     hosted: &Descriptor,
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
@@ -357,15 +364,20 @@ async fn settled(
     // a verdict of before may be of a data set that is active no more
     let scored_with = receipt.verdict.dataset.filter(|_| recorded);
     let rules = Rules::new(hosted, challenge, &board, scored_with, (ports.now)());
+    let hidden_until = rules
+        .hidden_until
+        .or_else(|| rows.and_then(|rows| rows.hidden_until));
     let rules = Rules {
         order: Order {
             direction: hosted.direction,
-            ranking: ranking.unwrap_or_default(),
+            ranking: rows.map_or_else(Ranking::default, |rows| rows.ranking),
         },
+        hidden_until,
+        next_change: rules.next_change.or(hidden_until),
         ..rules
     };
     let may_move_rows =
-        ranking.is_some() && (receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION);
+        rows.is_some() && (receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION);
     let project = async |changed| ports.leaderboards.project(&board, &rules, changed).await;
     let mut is_behind = may_move_rows && project(Some(&receipt.submitter)).await? == Projected::Behind;
     write_shown(&receipt, hosted, challenge, ports).await?;

@@ -258,7 +258,7 @@ impl Submit {
             let submission = &case.submission.id;
             let step = count_submitted(case.table, &examples, submission, &case.rules, standings).await?;
             if let Some(step) = step {
-                publish(case.table, &step, places.ports()).await?;
+                publish(&places, &step).await?;
             }
         }
         Ok(())

@@ -141,6 +141,7 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
         },
     )
     .await?;
+    cloud.project_all(hosted.id).await?;
     match format {
         Format::Json => print_json(&json!({ "benchmark": hosted.id, "leaderboard": args.leaderboard,
                                             "dataset": retired, "in_force": false }))?,

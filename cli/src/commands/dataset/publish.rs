@@ -100,7 +100,7 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         store_summary(&cloud, &opened, meaning).await?;
     }
     let published = publish(&cloud, &args.directory, &opened, switch).await?;
-    if !published.replaced.is_empty() {
+    if switch != Switch::Stage {
         cloud.project_all(&opened.manifest.benchmark).await?;
     }
     let lacking = match switch {

@@ -24,6 +24,15 @@ impl Rules {
         let retires = round
             .and_then(|round| round.retire?.at)
             .filter(|retires| at < *retires);
+        // what is active counts while a board takes uploads
+        let closes = round
+            .filter(|round| round.dataset.is_none())
+            .and_then(|round| round.closes);
+        let opens = challenge.filter(|_| round.is_none()).and_then(|challenge| {
+            let rounds = challenge.rounds_of(&board.leaderboard);
+            rounds.iter().map(|round| round.opens).find(|opens| at < *opens)
+        });
+        let moves = closes.filter(|closes| at < *closes).into_iter().chain(opens);
         Self {
             order: Order {
                 direction: hosted.direction,
@@ -32,7 +41,7 @@ impl Rules {
             // the data set of fixed boards is a configuration, and scores of several are compared
             dataset: pinned.or(active).filter(|_| hosted.fixed.is_none()),
             hidden_until,
-            next_change: hidden_until.into_iter().chain(retires).min(),
+            next_change: hidden_until.into_iter().chain(retires).chain(moves).min(),
         }
     }
 }
