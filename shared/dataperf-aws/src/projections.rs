@@ -353,7 +353,9 @@ impl Table {
         let key = Key::projection(&of_facts(board));
         for _ in 0..LEASE_MILLIS / POLL_MILLIS * 2 {
             let item = self.item(key.clone()).await?;
-            let until = item.as_ref().map(|item| Reader { item }.maybe::<Timestamp>(UNTIL));
+            let until = item
+                .as_ref()
+                .map(|item| Reader { item }.maybe::<Timestamp>(UNTIL));
             let is_free = until.transpose()?.flatten().is_none_or(|until| until < now());
             // read each time: who waits longest has to know the newest
             let rules = self.rules(board, hosted, datasets).await?;
@@ -414,7 +416,7 @@ impl Table {
         for item in &items {
             let entry = reader::entry(item)?;
             let n_scored: &mut u64 = counts.entry(entry.submitter.clone()).or_default();
-            *n_scored = match Reader { item }.number(N_SCORED)? {
+            *n_scored = match (Reader { item }).number(N_SCORED)? {
                 Some(n) => n,
                 None => *n_scored + 1, // each submission has a row
             };
@@ -526,8 +528,15 @@ impl Table {
         let change = lease.released(Some((rules, compared)));
         let Some(item) = self.update_if(lease.key, change).await? else {
             // It took too long, and somebody else has written rows meanwhile, over which this call may have written older ones.
-            self.update_if(key.clone(), Change { add: vec![(VERSION, 1)], remove: vec![RULES], ..Change::default() })
-                .await?;
+            self.update_if(
+                key.clone(),
+                Change {
+                    add: vec![(VERSION, 1)],
+                    remove: vec![RULES],
+                    ..Change::default()
+                },
+            )
+            .await?;
             return Ok(Projected::Behind);
         };
         let now = Reader { item: &item }.number::<u64>(VERSION)?;
@@ -664,7 +673,11 @@ impl Table {
     pub(crate) async fn refresh_public_view(&self, board: &Board, rules: &Rules) -> Result<(), PortError> {
         let view = self.item(Key::public(board)).await?;
         let n_rows = view.as_ref().map(|item| Reader { item }.number::<usize>(N_ROWS));
-        if n_rows.transpose()?.flatten().is_none_or(|n_rows| n_rows <= LARGE_BOARD) {
+        if n_rows
+            .transpose()?
+            .flatten()
+            .is_none_or(|n_rows| n_rows <= LARGE_BOARD)
+        {
             return Ok(());
         }
         let rows = self.query(&Partition::of(rows_partition(board))).await?;
