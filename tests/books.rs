@@ -59,7 +59,7 @@ impl World {
                 "{receipt:?}"
             );
         }
-        self.project_boards().await;
+        self.project_boards(BENCHMARK).await;
         self.assert_table_agrees(&receipts).await;
         self.assert_boards_follow(&receipts).await;
         self.assert_ladders_follow(&receipts).await;
@@ -228,9 +228,9 @@ impl World {
     }
 
     /// Projects the boards whose projection was killed, as functions do that the caretaker asks. No lease is waited for: nothing runs any more.
-    pub(crate) async fn project_boards(&self) {
-        let (table, hosted) = (self.leaderboards(), hosted(BENCHMARK));
-        let partition = Partition::of(format!("{BENCHMARK}#projections"));
+    pub(crate) async fn project_boards(&self, benchmark: &str) {
+        let (table, hosted) = (self.leaderboards(), hosted(benchmark));
+        let partition = Partition::of(format!("{benchmark}#projections"));
         for item in table.query(&partition).await.unwrap() {
             let over = self.clients.dynamodb.update_item().table_name("dataperf");
             let over = over.key("pk", item["pk"].clone()).key("sk", item["sk"].clone());
@@ -239,7 +239,7 @@ impl World {
             let over = over.expression_attribute_names("#holder", "holder");
             over.send().await.unwrap();
         }
-        for board in table.boards_to_project(BENCHMARK).await.unwrap() {
+        for board in table.boards_to_project(benchmark).await.unwrap() {
             let projected = table.project_now(&board, hosted, &self.bucket("datasets")).await;
             projected.unwrap();
         }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use dataperf::{list_names, quote};
 
+use crate::options::{Missing, Options};
 use crate::problems::{Cause, Problems};
-use crate::read::{Missing, Options};
 use crate::table::{MAX_CELLS, MAX_SYSTEMS, Table};
 
 /// What marks a value that is not there yet.

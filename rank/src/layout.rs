@@ -6,8 +6,8 @@ use dataperf::{offer, quote};
 
 use crate::cell::Cell;
 use crate::gather::{Gathered, Stop};
+use crate::options::{Layout, Options};
 use crate::problems::{Cause, Problems};
-use crate::read::Options;
 
 /// Usual names of columns, in small letters, the likelier first.
 const ITEM: [&str; 12] = [
@@ -47,17 +47,6 @@ const VALUE: [&str; 10] = [
 ];
 const CLUSTER: &str = "cluster";
 const WEIGHT: &str = "weight";
-
-/// How a table is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// A row for each item, a column for each system.
-    Wide,
-    /// A row for each item and system.
-    Long,
-    /// A row for each system, a column for each task.
-    Systems,
-}
 
 /// The columns of one table, by their places.
 #[derive(Debug)]

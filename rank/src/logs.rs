@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::cell::Cell;
 use crate::gather::{Gathered, Stop};
+use crate::options::Options;
 use crate::problems::Cause;
-use crate::read::Options;
 
 /// What the names of logs of samples begin with.
 pub(crate) const SAMPLES: &str = "samples_";

@@ -11,8 +11,9 @@ use dataperf::quote;
 
 use crate::cell::{Cell, Object};
 use crate::gather::{Gathered, Stop};
-use crate::layout::{Columns, Layout};
+use crate::layout::Columns;
 use crate::logs::{DETAILS, RESULTS, Resolved, SAMPLES, SampleLog, is_sample, take_resolved};
+use crate::options::Options;
 use crate::parquet_rows::ParquetRows;
 use crate::problems::{Cause, Problems};
 use crate::table::Table;
@@ -25,49 +26,6 @@ const MAX_JSON_BYTES: u64 = 64 << 20;
 const MAX_DEPTH: usize = 8;
 const FORMS: &str = "a table as `.csv`, `.tsv`, `.parquet` or `.jsonl`, a log of samples (`samples_*.jsonl`), a list of resolved \
                      instances (`results.json`, `per_instance_details.json`), or a folder of such logs or lists";
-
-/// What to do where a system has no value for an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Missing {
-    /// Refuse the results.
-    #[default]
-    Refuse,
-    /// Leave out the items.
-    DropItems,
-    /// Leave out the systems.
-    DropSystems,
-    /// Count it as 0.
-    Zero,
-}
-
-/// How results are read.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// How tables are laid out; by their columns' names where it is not given.
-    pub layout: Option<Layout>,
-    /// The column of items' ids.
-    pub item: Option<String>,
-    /// The column of systems' names.
-    pub system: Option<String>,
-    /// The column of values, of long tables.
-    pub value: Option<String>,
-    /// The column of clusters.
-    pub cluster: Option<String>,
-    /// The column of weights.
-    pub weight: Option<String>,
-    /// Columns that are left out.
-    pub ignored: Vec<String>,
-    /// The metric of logs of samples.
-    pub metric: Option<String>,
-    /// The filter of logs of samples.
-    pub filter: Option<String>,
-    /// A file with the ids of all instances, one a line, for lists of resolved ones.
-    pub items: Option<PathBuf>,
-    /// What to do where a value is missing.
-    pub missing: Missing,
-    /// Keep columns that are likely no systems or tasks.
-    pub keeps_odd: bool,
-}
 
 /// Reads the results in these files and folders.
 ///
