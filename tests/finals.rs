@@ -388,7 +388,7 @@ async fn a_late_verdict_is_of_the_data_set_of_its_closed_board() {
 /// One upload a round; each round is finished by a run that is killed at another of its writes, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
-    const N_ROUNDS: usize = 70;
+    const N_ROUNDS: usize = 110;
     let mut world = World::new().await;
     let (other, last) = staged(&world);
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);

@@ -2,39 +2,14 @@
 //! submitter's scores are written.
 
 use dataperf::challenge::Challenge;
-use dataperf::workflow::{Ports, WorkflowError};
-use dataperf_aws::{ReceiptKeys, S3Bucket, Table, now};
+use dataperf::workflow::WorkflowError;
 
 use crate::collection::{Collected, Collection};
 use crate::decisions::{Occasion, Step, decide};
+use crate::places::Places;
 use crate::rules::{Kept, Rules, RulesOfItem};
 use crate::scores::publish;
 use crate::standings::Standings;
-
-/// Where items are decided and scores are written.
-#[derive(Debug, Clone)]
-pub struct Places {
-    /// The table.
-    pub table: Table,
-    /// The bucket of data sets.
-    pub datasets: S3Bucket,
-    /// The bucket of receipts.
-    pub results: S3Bucket,
-    /// The key that receipts are signed with.
-    pub signer: ReceiptKeys,
-}
-
-impl Places {
-    /// What scores are written with.
-    pub fn ports(&self) -> Ports<'_> {
-        Ports {
-            leaderboards: &self.table,
-            results: &self.results,
-            signer: &self.signer,
-            now: &now,
-        }
-    }
-}
 
 /// Decides an item by the rules by which it was taken, and writes the scores that follow. `of_round` are the
 /// rules of its round as they are now, and `kept` reads those by which it was taken, where these are others.

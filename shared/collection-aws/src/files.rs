@@ -18,9 +18,9 @@ use dataperf_collection::{Disqualified, Line, LineItem, read};
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
-use crate::anew::Places;
 use crate::collection::Collection;
 use crate::disqualified::read_disqualified;
+use crate::places::Places;
 use crate::rules::{Kept, Rules};
 
 /// What a function keeps between invocations.

@@ -14,6 +14,7 @@ mod items;
 mod json;
 mod judging;
 pub mod outside;
+mod places;
 mod raters;
 mod reservation;
 mod rules;
@@ -25,7 +26,7 @@ mod verdicts;
 mod versions;
 
 pub use allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, give_back};
-pub use anew::{Places, decide_anew};
+pub use anew::decide_anew;
 pub use collection::{Collected, Collection, Decision, Score};
 pub use deciding::Deciding;
 pub use decisions::{Occasion, Step, count_submitted, counted_in, decide, decided_in, step};
@@ -34,6 +35,7 @@ pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERV
 pub use items::{Filed, JUDGED, UNJUDGED, duplicate, file, filed, index, items_of, queue, read};
 pub use json::{as_json, parsed};
 pub use judging::{Judging, no_such_item, refusal, run_verdict, unless_noted};
+pub use places::Places;
 pub use raters::{is_participant, is_rater, judged_by, name_rater};
 pub use reservation::{Reservation, Reserved, Reserving};
 pub use rules::{Kept, Rules, RulesOfItem, broken};

@@ -7,11 +7,11 @@ use dataperf::workflow::{Judge, Settled, WorkflowError, settle};
 use dataperf::{Descriptor, Digest, Reason, Timestamp, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 
-use crate::anew::Places;
 use crate::collection::{Collection, Score};
 use crate::decisions::{Step, step};
 use crate::disqualified::read_disqualified;
 use crate::items;
+use crate::places::Places;
 
 /// The bucket of the uploads that steps of scores are received as; there is no such bucket.
 const NO_BUCKET: &str = "scores";

@@ -279,11 +279,13 @@ impl Table {
         self.update_if(Key::projection(&board), change).await.map(drop)
     }
 
-    /// Notes that the facts of a submitter have changed, so that a function that may write rows projects the board within a minute.
-    pub(crate) async fn note_change(&self, board: &Board, submitter: &str) -> Result<(), PortError> {
+    /// Notes that the facts of a submitter have changed, so that a function that may write rows projects the board within a minute. Gives the item of
+    /// the projection.
+    pub(crate) async fn note_change(&self, board: &Board, submitter: &str) -> Result<Item, PortError> {
         let board = of_facts(board);
         let change = note_of_change(&board, submitter);
-        self.update_if(Key::projection(&board), change).await.map(drop)
+        let noted = self.update_if(Key::projection(&board), change).await?;
+        Ok(noted.unwrap_or_default())
     }
 
     /// The boards of a benchmark whose rows do not follow from their facts, and which nobody projects.
@@ -299,7 +301,8 @@ impl Table {
             let reader = Reader { item: &item };
             let [version, projected] = [VERSION, PROJECTED].map(|name| reader.number::<u64>(name));
             let [until, due_at] = [UNTIL, DUE_AT].map(|name| reader.maybe::<Timestamp>(name));
-            let is_due = version? != projected? || due_at?.is_some_and(|due_at| due_at <= now);
+            let is_due = version?.unwrap_or_default() != projected?.unwrap_or_default()
+                || due_at?.is_some_and(|due_at| due_at <= now);
             if is_due && until?.is_none_or(|until| until <= now) {
                 boards.push(reader::board(&item)?);
             }
@@ -435,6 +438,8 @@ impl Table {
         compared.transpose().map(Option::flatten)
     }
 
+    /// Notes whose facts have changed, and projects the board unless somebody else does. Once the change is noted nothing is lost: what fails after that
+    /// is left to others.
     pub(crate) async fn project_board(
         &self,
         board: &Board,
@@ -442,11 +447,26 @@ impl Table {
         changed: Option<&str>,
     ) -> Result<Projected, PortError> {
         let board = of_facts(board);
-        let Some(lease) = self.take_lease(&board, changed).await? else {
+        let Some(submitter) = changed else {
+            return self.project_noted(&board, rules).await;
+        };
+        let noted = self.note_change(&board, submitter).await?;
+        let until: Option<Timestamp> = Reader { item: &noted }.maybe(UNTIL)?;
+        if until.is_some_and(|until| until > now()) {
+            return Ok(Projected::TakenOver);
+        }
+        Ok(self.project_noted(&board, rules).await.unwrap_or_else(|error| {
+            tracing::warn!(?board, %error, "the rows are left to the next change or to the caretaker");
+            Projected::TakenOver
+        }))
+    }
+
+    async fn project_noted(&self, board: &Board, rules: &Rules) -> Result<Projected, PortError> {
+        let Some(lease) = self.take_lease(board).await? else {
             return Ok(Projected::TakenOver);
         };
         let is_whole = lease.rules.as_deref() != Some(&written_by(rules)) || !rules.are_of_each_submitter();
-        if is_whole {
+        if is_whole && lease.rules.is_some() {
             // if this call is broken off, rows of several rules are there
             let mixed = Change {
                 remove: vec![RULES],
@@ -456,7 +476,7 @@ impl Table {
                 return Ok(Projected::Behind);
             }
         }
-        match self.write_rows(&board, rules, &lease, is_whole).await {
+        match self.write_rows(board, rules, &lease, is_whole).await {
             Ok(compared) => self.give_back(lease, rules, compared).await,
             Err(error) => {
                 // as soon as possible somebody else projects the board; if this fails too, after the lease's time
@@ -466,56 +486,35 @@ impl Table {
         }
     }
 
-    /// Takes the lease of a board's projection. `None` where somebody has it, who sees that there is something to do.
-    async fn take_lease(&self, board: &Board, changed: Option<&str>) -> Result<Option<Lease>, PortError> {
-        let key = Key::projection(board);
-        let add_to = || {
-            let changed = changed.map(|submitter| (CHANGED, change_note(submitter)));
-            changed.into_iter().collect::<Vec<_>>()
+    /// Takes the lease of a board's projection. `None` where somebody has it, who goes round again if the version is raised meanwhile.
+    async fn take_lease(&self, board: &Board) -> Result<Option<Lease>, PortError> {
+        let (key, at) = (Key::projection(board), now());
+        let until = Timestamp::from_unix_millis(at.unix_millis().saturating_add(LEASE_MILLIS));
+        let holder = format!("{:016x}", fastrand::u64(..));
+        let mut set = about(board);
+        set.push((UNTIL.to_owned(), text(until.to_string())));
+        set.push((HOLDER.to_owned(), text(&holder)));
+        let take = Change {
+            set,
+            condition: Some(Condition {
+                text: "attribute_not_exists(#until) OR #until < :now",
+                names: &[UNTIL],
+                values: vec![("now", text(at.to_string()))],
+            }),
+            ..Change::default()
         };
-        loop {
-            let at = now();
-            let until = Timestamp::from_unix_millis(at.unix_millis().saturating_add(LEASE_MILLIS));
-            let holder = format!("{:016x}", fastrand::u64(..));
-            let mut set = about(board);
-            set.push((UNTIL.to_owned(), text(until.to_string())));
-            set.push((HOLDER.to_owned(), text(&holder)));
-            let take = Change {
-                set,
-                add: vec![(VERSION, 1)],
-                add_to: add_to(),
-                condition: Some(Condition {
-                    text: "attribute_not_exists(#until) OR #until < :now",
-                    names: &[UNTIL],
-                    values: vec![("now", text(at.to_string()))],
-                }),
-                ..Change::default()
-            };
-            if let Some(taken) = self.update_if(key.clone(), take).await? {
-                let reader = Reader { item: &taken };
-                let changed = taken.get(CHANGED).and_then(|set| set.as_ss().ok());
-                return Ok(Some(Lease {
-                    key,
-                    holder,
-                    version: reader.number(VERSION)?.unwrap_or_default(),
-                    changed: changed.into_iter().flatten().cloned().collect(),
-                    rules: reader.optional_text(RULES),
-                }));
-            }
-            let raise = Change {
-                add: vec![(VERSION, 1)],
-                add_to: add_to(),
-                condition: Some(Condition {
-                    text: "attribute_exists(#until)",
-                    names: &[UNTIL],
-                    values: Vec::new(),
-                }),
-                ..Change::default()
-            };
-            if self.update_if(key.clone(), raise).await?.is_some() {
-                return Ok(None);
-            }
-        }
+        let Some(taken) = self.update_if(key.clone(), take).await? else {
+            return Ok(None);
+        };
+        let reader = Reader { item: &taken };
+        let changed = taken.get(CHANGED).and_then(|set| set.as_ss().ok());
+        Ok(Some(Lease {
+            key,
+            holder,
+            version: reader.number(VERSION)?.unwrap_or_default(),
+            changed: changed.into_iter().flatten().cloned().collect(),
+            rules: reader.optional_text(RULES),
+        }))
     }
 
     async fn give_back(
@@ -539,8 +538,8 @@ impl Table {
             .await?;
             return Ok(Projected::Behind);
         };
-        let now = Reader { item: &item }.number::<u64>(VERSION)?;
-        Ok(if now == Some(version) {
+        let now: u64 = Reader { item: &item }.number(VERSION)?.unwrap_or_default();
+        Ok(if now == version {
             Projected::Current
         } else {
             Projected::Behind

@@ -282,7 +282,7 @@ mod tests {
         tar[257..263].copy_from_slice(b"ustar\0");
         for (bytes, name) in [
             (&b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..], "gzip"),
-            (b"BZh91AY&SY", "bzip2"),
+            (b"BZh91AY&SY\xae\xf6\x00\x10", "bzip2"),
             (b"\xfd7zXZ\0\0\x04", "xz"),
             (b"\x28\xb5\x2f\xfd\x04\0", "zstd"),
             (b"PK\x03\x04\x14\0\0\0", "zip"),

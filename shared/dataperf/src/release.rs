@@ -225,11 +225,11 @@ impl Release<'_> {
             return Ok(OfOne::Withheld(shown));
         }
         let mut is_lifted = false;
-        if receipt.climb().is_some() {
-            if let Some(lifted) = self.table.lift(benchmark, &entry.id, self.hosted).await? {
-                receipt = lifted;
-                is_lifted = true;
-            }
+        if receipt.climb().is_some()
+            && let Some(lifted) = self.table.lift(benchmark, &entry.id, self.hosted).await?
+        {
+            receipt = lifted;
+            is_lifted = true;
         }
         let (results, signer) = (self.results, self.signer);
         let is_written =

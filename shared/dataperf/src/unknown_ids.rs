@@ -297,7 +297,7 @@ mod tests {
             (["00040.0", "00041.0", "00042.0"], "`.0` is behind whole numbers"),
             (["40.0", "41.0", "42.0"], "zeros before them are lost and `.0`"),
             (["'Yes'", "'No'", "'No'"], "quotation marks"),
-            (["Y", "n", "Y"], "write whole names, `No` for `n`, `Yes` for `Y`"),
+            (["Y", "n", "Y"], "write whole names, `Yes` for `Y`, `No` for `n`"),
         ] {
             assert!(
                 said(&unknown).contains(expected),
