@@ -311,6 +311,11 @@ impl History {
 }
 
 /// The rows in ranking order, by a second way: one submitter after another, by comparing each submission with all others.
+#[allow(
+    clippy::option_option,
+    reason = "not judged by the final data set, or rejected by it, or scored"
+)]
+#[allow(clippy::float_cmp, reason = "scores are read back as they are written")]
 fn rows(
     known: &[(Submission, Option<Option<f64>>)],
     rules: &Rules,

@@ -279,7 +279,7 @@ mod tests {
         let utf_32: Vec<u8> = "id\n1\n".chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
         let mut tar = vec![0; 1024];
         tar[..6].copy_from_slice(b"a.json");
-        tar[257..263].copy_from_slice(b"ustar\0");
+        tar[257..265].copy_from_slice(b"ustar\x0000");
         for (bytes, name) in [
             (&b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..], "gzip"),
             (b"BZh91AY&SY\xae\xf6\x00\x10", "bzip2"),
