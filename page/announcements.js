@@ -17,5 +17,5 @@ export function announcements({ challenge }, round) {
 
 /** That a board's rows are hidden from whoever reads; null where they are not. */
 export function hidden({ hidden_until: until }) {
-  return until ? h("p", { class: "note" }, "This board is hidden until its round closes, ", when(until), ". Your own submissions show their scores on your page.") : null;
+  return until ? h("p", { class: "note" }, "This board is hidden until its round closes, ", when(until), ". Your own submissions are on your page, without their scores.") : null;
 }

@@ -113,15 +113,11 @@ const FIRST = 1000; // rows of a board that are looked through
 const FARTHEST = 50_000; // for one's own
 
 /**
- * The rows of a board by the ids of their submissions; of a larger board the best, and `more`. Where some submissions of a `submitter` are sought,
- * further rows are read until each has its row or, unless the `ranking` is `all`, the submitter has one: no other of theirs stands there then.
+ * The rows of a board by the ids of their submissions; of a larger board the best, and `more`. Where the row of a `submitter` is sought, further
+ * rows are read until it is there.
  */
 export async function standing(benchmark, leaderboard, round, sought = null) {
-  const hasAll = (rows) => {
-    const ids = new Set(rows.map(({ submission }) => submission));
-    return sought.submissions.every((id) => ids.has(id));
-  };
-  const isEnough = (rows) => sought !== null && (sought.ranking === "all" ? hasAll(rows) : rows.some((row) => row.submitter === sought.submitter));
+  const isEnough = (rows) => sought !== null && rows.some((row) => row.submitter === sought.submitter);
   const { lines, more } = await pages(["benchmarks", benchmark, "leaderboards", leaderboard], { round, limit: 200 }, "rows", sought === null ? FIRST : FARTHEST, isEnough);
   return { rows: new Map(lines.map((row) => [row.submission, row])), n: lines.length, more };
 }

@@ -77,7 +77,7 @@ function standings(benchmark, parts, query, page, who) {
     body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
     if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, rows.length ? "Nobody of that name." : page.hidden_until ? "Hidden until the round closes." : page.final_by ? "The final board is not made yet." : "No submission has a score yet.")));
     const partly = next && column !== COLUMNS[0] ? `; sorted are the first ${plain(rows.length)} by rank` : "";
-    count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next, page.ranking)) + partly;
+    count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next)) + partly;
     more.hidden = !next;
   };
 
@@ -181,7 +181,13 @@ function worth({ comparison, rows, next }, isOfPeople) {
   return h("p", { class: "note worth" }, `${best}${resolution}${missing} ${comparison.why_no_score_intervals ? "Ranks hold" : "Ranks and score intervals hold"} with 95 % confidence for other eval sets of this kind and size.${noScores}${clusters}${newer}${legend}`);
 }
 
-const SHOWN = { score: "the score and the reasons", metrics: "also numbers of each part, without curves", full: "everything" };
+const SHOWN = {
+  practice: "scores with all digits, metrics and intervals",
+  curves: "scores with all digits, metrics, curves and intervals",
+  contest: "the score, rounded to 1/n, n the number of eval items, and rank intervals",
+  ladder: "each submitter's last score, until one is better by more than the error of measurement (the Ladder)",
+  blind: "nothing",
+};
 
 /** The round that a board is of: whether it is open, what participants are told, and how long it lasts. */
 function roundOf(benchmark, name) {
@@ -262,9 +268,7 @@ function rules(benchmark, board, round, of, daily) {
 
 /** The rules of a round. */
 function rulesOf(benchmark, board, { round, isPost, isFinal }, challenge, facts) {
-  const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
-  const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
-  const margin = round.ladder?.step ? `${round.ladder.step} or more` : "more than the error of measurement";
+  const shown = SHOWN[round.curves ? "curves" : round.ladder ? "ladder" : round.preset];
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "round" },
@@ -277,13 +281,12 @@ function rulesOf(benchmark, board, { round, isPost, isFinal }, challenge, facts)
       fact("Closes", round.closes ? whenExactly(round.closes) : "never"),
       facts,
       fact("Final board", round.has_final && !isFinal ? ["by another data set, after the close", round.final_by ? [", by ", whenExactly(round.final_by)] : ""] : null),
-      fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
+      fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null || isPost ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB, files of at most ${size(round.programs.max_module_bytes)}${round.programs.max_output_kib ? `, ${plain(round.programs.max_output_kib)} KiB of output` : ""}; of a submitter ${plain(round.programs.daily_failures)} a day may fail on public data${round.programs.python ? "; in Python as well" : ""}` : null),
       fact("Division", round.division),
-      fact("Shown while results are withheld", round.ladder?.shows_every_score ? "the score, rounded to 1/n, n the number of eval items" : round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
-      fact("Board", round.board_is_hidden ? "hidden until the close" : null),
+      fact(round.closes ? "Shown until the close" : "Shown", shown),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );

@@ -164,18 +164,15 @@ function copying(text, label, name) {
   return button;
 }
 
-/** What a row of a board is that is no baseline: by the ranking `all` a submission, otherwise all that a submitter has there. */
-export const rowOf = (ranking) => (ranking === "all" ? "submission" : "submitter");
-
 /** How many rows of others and of baselines there are in `rows`: "5 submitters, 2 baselines". */
-export function counted(rows, more, ranking) {
+export function counted(rows, more) {
   const n_baselines = rows.filter((row) => row.is_baseline).length;
-  return counts(rows.length - n_baselines, n_baselines, more, ranking);
+  return counts(rows.length - n_baselines, n_baselines, more);
 }
 
 /** The same of numbers. */
-export function counts(n, n_baselines, more, ranking) {
-  const others = `${more ? "more than " : ""}${some(n, rowOf(ranking))}`;
+export function counts(n, n_baselines, more) {
+  const others = `${more ? "more than " : ""}${some(n, "submitter")}`;
   return n_baselines > 0 ? `${others}, ${some(n_baselines, "baseline")}` : others;
 }
 

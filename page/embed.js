@@ -3,7 +3,7 @@
 
 import { ask, token } from "./api.js";
 import { best } from "./boards.js";
-import { h, href, rowOf, some, titled, when } from "./dom.js";
+import { h, href, some, titled, when } from "./dom.js";
 
 const MOST = 50;
 
@@ -19,7 +19,7 @@ async function board(wanted) {
   return [
     h("h1", {}, `${titled(id)} `, h("span", { class: "of" }, page.title ?? name), round === "open" ? null : h("span", { class: "round" }, round)),
     best(page, n),
-    h("p", { class: "note" }, page.next ? `The first ${n}. ` : `${some(n_rows, rowOf(page.ranking))}. `, last ? ["Newest: ", when(last), ". "] : null, h("a", { href: whole, target: "_blank", rel: "noopener" }, "The whole board")),
+    h("p", { class: "note" }, page.next ? `The first ${n}. ` : `${some(n_rows, "submitter")}. `, last ? ["Newest: ", when(last), ". "] : null, h("a", { href: whole, target: "_blank", rel: "noopener" }, "The whole board")),
   ];
 }
 

@@ -18,7 +18,7 @@ function card(benchmark, board) {
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score, board.digits)), h("span", { class: "who" }, leader.submitter))
         : h("span", { class: "leader none" }, hidden ? "hidden until the round closes" : nRows > 0 ? "scored with an earlier data set" : "no score yet"),
-      nRows > 0 ? h("span", { class: "count" }, counts(n, nBaselines, more, board.ranking)) : null,
+      nRows > 0 ? h("span", { class: "count" }, counts(n, nBaselines, more)) : null,
     ),
   );
 }

@@ -51,10 +51,10 @@ function publicRun({ public_run: run }) {
 }
 
 /** Where it stands on its board. */
-function placed(one, board, { digits, ranking } = {}) {
+function placed(one, board, { digits } = {}) {
   if (one.status === "scored" && one.score === null) return h("p", { class: "place" }, "The score is held: it is not better, by the Ladder's margin, than the best released score of its submitter on the boards with the same evaluation data. Nothing of theirs is released on this board yet.");
   const row = board?.rows.get(one.submission);
-  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : ranking === "all" ? "Not on the board." : "Not on the board: another submission of the same submitter stands there.") : null;
+  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : "Not on the board: another submission of the same submitter stands there.") : null;
   if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
   const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
   const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and surely so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
@@ -177,7 +177,7 @@ function charts(figures) {
 /** What is not shown, and when it will be. */
 function withheld(one) {
   if (one.withheld.length === 0) return null;
-  const what = one.is_released ? "This submission's own score with all its digits (above it is rounded, or the last one that the round's Ladder has released), figures," : one.feedback === "metrics" ? "Curves, and what else tells of single items," : "Figures, and what else is computed from hidden labels,";
+  const what = one.score === null ? "The score, figures," : one.is_released ? "This submission's own score with all its digits (above it is rounded, or the last one that the round's Ladder has released), figures," : one.feedback === "metrics" ? "Curves, and what else tells of single items," : "Figures, and what else is computed from hidden labels,";
   const until = one.whole_at ? ["are shown by the organizer after the close, from ", when(one.whole_at), " on."] : "are the organizer's.";
   return h("section", { class: "panel wide-panel", "aria-labelledby": "withheld" }, h("h2", { id: "withheld" }, one.whole_at ? "Not shown until the close" : "Not shown on this board"), h("p", {}, what, " ", until, " They would tell what the labels are."));
 }
@@ -246,7 +246,7 @@ export async function submission(benchmark, id) {
   const isOnBoard = !submitting.kinds.includes(one.leaderboard);
   const onBoard = boardOf(known, one);
   const digits = onBoard?.digits;
-  const sought = one.withdrawn_at ? null : { submitter: one.submitter, submissions: [id], ranking: onBoard?.ranking };
+  const sought = one.withdrawn_at ? null : { submitter: one.submitter };
   const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round, sought).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
   const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
   const mine = own(one, parts, isOfPeople);

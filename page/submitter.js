@@ -77,9 +77,7 @@ async function history(known, name, isOwn) {
     const mayStand = isOwn ? page.submissions.filter(({ status, withdrawn_at: isWithdrawn }) => status === "scored" && !isWithdrawn) : [];
     const read = async (of) => {
       const [leaderboard, round] = JSON.parse(of);
-      const submissions = mayStand.filter((one) => key(one) === of).map(({ submission }) => submission);
-      const sought = { submitter: name, submissions, ranking: boardOf(known, { leaderboard, round })?.ranking };
-      return [of, await standing(benchmark, leaderboard, round, sought).catch(() => null)];
+      return [of, await standing(benchmark, leaderboard, round, { submitter: name }).catch(() => null)];
     };
     const standings = new Map(await Promise.all([...new Set(mayStand.map(key))].map(read)));
     const row = (one) => standings.get(key(one))?.rows.get(one.submission);

@@ -80,7 +80,7 @@ fn with_other_labels(directory: &std::path::Path) {
 }
 
 fn spring(last: Digest, closes: &str) -> Value {
-    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "final": last, "ladder": "none" }])
+    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "final": last, "preset": "practice" }])
 }
 
 /// Ranks from 1, the best score first.
@@ -368,7 +368,7 @@ async fn what_is_back_takes_the_place_of_another_and_brings_nothing_along() {
 async fn a_late_verdict_is_of_the_data_set_of_its_closed_board() {
     let world = World::with(with_caretaker).await;
     let (other, _) = staged(&world);
-    let round = |closes: &str| json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "ladder": "none" }]);
+    let round = |closes: &str| json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "preset": "practice" }]);
     assert_eq!(publish(&world, &round("2999-01-01T00:00:00Z")).code, 0);
     let first = upload_at(&world, "ada", 0, "2026-03-02T00:00:00Z").await;
     assert_eq!(publish(&world, &round("2026-04-01T00:00:00Z")).code, 0);
@@ -394,7 +394,7 @@ async fn finishing_killed_at_any_moment() {
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
     let noon = |n: usize| day(n).replace("T00", "T12");
     let rounds = |is_open: bool| {
-        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "final": last, "ladder": { "step": 0.05 } });
+        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "final": last, "ladder": true });
         let mut rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
         if is_open {
             // while this one may use the same data nothing is shown but what the Ladder has released
@@ -451,14 +451,14 @@ async fn finishing_killed_at_any_moment() {
 async fn digits_are_shown_after_the_close_also_where_the_ladder_was_taken_away() {
     let world = World::with(with_caretaker).await;
     let (other, last) = staged(&world);
-    let rounds = |ladder: Option<&str>, closes: &str| {
+    let rounds = |preset: Option<&str>, closes: &str| {
         let mut summer = json!({ "id": "summer", "opens": "2020-03-01", "closes": closes });
-        summer["ladder"] = ladder.map_or(Value::Null, |ladder| json!(ladder));
+        summer["preset"] = preset.map_or(Value::Null, |preset| json!(preset));
         summer
             .as_object_mut()
             .unwrap()
             .retain(|_, value| !value.is_null());
-        json!([{ "id": "spring", "opens": "2020-01-01", "closes": "2020-02-01", "final": last }, summer])
+        json!([{ "id": "spring", "opens": "2020-01-01", "closes": "2020-02-01", "preset": "practice", "final": last }, summer])
     };
     assert_eq!(publish(&world, &rounds(None, "2999-01-01")).code, 0);
     // another round may have the same data afterwards: nothing is rounded, and the final board waits for nobody
@@ -476,21 +476,21 @@ async fn digits_are_shown_after_the_close_also_where_the_ladder_was_taken_away()
     let rounded = second.ladder.and_then(|released| released.score);
     assert!(rounded.is_some() && rounded != first.verdict.score);
     assert_eq!(shown("summer").await, Vec::from_iter(rounded));
-    let ran = publish(&world, &rounds(Some("none"), "2999-01-01"));
-    assert!(format!("{ran:?}").contains("ladder_changed"), "{ran:?}");
+    let ran = publish(&world, &rounds(Some("practice"), "2999-01-01"));
+    assert!(format!("{ran:?}").contains("preset_changed"), "{ran:?}");
     finish_round(&world, "summer").await;
     assert_eq!(shown("summer").await, Vec::from_iter(rounded), "it is open");
-    assert_eq!(publish(&world, &rounds(Some("none"), "2020-04-01")).code, 0);
+    assert_eq!(publish(&world, &rounds(Some("practice"), "2020-04-01")).code, 0);
     finish_round(&world, "summer").await;
     assert_eq!(shown("summer").await, Vec::from_iter(first.verdict.score));
 
     // after the close the final data set may be in force, and the document stays as it is: without the round there is a warning
     let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let ran = publish(&world, &rounds(Some("none"), "2020-04-01"));
+    let ran = publish(&world, &rounds(Some("practice"), "2020-04-01"));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!format!("{ran:?}").contains("closed_round_missing"), "{ran:?}");
-    let ran = publish(&world, &json!([rounds(Some("none"), "2020-04-01")[1]]));
+    let ran = publish(&world, &json!([rounds(Some("practice"), "2020-04-01")[1]]));
     assert!(format!("{ran:?}").contains("closed_round_missing"), "{ran:?}");
 }
 
@@ -621,7 +621,8 @@ async fn another_contest_keeps_a_due_final_board() {
         0
     );
 
-    let other = json!({ "id": "summer", "leaderboards": ["pt-25"], "opens": "2026-05-01", "ladder": "none" });
+    let other =
+        json!({ "id": "summer", "leaderboards": ["pt-25"], "opens": "2026-05-01", "preset": "practice" });
     let ran = publish(&challenge("Summer", "No prize.", other.clone()), &[]);
     let is_warned = ["closed_round_missing", "round_removed"].map(|code| ran.stdout.contains(code));
     assert_eq!((ran.code, is_warned), (0, [false, false]), "{ran:?}");

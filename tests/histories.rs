@@ -215,7 +215,7 @@ impl History {
     }
 
     fn change_rules(&mut self) {
-        self.rules.order.ranking = [Ranking::Best, Ranking::Latest, Ranking::All][self.random.usize(..3)];
+        self.rules.order.ranking = [Ranking::Best, Ranking::Latest][self.random.usize(..2)];
         self.rules.dataset = (self.random.u8(..4) > 0).then(|| self.dataset());
     }
 
@@ -354,7 +354,6 @@ fn rows(
                 .and_then(|(_, _, (_, dataset))| *dataset)
         };
         let has_row = match rules.order.ranking {
-            Ranking::All => true,
             Ranking::Latest => rivals().all(|(other, ..)| time(other) <= time(submission)),
             Ranking::Best => {
                 *dataset == compared

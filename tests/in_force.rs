@@ -154,7 +154,7 @@ async fn a_board_of_another_data_set_is_taken_only_when_that_is_said() {
         "nothing was uploaded"
     );
 
-    let round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "ladder": "none" });
+    let round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "preset": "practice" });
     assert_eq!(crate::challenges::publish(&world, &json!([round])).code, 0);
     scored(&world, "en-25", "ada", 0).await;
     let replaced = world.replace(&other);

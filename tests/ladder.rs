@@ -13,7 +13,6 @@ use crate::world::{Sent, World, with_caretaker};
 
 const OPEN_UNTIL: &str = "2999-01-01T00:00:00Z";
 const CLOSED_SINCE: &str = "2020-01-02T00:00:00Z";
-const STEP: f64 = 0.05;
 
 fn board() -> Board {
     Board {
@@ -81,7 +80,7 @@ async fn items(world: &World) -> String {
 #[allow(clippy::too_many_lines)] // one story, and every way out
 async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     let world = World::with(with_caretaker).await;
-    publish_ladder(&world, &json!({ "step": STEP }), OPEN_UNTIL);
+    publish_ladder(&world, true, OPEN_UNTIL);
     let mut receipts = Vec::new();
     let mut sent = Vec::new();
     for n in 0..6 {
@@ -108,11 +107,14 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     let world = &reading.world;
 
     // by hand: the last released one, or the own, rounded
+    let n_items = receipts[0].verdict.metrics["n_eval"].as_f64().unwrap();
     let mut last: Option<f64> = None;
     for receipt in &receipts {
         let own = receipt.verdict.score.unwrap();
-        if last.is_none_or(|last| own > last + STEP) {
-            last = Some((own / STEP).round() / (1.0 / STEP).round());
+        let rounded = (own * n_items).round() / n_items;
+        if receipt.climb() == Some(Climb::Climbed) {
+            assert!(last.is_none_or(|last| rounded > last), "{receipt:?}");
+            last = Some(rounded);
         }
         assert_eq!(receipt.public_score(), last, "{receipt:?}");
     }
@@ -183,8 +185,8 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
         .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
         .json()["challenge"]["rounds"][0];
     assert_eq!(
-        round["ladder"],
-        json!({ "step": STEP, "shows_every_score": false }),
+        (&round["preset"], &round["ladder"]),
+        (&json!("contest"), &json!(true)),
         "participants are told"
     );
 
@@ -211,7 +213,7 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     }
 
     without_the_round(&reading, &receipts);
-    publish_ladder(world, &json!({ "step": STEP }), OPEN_UNTIL);
+    publish_ladder(world, true, OPEN_UNTIL);
     after_the_close(&reading, &sent, &receipts, &of_bo).await;
 }
 
@@ -219,7 +221,7 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_board_of_the_eval_set_shows_no_held_score() {
     let world = World::with(with_caretaker).await;
-    publish_ladder(&world, &json!({ "step": STEP }), OPEN_UNTIL);
+    publish_ladder(&world, true, OPEN_UNTIL);
     let upload = async |leaderboard: &str, n: usize| {
         let key = format!("{BENCHMARK}/{leaderboard}/ada/{n}.json");
         let sent = world.put(&key, good(n)).await;
@@ -280,7 +282,7 @@ async fn another_board_of_the_eval_set_shows_no_held_score() {
     assert_eq!(reading.ask(ADA, &one).json()["score"], Value::Null);
     assert_ne!(reading.ask(ANONYMOUS, &one).status, 200, "it is on no board");
 
-    publish_ladder(world, &json!({ "step": STEP }), CLOSED_SINCE);
+    publish_ladder(world, true, CLOSED_SINCE);
     crate::finals::finish_round(world, "spring").await;
     let best = second
         .iter()
@@ -293,9 +295,6 @@ async fn another_board_of_the_eval_set_shows_no_held_score() {
     let top = world.leaderboards().top(&second_board, 9).await.unwrap();
     assert_eq!((top[0].entry.score, top[0].entry.climb), (Some(best), None));
 }
-
-/// A step so wide that of one data set nothing is released after the first score.
-const WIDE: f64 = 0.5;
 
 async fn upload(world: &World, leaderboard: &str, name: &str, n: usize) -> Receipt {
     let key = format!("{BENCHMARK}/{leaderboard}/ada/{name}.json");
@@ -313,7 +312,7 @@ fn is_held(receipt: &Receipt) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn boards_that_are_scored_again_share_their_ladder() {
     let world = World::new().await;
-    publish_ladder(&world, &json!({ "step": WIDE }), OPEN_UNTIL);
+    publish_ladder(&world, true, OPEN_UNTIL);
     let first = upload(&world, "en-25", "first", 0).await;
     assert_eq!(first.climb(), Some(Climb::Climbed));
     let held = upload(&world, "en-60", "held", 1).await;
@@ -344,7 +343,7 @@ async fn boards_that_are_scored_again_share_their_ladder() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn publishing_the_challenge_again_keeps_the_ladder() {
     let world = World::new().await;
-    publish_ladder(&world, &json!({ "step": WIDE }), OPEN_UNTIL);
+    publish_ladder(&world, true, OPEN_UNTIL);
     world.replace(&crate::organizer::other_dataset(&world));
     assert_eq!(
         upload(&world, "en-25", "first", 0).await.climb(),
@@ -353,17 +352,17 @@ async fn publishing_the_challenge_again_keeps_the_ladder() {
     let held = upload(&world, "en-60", "held", 1).await;
     assert!(is_held(&held), "{held:?}");
 
-    publish_ladder(&world, &json!({ "step": WIDE }), OPEN_UNTIL);
+    publish_ladder(&world, true, OPEN_UNTIL);
     let same = upload(&world, "en-60", "same", 1).await;
     assert_eq!(same.verdict.dataset, held.verdict.dataset);
     assert!(is_held(&same), "{same:?}");
 }
 
-/// `ladder: rounded` shows every score, and none of its digits that the eval set has no item for.
+/// A contest shows every score, and none of its digits that the eval set has no item for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_way_out_tells_more_than_the_rounded_score_until_the_close() {
     let world = World::with(with_caretaker).await;
-    publish_ladder(&world, &json!("rounded"), OPEN_UNTIL);
+    publish_ladder(&world, false, OPEN_UNTIL);
     let mut receipts = Vec::new();
     for n in [0, 1, 2, 3, 0] {
         let key = format!("{BENCHMARK}/en-25/ada/{}.json", receipts.len());
@@ -427,13 +426,10 @@ async fn no_way_out_tells_more_than_the_rounded_score_until_the_close() {
     let described = reading
         .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
         .json();
-    assert_eq!(
-        described["challenge"]["rounds"][0]["ladder"],
-        json!({ "step": null, "shows_every_score": true })
-    );
+    assert_eq!(described["challenge"]["rounds"][0]["ladder"], json!(false));
     without_the_round(&reading, &receipts);
 
-    publish_ladder(world, &json!("rounded"), CLOSED_SINCE);
+    publish_ladder(world, false, CLOSED_SINCE);
     crate::finals::finish_round(world, "spring").await;
     let top = world.leaderboards().top(&board(), 9).await.unwrap();
     let best = receipts
@@ -450,7 +446,7 @@ async fn no_way_out_tells_more_than_the_rounded_score_until_the_close() {
 
 /// A challenge that shows everything and has the round no longer does not show what the round's Ladder holds back.
 fn without_the_round(reading: &Reading, receipts: &[Receipt]) {
-    let document = json!({ "schema": 1, "title": "t", "feedback": "full", "benchmarks": { BENCHMARK: { "rounds": [] } } });
+    let document = json!({ "schema": 1, "title": "t", "benchmarks": { BENCHMARK: { "rounds": [] } } });
     let path = reading.world.scratch().join("without.yaml");
     std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
     let ran = reading.world.command(&[
@@ -486,7 +482,7 @@ async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt],
     let world = &reading.world;
     let early = world.command(&["challenge", "release", BENCHMARK, "spring"]);
     assert_eq!(early.code, 1, "{early:?}");
-    publish_ladder(world, &json!({ "step": STEP }), CLOSED_SINCE);
+    publish_ladder(world, true, CLOSED_SINCE);
     let read = answers(reading, ADA, receipts);
     for receipt in receipts {
         let own = own(receipt);
@@ -627,9 +623,10 @@ impl Clips {
 
 /// Random changes, of which those stay that the platform tells to be better: what the board says at first and in the end, and how
 /// often it said something new.
-async fn climb(ladder: &str, n_uploads: usize) -> (f64, f64, usize) {
+async fn climb(preset: &str, ladder: bool, n_uploads: usize) -> (f64, f64, usize) {
     let world = World::new().await;
-    let round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "ladder": ladder });
+    let round =
+        json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "preset": preset, "ladder": ladder });
     assert_eq!(crate::challenges::publish(&world, &json!([round])).code, 0);
     let mut clips = Clips::new();
     let mut best = clips.drawn(None, 0);
@@ -650,9 +647,9 @@ async fn climb(ladder: &str, n_uploads: usize) -> (f64, f64, usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_changes_climb_on_a_plain_board_and_less_on_the_ladder() {
     let n_uploads = 40;
-    let (first, plain, n_plain) = climb("none", n_uploads).await;
+    let (first, plain, n_plain) = climb("practice", false, n_uploads).await;
     println!("plain board: from {first:.4} to {plain:.4}, {n_plain} times something new");
-    let (first, auto, n_auto) = climb("auto", n_uploads).await;
+    let (first, auto, n_auto) = climb("contest", true, n_uploads).await;
     println!("the Ladder: from {first:.4} to {auto:.4}, {n_auto} times something new");
     assert!(n_auto * 2 <= n_plain, "{n_auto} of {n_plain}");
     assert!(auto < plain, "{auto} {plain}");

@@ -61,7 +61,7 @@ async fn a_function_killed_at_any_moment() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_killed_at_any_moment_in_a_round_with_a_ladder() {
     let world = World::with(one_process_a_run).await;
-    crate::challenges::publish_ladder(&world, &serde_json::json!("auto"), "2999-01-01T00:00:00Z");
+    crate::challenges::publish_ladder(&world, true, "2999-01-01T00:00:00Z");
     let (n_killed, sent) = kill_at(Moment::of_writes(), &world, good).await;
     let receipts = world.receipts(&sent).await;
     assert!(receipts.values().all(|receipt| receipt.climb().is_some()));
@@ -75,7 +75,6 @@ async fn a_function_killed_while_it_reads_a_large_data_set() {
     let world = World::without_dataset(one_process_a_run).await;
     let directory = large_dataset(&world);
     world.publish(&directory);
-    world.show("full");
     let each_request = (1..).map(Moment::Before);
     let (n_killed, sent) = kill_at(each_request, &world, |_| Layout::default().submission()).await;
     let receipts = world.receipts(&sent).await;

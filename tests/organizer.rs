@@ -173,7 +173,6 @@ async fn the_data_set_is_switched_between_submissions() {
         "{staged:?}"
     );
 
-    world.show("full");
     let mut sent = vec![upload(&world, 0).await];
     world.settle().await;
     world.replace(&other);

@@ -19,16 +19,16 @@ fn publish(world: &World, document: &Value) -> Value {
 }
 
 fn document(title: &str, rounds: &Value) -> Value {
-    json!({ "schema": 1, "title": title, "about": "Two words: *data* first.\n\n- one\n- two: 3\n", "feedback": "metrics",
+    json!({ "schema": 1, "title": title, "about": "Two words: *data* first.\n\n- one\n- two: 3\n", 
             "announcements": [{ "date": "2026-02-03", "text": "older: yes" }, { "date": "2026-02-04T05:06:07.089Z", "text": "# newer\nno" },
                               { "date": "2999-01-01", "text": "to come" }],
-            "benchmarks": { BENCHMARK: { "ranking": "latest", "leaderboards": { "pt-25": { "feedback": "score" } }, "rounds": rounds } } })
+            "benchmarks": { BENCHMARK: { "ranking": "latest", "leaderboards": { "pt-25": { "ranking": "best" } }, "rounds": rounds } } })
 }
 
 fn rounds() -> Value {
     json!([
         { "id": "one", "leaderboards": ["en-25"], "opens": "2026-03-01", "closes": "2026-03-31", "daily_limit": 2, "total_limit": 5,
-          "division": "yes", "artifacts": "public", "board": "hidden", "feedback": "score", "ladder": { "step": 0.01 },
+          "division": "yes", "artifacts": "public", "preset": "blind",
           "baselines": ["organizers"], "messages": { "before": "null", "after": "123" } },
         { "id": "two", "leaderboards": ["pt-25"], "opens": "2026-01-01T00:00:00Z" },
     ])
@@ -129,12 +129,12 @@ async fn announcements_are_read_from_their_date_on_newest_first() {
 async fn a_board_says_which_submissions_stand_on_it() {
     let world = World::new().await;
     let mut challenge = document("Spring", &json!([]));
-    challenge["benchmarks"][BENCHMARK]["leaderboards"]["pt-25"] = json!({ "ranking": "all" });
+    challenge["benchmarks"][BENCHMARK]["leaderboards"]["pt-25"] = json!({ "ranking": "best" });
     publish(&world, &challenge);
     let reading = Reading::of(world).await;
     let of = format!("/api/v1/benchmarks/{BENCHMARK}");
     let listed = reading.ask(ANONYMOUS, &of).json();
-    for (board, ranking) in [("en-25", "latest"), ("pt-25", "all")] {
+    for (board, ranking) in [("en-25", "latest"), ("pt-25", "best")] {
         let boards = listed["leaderboards"].as_array().unwrap();
         let one = boards.iter().find(|one| one["name"] == board).unwrap();
         assert_eq!(one["ranking"], ranking, "{board}");

@@ -348,7 +348,7 @@ async fn releasing_killed_at_any_moment() {
     let keys = keys(&world, "keys.json");
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
     let rounds = |is_open: bool| {
-        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "ladder": "none" });
+        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "preset": "practice" });
         let mut rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
         if is_open {
             // while this one may use the same data nothing is shown but scores
@@ -413,7 +413,6 @@ async fn releasing_killed_at_any_moment() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receipt_of_an_older_version_is_unsigned_and_verify_names_what_it_could_not_check() {
     let world = World::with(configured).await;
-    world.show("full");
     assert_eq!(world.command(&["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");
     let (sent, receipt) = uploaded(&world, 0).await;

@@ -1,10 +1,9 @@
-//! Data sets that are retired for a fresh one: by date and by number of submissions, whatever is killed, with a report of the gap.
+//! Data sets that are retired for a fresh one at a date, whatever is killed, with a report of the gap.
 
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
-use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::retirement::RetirementReport;
-use dataperf::{Digest, NoIntervals, Receipt, Timestamp};
+use dataperf::{Digest, NoIntervals, Receipt};
 use dataperf_local::Moment;
 use serde_json::{Value, json};
 
@@ -21,7 +20,7 @@ const RETIRED: &str = "2026-03-05T00:00:00Z";
 
 /// One round, whose data set is retired.
 fn spring(retire: &Value) -> Value {
-    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire }])
+    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "preset": "practice", "retire": retire }])
 }
 
 fn at(time: &str, dataset: Digest) -> Value {
@@ -469,98 +468,6 @@ async fn what_comes_late_takes_no_place_from_what_came_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_number_of_submissions_retires_a_data_set() {
-    let world = World::with(with_caretaker).await;
-    let (other, fresh) = staged(&world);
-    let retire = json!({ "after_submissions": 3, "dataset": fresh });
-    let rounds = json!([
-        { "id": "winter", "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z", "retire": retire },
-        { "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire },
-    ]);
-    assert_eq!(publish(&world, &rounds).code, 0);
-    let policy = dataperf::challenge::Retire {
-        dataset: fresh,
-        at: None,
-        after_submissions: Some(3),
-    };
-    let note = policy.note("spring");
-    for (n, submitter) in SUBMITTERS.iter().take(2).enumerate() {
-        upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await;
-    }
-    upload_at(&world, "baseline-plain", 2, "2026-03-02T00:00:00Z").await;
-    finish(&world).await;
-    assert_eq!(
-        world.leaderboards().noted(BENCHMARK, &note).await.unwrap(),
-        None,
-        "two and a baseline"
-    );
-    let third = upload_at(&world, "cy", 2, "2026-03-02T00:00:00Z").await;
-    finish(&world).await;
-    let since = world
-        .leaderboards()
-        .noted(BENCHMARK, &note)
-        .await
-        .unwrap()
-        .expect("three");
-    finish(&world).await;
-    let again = world
-        .leaderboards()
-        .noted(BENCHMARK, &note)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(again, since, "noted once");
-    // whoever uploads from now on is scored with the other, whoever had uploaded before with the one before
-    let late = upload_at(&world, "di", 3, LATE).await;
-    let early = upload_at(&world, "ed", 4, "2026-03-03T00:00:00Z").await;
-    assert_eq!(late.verdict.dataset, Some(fresh));
-    assert_eq!(early.verdict.dataset, third.verdict.dataset);
-    assert_eq!(
-        report(&world, &board("spring"), fresh).await,
-        None,
-        "what is on its way is waited for"
-    );
-    // an upload that has been scored with it stays in the round
-    let mut closed = rounds.clone();
-    closed[1]["closes"] = json!("2026-04-01T00:00:00Z");
-    let ran = publish(&world, &closed);
-    let reason = &ran.json()["reasons"][0];
-    assert_eq!(
-        (ran.code, &reason["code"]),
-        (2, &json!("retirement_undone")),
-        "{ran:?}"
-    );
-    assert_eq!(
-        reason["at"],
-        json!(format!("/benchmarks/{BENCHMARK}/rounds/1/closes"))
-    );
-    let shown = world.command(&["challenge", "show", BENCHMARK]);
-    assert_eq!(
-        shown.json()["rounds"][1]["retire"]["at"],
-        json!(since),
-        "{shown:?}"
-    );
-
-    // the same where the number was reached some time ago
-    upload_at(&world, "ada", 0, "2026-01-02T00:00:00Z").await;
-    let reached: Timestamp = "2026-01-03T00:00:00Z".parse().unwrap();
-    let note = policy.note("winter");
-    world
-        .leaderboards()
-        .note(BENCHMARK, &note, reached)
-        .await
-        .unwrap();
-    finish(&world).await;
-    let found = report(&world, &board("winter"), fresh).await.expect("it is done");
-    assert_eq!(
-        (found.retired_at, found.n_scored),
-        (Some(reached), 1),
-        "{found:?}"
-    );
-    assert_eq!(found.lines[0].after, Some(offline(&other, 0).await));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_document_that_cannot_retire_a_data_set_is_refused_with_all_reasons() {
     let world = World::new().await;
     let (other, fresh) = staged(&world);
@@ -617,7 +524,7 @@ async fn retiring_killed_at_any_moment() {
     let (other, fresh) = staged(&world);
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
     let hour = |n: usize, hour: &str| day(n).replace("T00", hour);
-    let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "dataset": digest(frozen()), "retire": at(&hour(n, "T18"), fresh) });
+    let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "dataset": digest(frozen()), "preset": "practice", "retire": at(&hour(n, "T18"), fresh) });
     let rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
     let ran = publish(&world, &json!(rounds));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -637,60 +544,6 @@ async fn retiring_killed_at_any_moment() {
         n_killed += 1;
     }
     assert!(n_killed >= 20, "a run writes: {n_killed}");
-    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
-}
-
-/// The run that notes that the number is reached is killed at each of its writes, before it and after it: the mark is there once,
-/// with one time, and nothing else has changed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn noting_that_the_number_is_reached_killed_at_any_moment() {
-    let world = World::with(one_process_a_run).await;
-    let (_, fresh) = staged(&world);
-    let retire = json!({ "after_submissions": 2, "dataset": fresh });
-    let open = spring(&retire);
-    assert_eq!(publish(&world, &open).code, 0);
-    let policy = dataperf::challenge::Retire {
-        dataset: fresh,
-        at: None,
-        after_submissions: Some(2),
-    };
-    let note = policy.note("spring");
-    for (n, submitter) in SUBMITTERS.iter().take(2).enumerate() {
-        upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await;
-    }
-    let table = world.leaderboards();
-    let before = world.items().await;
-    let mut n_killed = 0;
-    for moment in Moment::of_writes() {
-        world.cloud.faults().kill_at(BENCHMARK, moment);
-        finish_round(&world, "spring").await;
-        let is_over = world.cloud.faults().kill_no_more(BENCHMARK);
-        let noted = table
-            .noted(BENCHMARK, &note)
-            .await
-            .unwrap()
-            .expect("the number is reached");
-        finish_round(&world, "spring").await;
-        let again = table.noted(BENCHMARK, &note).await.unwrap().unwrap();
-        assert_eq!(again, noted, "noted once: {moment:?}");
-        let new: Vec<_> = world
-            .items()
-            .await
-            .into_iter()
-            .filter(|item| !before.contains(item))
-            .collect();
-        let [item] = &new[..] else {
-            panic!("{moment:?}: {new:?}")
-        };
-        let delete = world.clients.dynamodb.delete_item().table_name("dataperf");
-        let delete = delete.key("pk", item["pk"].clone()).key("sk", item["sk"].clone());
-        delete.send().await.unwrap();
-        if is_over {
-            break;
-        }
-        n_killed += 1;
-    }
-    assert!(n_killed >= 2, "a run writes: {n_killed}");
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 

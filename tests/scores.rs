@@ -56,7 +56,6 @@ fn offline_every_score_is_scikit_learns() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_the_cloud_every_score_is_scikit_learns_and_every_receipt_verifies() {
     let world = World::new().await;
-    world.show("full");
     let demos = demo_submissions();
     let mut sent = Vec::new();
     for demo in &demos {
@@ -105,7 +104,6 @@ fn verify(world: &World, receipt: &Value, demo: &Demo) -> Ran {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_changed_receipt_is_not_verified() {
     let world = World::new().await;
-    world.show("full");
     let demos = demo_submissions();
     let [demo, other] = [0, 1].map(|n| {
         demos

@@ -54,7 +54,6 @@ fn of(path: &Path) -> &str {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_table_of_a_cloud_is_csv() {
     let world = World::new().await;
-    world.show("full");
     let mut sent = Vec::new();
     for (n, submitter) in ["ada", "bo"].into_iter().enumerate() {
         sent.push(world.put(&key(submitter, n), good(n)).await);

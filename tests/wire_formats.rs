@@ -75,7 +75,6 @@ async fn two(world: &World) -> (Vec<Receipt>, Vec<Sent>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn receipts() {
     let world = World::new().await;
-    world.show("full");
     let (receipts, _) = two(&world).await;
     for (name, receipt) in ["receipt_scored", "receipt_rejected"].into_iter().zip(&receipts) {
         let object = world

@@ -274,16 +274,6 @@ impl World {
         ran.json()
     }
 
-    /// Publishes a challenge without rounds that says how much is shown.
-    pub(crate) fn show(&self, feedback: &str) {
-        let document =
-            json!({ "schema": 1, "title": "t", "feedback": feedback, "benchmarks": { BENCHMARK: {} } });
-        let path = self.scratch().join("feedback.yaml");
-        std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
-        let ran = self.command(&["challenge", "publish", path.to_str().unwrap()]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-    }
-
     pub(crate) fn leaderboards(&self) -> Table {
         Table::new(self.clients.dynamodb.clone(), TABLE)
     }

@@ -585,7 +585,7 @@ fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
     let scratch = tempfile::tempdir().unwrap();
     let file = path(scratch.path(), "challenge.yaml");
     let document = "schema: 1\ntitle: t\nbenchmarks:\n  speech-selection:\n    rounds:\n      - {id: Bad!, opens: 2026-03-01T00:00:00Z, \
-        daily_limit: 1, daily_limit: 2, ladder: {step: .nan}}\n";
+        daily_limit: 1, daily_limit: 2, ladder: .nan}\n";
     fs::write(&file, document).unwrap();
     let checked = run(&["--format", "json", "challenge", "check", &file]);
     assert_eq!(checked.status.code(), Some(2), "{checked:?}");
@@ -596,7 +596,11 @@ fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
         .iter()
         .map(|reason| reason["code"].as_str().unwrap())
         .collect();
-    assert_eq!(codes, ["unreadable_yaml", "bad_round_id", "bad_ladder"], "{said}");
+    assert_eq!(
+        codes,
+        ["unreadable_yaml", "bad_round_id", "unknown_value"],
+        "{said}"
+    );
     assert!(
         said["reasons"][0]["message"]
             .as_str()

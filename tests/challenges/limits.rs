@@ -54,7 +54,7 @@ async fn boards_that_share_their_evaluation_data_share_the_limit() {
     let world = World::new().await;
     let ran = publish(
         &world,
-        &json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 2, "ladder": "none" }]),
+        &json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 2, "preset": "practice" }]),
     );
     assert_eq!((ran.code, &ran.json()["warnings"]), (0, &json!([])), "{ran:?}");
     let mut receipts = Vec::new();
@@ -88,7 +88,7 @@ async fn boards_that_share_their_evaluation_data_share_the_limit() {
 async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
     let world = World::new().await;
     let round = json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "leaderboards": ["en-25", "pt-25", "pt-60"],
-                        "daily_limit": 5, "ladder": "none" });
+                        "daily_limit": 5, "preset": "practice" });
     let published = publish(&world, &json!([round]));
     assert_eq!(published.code, 0, "it is a warning: {published:?}");
     let path = world.scratch().join("challenge.yaml");

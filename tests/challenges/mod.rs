@@ -38,8 +38,8 @@ pub(crate) fn publish(world: &World, rounds: &Value) -> Ran {
     world.command(&command)
 }
 
-/// Publishes a round that releases scores by this Ladder.
-pub(crate) fn publish_ladder(world: &World, ladder: &Value, closes: &str) {
+/// Publishes a contest, with a Ladder or without.
+pub(crate) fn publish_ladder(world: &World, ladder: bool, closes: &str) {
     let round =
         json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "closes": closes, "ladder": ladder });
     let ran = publish(world, &json!([round]));

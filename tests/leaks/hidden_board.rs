@@ -1,6 +1,7 @@
-//! A board that is hidden until its round closes: nobody but the organizer learns what stands on it.
+//! A blind round: nobody but the organizer learns what stands on it.
 
 use dataperf::Receipt;
+use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf_aws::Key;
 use serde_json::{Value, json};
@@ -11,8 +12,8 @@ use crate::project::{BENCHMARK, good};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 use crate::world::{World, with_caretaker};
 
-fn round(closes: &str, board: &str) -> Value {
-    json!([{ "id": "spring", "opens": "2026-01-01", "closes": closes, "board": board, "artifacts": "public" }])
+fn round(closes: &str) -> Value {
+    json!([{ "id": "spring", "opens": "2026-01-01", "closes": closes, "preset": "blind", "artifacts": "public" }])
 }
 
 /// Every address that has rows, points, submissions or what is made of them.
@@ -47,7 +48,7 @@ fn leaders(reading: &Reading, who: &str) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let world = World::with(with_caretaker).await;
-    let ran = publish(&world, &round("2999-01-01", "hidden"));
+    let ran = publish(&world, &round("2999-01-01"));
     assert_eq!(ran.code, 0, "{ran:?}");
     let of_ada = world.put(&key("ada", 0), good(0)).await;
     let of_bo = world.put(&key("bo", 0), good(1)).await;
@@ -58,6 +59,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let [score, rounded] =
         [secret.verdict.score.unwrap(), released(&secret)].map(|score| json!(score).to_string());
     let secrets = [score.as_str(), rounded.as_str(), secret.submission.as_str()];
+    let of_own = [own.verdict.score.unwrap(), released(&own)].map(|score| json!(score).to_string());
 
     for who in [ANONYMOUS, ADA] {
         for path in ways(secret.submission.as_str(), own.submission.as_str()) {
@@ -65,6 +67,16 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
             let text = String::from_utf8(answer.body.clone()).unwrap();
             for secret in secrets {
                 assert!(!text.contains(secret), "{who} reads {secret} at {path}: {text}");
+            }
+        }
+        for path in ways(own.submission.as_str(), own.submission.as_str()) {
+            let path = path.replace("submitter=bo", "submitter=ada");
+            let text = String::from_utf8(reading.ask(who, &path).body.clone()).unwrap();
+            for own in &of_own {
+                assert!(
+                    !text.contains(own.as_str()),
+                    "{who} reads {own} at {path}: {text}"
+                );
             }
         }
         let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25?round=spring");
@@ -79,10 +91,15 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
         assert_eq!(leaders(&reading, who)["hidden_until"], board["hidden_until"]);
     }
 
-    // one's own submission has its score, and no rank
+    // one's own submission has neither score nor rank
     let path = |id: &str| format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{id}");
     let theirs = reading.ask(ADA, &path(own.submission.as_str()));
-    assert_eq!(theirs.json()["score"], json!(released(&own)), "{theirs:?}");
+    let known = theirs.json();
+    assert_eq!(
+        (&known["status"], &known["score"], &known["whole_at"]),
+        (&json!("scored"), &Value::Null, &json!("2999-01-02T00:00:00.000Z")),
+        "{theirs:?}"
+    );
     assert_eq!(theirs.json()["rank_interval"], Value::Null);
     let (of_others, of_bo) = (
         reading.ask(BO, &path(own.submission.as_str())),
@@ -98,6 +115,23 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
         1
     );
     assert_eq!(reading.ask(BO, &listed).json()["submissions"], json!([]));
+
+    let object = reading
+        .world
+        .bucket("results")
+        .get(&own.object_key(), None, 1 << 20)
+        .await
+        .unwrap();
+    let Got::Object(object) = object else {
+        panic!("ada has no receipt")
+    };
+    let text = String::from_utf8(object.bytes.to_vec()).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&written["status"], &written["withheld_until"]),
+        (&json!("scored"), &json!("2999-01-02T00:00:00.000Z"))
+    );
+    assert!(of_own.iter().all(|own| !text.contains(own.as_str())), "{text}");
 
     let view = async || {
         let key = Key::new(format!("{BENCHMARK}#public"), "en-25#spring");
@@ -141,7 +175,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     );
 
     // when the round closes so does everybody
-    assert_eq!(publish(&reading.world, &round("2026-02-01", "hidden")).code, 0);
+    assert_eq!(publish(&reading.world, &round("2026-02-01")).code, 0);
     for who in [ANONYMOUS, ADA, BO] {
         let board = reading.ask(who, &path).json();
         assert_eq!(board["rows"].as_array().unwrap().len(), 2, "{who}: {board}");
@@ -162,7 +196,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_board_can_not_be_hidden_for_good() {
     let world = World::new().await;
-    let rounds = json!([{ "id": "spring", "opens": "2026-01-01", "board": "hidden" }]);
+    let rounds = json!([{ "id": "spring", "opens": "2026-01-01", "preset": "blind" }]);
     let ran = publish(&world, &rounds);
     assert_eq!(
         (ran.code, ran.json()["reasons"][0]["code"].as_str()),

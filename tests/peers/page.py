@@ -38,11 +38,6 @@ class Demo:
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             return json.load(answer)
 
-    def show_scores_only(self, benchmark: str, scratch: Path) -> None:
-        document = scratch / "challenge.yaml"
-        document.write_text(json.dumps({"schema": 1, "title": "Scores", "benchmarks": {benchmark: {"feedback": "score"}}}))
-        subprocess.run([self.program, "challenge", "publish", document, *self.cloud], check=True)
-
     def limit(self, benchmark: str, leaderboard: str, scratch: Path) -> None:
         """Two rounds of a board: one that has closed, and one with a limit that closes long after."""
         rounds = [
@@ -159,7 +154,6 @@ def main() -> int:
     demo = Demo(args.root, args.bin / "dataperf")
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            demo.show_scores_only("vision-selection", Path(scratch))
             demo.limit("selection", "digits-20", Path(scratch))
             demo.collect_texts(Path(scratch))
             demo.collect_a_pair(Path(scratch))

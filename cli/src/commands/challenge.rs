@@ -13,11 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{
-    BoardVisibility, Challenge, ChallengeError, Round, bare_dates, named_by_dataset, set_default_ladders,
-    unknown_rounds, warnings_of_rounding,
-};
-use dataperf::ladder::Ladder;
+use dataperf::challenge::{Challenge, ChallengeError, Round, bare_dates, named_by_dataset, unknown_rounds};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, offer, pointer, quote};
 use serde_json::{Value, json};
@@ -37,14 +33,13 @@ const MAX_CHALLENGE_BYTES: u64 = 1 << 20;
 const EXAMPLE: &str = "A document, in YAML:\n
   schema: 1
   title: Spring challenge
-  feedback: score                      # score, metrics or full: what is shown until the round closes
   announcements:
     - {date: 2026-03-10, text: The pool of clips has grown.}   # shown from then on, Markdown
   benchmarks:
     speech-selection:
-      ranking: best                    # best, latest or all of a submitter's scored submissions
+      ranking: best                    # a submitter's best score, or the latest
       leaderboards:
-        pt-25: {ranking: latest, feedback: metrics}   # where a leaderboard differs
+        pt-25: {ranking: latest}       # where a leaderboard differs
       rounds:
         - id: 2026-spring
           leaderboards: [en-25, pt-25] # all, when left out
@@ -52,15 +47,14 @@ const EXAMPLE: &str = "A document, in YAML:\n
           closes: 2026-03-31           # the end of that day in UTC; left out: never
           dataset: sha256:...          # left out: what is in force for each leaderboard
           final: sha256:...            # scored with once, after the close; no upload sees it
-          # retire: {at: 2026-03-15T00:00:00Z, dataset: sha256:...}   scored with this one from then on; or
-          # retire: {after_submissions: 1000, dataset: sha256:...}    not beside a ladder
+          # retire: {at: 2026-03-15, dataset: sha256:...}   scored with this one from then on
           daily_limit: 5
           total_limit: 40
           division: open
           artifacts: private           # or public
-          board: shown                 # or hidden: until the close only the organizer sees rows
-          feedback: score              # where a round differs
-          ladder: rounded              # the default where scores alone are shown; auto or {step: 0.01}: show progress only; none: scores as they are
+          preset: contest              # until the close: rounded scores and rank intervals; or
+                                       # practice: all digits, metrics and intervals; or blind: nothing
+          ladder: false                # true: show a score only where it is clearly better than before
           baselines: [organizers]
           title: Spring challenge, English   # where a round's title differs; its `about` then as well
           messages: {before: ..., open: ..., after: ...}\n
@@ -164,7 +158,7 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
-    let warnings = warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now());
+    let warnings = warnings_of_shared_data(&document, &challenges)?;
     for directory in &args.dataset {
         let Opened { manifest, digest, .. } = open(directory)?;
         let Some(challenge) = challenges.get_mut(&manifest.benchmark) else {
@@ -180,6 +174,25 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
         }
     }
     accepted(&challenges, warnings, &dates, format, "nothing is wrong with it")
+}
+
+/// Warnings of rounds of an accepted document that withhold results until another one closes. In `challenges` published rounds follow its own.
+fn warnings_of_shared_data(
+    document: &Value,
+    challenges: &BTreeMap<String, Challenge>,
+) -> Result<Vec<Reason>> {
+    let mut warnings = Vec::new();
+    for (benchmark, challenge) in challenges {
+        let rounds = document["benchmarks"][benchmark]["rounds"].as_array();
+        let n_own = rounds.map_or(0, Vec::len);
+        let place = pointer("/benchmarks", benchmark);
+        let of_task = challenge.warnings_of_shared_data(n_own, descriptor(benchmark)?, now());
+        warnings.extend(of_task.into_iter().map(|warning| Reason {
+            at: format!("{place}{}", warning.at),
+            ..warning
+        }));
+    }
+    Ok(warnings)
 }
 
 /// Why the document's YAML can't be read.
@@ -325,10 +338,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         Ok(merged) => merged,
         Err(rejection) => return refused(&rejection, format),
     };
-    for (benchmark, challenge) in &mut challenges {
-        set_default_ladders(&document, challenge, descriptor(benchmark)?);
-    }
-    let mut warnings = warnings_of_rounding(&document, &challenges, dataperf_hosted::HOSTED, now());
+    let mut warnings = warnings_of_shared_data(&document, &challenges)?;
     let mut reasons = Reasons::default();
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
@@ -432,8 +442,7 @@ async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: Opt
 
 async fn show(args: ShowArgs, format: RowFormat) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
-    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
-    let Some(challenge) = Challenge::current(&datasets, &table, benchmark).await? else {
+    let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? else {
         bail!(
             "no challenge is published for {benchmark}: its leaderboards have one open round without limits"
         );
@@ -460,8 +469,8 @@ const COLUMNS: [&str; 14] = [
     "total_limit",
     "division",
     "artifacts",
-    "board",
-    "feedback",
+    "preset",
+    "curves",
     "ladder",
 ];
 
@@ -532,7 +541,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         "in all",
         "division",
         "artifacts",
-        "feedback",
+        "preset",
         "data set",
         "final",
         "retired",
@@ -568,14 +577,11 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             round.division.clone().unwrap_or_default(),
             format!("{:?}", round.artifacts).to_lowercase(),
             {
-                let shown = match round.ladder {
-                    Some(Ladder::Rounded) => "score, rounded".to_owned(),
-                    Some(_) => "score, by the Ladder".to_owned(),
-                    None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
-                };
-                match round.board {
-                    BoardVisibility::Hidden => format!("{shown}, board hidden"),
-                    BoardVisibility::Shown => shown,
+                let preset = round.preset.as_str();
+                match (round.curves, round.ladder) {
+                    (true, _) => format!("{preset}, curves"),
+                    (_, true) => format!("{preset}, ladder"),
+                    _ => preset.to_owned(),
                 }
             },
             round.dataset.map_or("in force".to_owned(), |digest| {
@@ -584,7 +590,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             round.final_dataset.map_or(String::new(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),
-            retired(round),
+            round.retire.map_or(String::new(), |retire| retire.at.to_string()),
         ]);
     }
     println!("{table}");
@@ -600,17 +606,5 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         };
         let text: String = one.text.chars().map(visible).collect();
         println!("{}{mark} {text}", one.date);
-    }
-}
-
-/// When a round's data set is retired.
-fn retired(round: &Round) -> String {
-    let Some(retire) = round.retire else {
-        return String::new();
-    };
-    match (retire.at, retire.after_submissions) {
-        (Some(at), _) => at.to_string(),
-        (None, Some(n)) => format!("after {n} submissions"),
-        (None, None) => String::new(),
     }
 }

@@ -18,9 +18,7 @@ use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
 use super::dataset::{ImportSource, Switch, publish};
-use super::demo_shared::{
-    DemoArgs, compared, data, end_cloud, print_next_steps, show_everything, start_cloud,
-};
+use super::demo_shared::{DemoArgs, compared, data, end_cloud, print_next_steps, start_cloud};
 use super::leaderboard::{boards, print};
 use super::submit::{receipt, upload};
 use crate::Done;
@@ -59,7 +57,6 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
 
     let (local, cloud) = start_cloud(&args, scratch.path()).await?;
     publish(&cloud, &wrong, &open(&wrong)?, Switch::Replace).await?;
-    show_everything(&cloud, Selection::ID).await?;
     submit_all(&cloud, &data.join(Selection::ID), scratch.path()).await?;
     compared(&cloud, &[Selection::ID]).await?;
     let is_text = format == RowFormat::Text;

@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use dataperf::challenge::check;
 use dataperf::progress::Silent;
 use dataperf::{Benchmark as _, Receipt, SubmitterName};
 use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_local::LocalCloud;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, publish};
@@ -22,7 +20,7 @@ use super::leaderboard::{Shown, boards};
 use super::local::{config, organizer_token, start, which_cloud, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs, now};
+use crate::cloud::{Cloud, CloudArgs};
 use crate::functions::FunctionArgs;
 use crate::on_disk::open;
 use crate::progress;
@@ -107,21 +105,7 @@ pub(super) async fn put_in_force(
     };
     with_benchmark(benchmark, source).await?;
     publish(cloud, &out, &open(&out)?, Switch::Replace).await?;
-    show_everything(cloud, benchmark).await?;
     Ok(out)
-}
-
-/// Puts a challenge without rounds in force: the demo's data ships with the project, labels and all, so nothing is withheld.
-pub(super) async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
-    let document =
-        json!({ "schema": 1, "title": "Demo", "feedback": "full", "benchmarks": { benchmark: {} } });
-    let challenges =
-        check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
-    for (benchmark, challenge) in &challenges {
-        let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
-        challenge.publish(&datasets, &table, benchmark, now()).await?;
-    }
-    Ok(())
 }
 
 /// The directory that is named, or the data that ships.

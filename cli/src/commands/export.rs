@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{Challenge, shown_of_receipt};
 use dataperf::ports::leaderboard::{Board, Submission};
-use dataperf::{Descriptor, Ending, Receipt, SubmissionId, receipt_level};
+use dataperf::{Descriptor, Ending, Receipt, SubmissionId};
 use dataperf_datasets::{Values, write_csv, write_parquet};
 use dataperf_hosted::is_step;
 use serde_json::json;
@@ -160,7 +160,7 @@ impl Exported {
         with_steps: bool,
     ) -> Result<Self> {
         let table = cloud.leaderboards();
-        let challenge = Challenge::current(&cloud.datasets(), &table, hosted.id).await?;
+        let challenge = Challenge::published(&cloud.datasets(), hosted.id).await?;
         let is_hidden = |board: &Board| {
             let until = challenge
                 .as_ref()
@@ -180,9 +180,8 @@ impl Exported {
                     continue;
                 }
                 let shown = submission.receipt.as_ref().map(|receipt| {
-                    let level = receipt_level(challenge.as_ref(), receipt, now());
                     if is_public {
-                        receipt.shown(level, hosted)
+                        receipt.shown(shown_of_receipt(challenge.as_ref(), receipt, now()), hosted)
                     } else {
                         receipt.clone()
                     }

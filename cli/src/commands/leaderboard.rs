@@ -154,7 +154,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
 
 /// What participants are told by now, newest first.
 async fn announced(cloud: &Cloud, benchmark: &str) -> Result<Vec<Announcement>> {
-    let challenge = Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await?;
+    let challenge = Challenge::published(&cloud.datasets(), benchmark).await?;
     Ok(challenge.map_or_else(Vec::new, |challenge| {
         challenge.announced(now()).cloned().collect()
     }))
@@ -379,7 +379,7 @@ async fn boards_of(
     }
     let (datasets, hosted) = (cloud.datasets(), descriptor(benchmark)?);
     let in_force = InForce::read(&datasets, benchmark).await?;
-    let challenge = Challenge::current(&datasets, &leaderboards, benchmark).await?;
+    let challenge = Challenge::published(&datasets, benchmark).await?;
     let said = said(cloud, hosted).await?;
     let mut boards = Vec::with_capacity(wanted.len());
     for board in wanted {

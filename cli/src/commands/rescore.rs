@@ -120,7 +120,7 @@ pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
 /// Refuses a board whose retirement has not ended: its report would lack what is scored again before.
 async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     let table = cloud.leaderboards();
-    let challenge = Challenge::current(&cloud.datasets(), &table, &board.benchmark).await?;
+    let challenge = Challenge::published(&cloud.datasets(), &board.benchmark).await?;
     let round = challenge
         .as_ref()
         .and_then(|challenge| challenge.round(&board.round));

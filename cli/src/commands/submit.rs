@@ -184,6 +184,13 @@ fn print_level(receipt: &Receipt) {
         return;
     }
     match receipt.climb() {
+        _ if level == Feedback::Nothing => {
+            let until = receipt
+                .withheld_until
+                .map_or("its close".to_owned(), |at| at.to_string());
+            println!("the round shows no results until {until}");
+            return;
+        }
         Some(Climb::Climbed) => {
             println!("the score is rounded as long as results of the round are withheld");
         }

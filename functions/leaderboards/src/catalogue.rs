@@ -69,7 +69,7 @@ impl Boards {
 
 /// The challenge that is published, if one is.
 pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Challenge>, Problem> {
-    Ok(Challenge::current(&app.datasets().await, &app.table().await, benchmark).await?)
+    Ok(Challenge::published(&app.datasets().await, benchmark).await?)
 }
 
 /// Which of a submitter's scored submissions stand on the boards of a leaderboard, in the word of challenges.

@@ -268,6 +268,11 @@ impl Line {
 }
 
 impl Line {
+    /// The line as a caller sees it from whom its board is hidden.
+    pub(crate) fn without_score(self) -> Self {
+        Self { score: None, ..self }
+    }
+
     /// The line with the score that the caller sees of the submission itself: its own, once everything is shown.
     pub(crate) fn shown(self, receipt: &Receipt, level: Feedback) -> Self {
         if level < Feedback::Full {

@@ -248,7 +248,7 @@ async fn terms(
 ) -> Result<Terms, Problem> {
     let datasets = app.resources().datasets().await;
     let in_force = InForce::read(&datasets, facts.id).await?;
-    let challenge = Challenge::current(&datasets, table, facts.id).await?;
+    let challenge = Challenge::published(&datasets, facts.id).await?;
     let has_kinds = !facts.kinds.is_empty();
     let mut open = challenge.iter().flat_map(|challenge| challenge.open_rounds(at));
     let is_pinned = open.any(|round| {

@@ -49,8 +49,8 @@ pub async fn decide_anew<C: Collection>(
     places: &Places,
     items: &[Collected<C>],
 ) -> Result<usize, WorkflowError> {
-    let Places { table, datasets, .. } = places;
-    let challenge = Challenge::current(datasets, table, C::DESCRIPTOR.id).await?;
+    let Places { datasets, .. } = places;
+    let challenge = Challenge::published(datasets, C::DESCRIPTOR.id).await?;
     let (kept, kept_before) = (Kept::<C>::default(), Kept::<C>::default());
     let (mut standings, mut n_steps) = (Standings::<C>::default(), 0);
     let occasion = Occasion::Disqualification;

@@ -60,7 +60,7 @@ impl<C: Collection> Deciding<C> {
             return Ok(case.rules.clone());
         }
         let datasets = self.common.resources.datasets().await;
-        let challenge = Challenge::current(&datasets, case.table, C::DESCRIPTOR.id).await?;
+        let challenge = Challenge::published(&datasets, C::DESCRIPTOR.id).await?;
         let kept = &self.common.kept;
         Ok(kept.of_round(&datasets, challenge.as_ref(), round).await?)
     }

@@ -426,12 +426,12 @@ async fn ladder(board: &Board, stores: &Stores<'_>) -> Result<Option<Ladder>, Po
     let round = challenge
         .as_ref()
         .and_then(|challenge| challenge.round(&board.round));
-    Ok(round.and_then(|round| round.ladder))
+    Ok(round.and_then(dataperf::challenge::Round::release))
 }
 
 /// The challenge of a board's benchmark; `None` also where it can't be read, which makes finishing rounds fail as well.
 async fn challenge(board: &Board, stores: &Stores<'_>) -> Result<Option<Challenge>, PortError> {
-    match Challenge::current(stores.datasets, stores.table, &board.benchmark).await {
+    match Challenge::published(stores.datasets, &board.benchmark).await {
         Err(ChallengeError::Port(error)) => Err(error),
         Err(error) => {
             tracing::warn!(board = ?board, %error, "the challenge can't be read");

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use dataperf::Descriptor;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Round};
 use dataperf::facts::Rules;
@@ -15,7 +16,6 @@ use dataperf::release::{self, Release, is_over};
 use dataperf::rescoring::Rescorer;
 use dataperf::retirement::{Retired, Retirement};
 use dataperf::workflow::WorkflowError;
-use dataperf::{Descriptor, Timestamp};
 use lambda_runtime::Context;
 
 use crate::comparisons::mark_without_pairs;
@@ -25,9 +25,6 @@ use crate::{S3Bucket, Table};
 
 /// How long after its beginning a run begins nothing more: an evaluation takes a part of the run, and the next request goes on.
 const LONGEST: Duration = Duration::from_mins(4);
-
-/// How many milliseconds ahead it is noted that a data set is retired because it was asked often enough.
-const AHEAD_MILLIS: i64 = 5_000;
 
 /// What was done on each board, and the first error: a board that can't be finished keeps no other from being finished.
 #[derive(Default)]
@@ -46,15 +43,10 @@ pub(crate) async fn finish<E: Evaluator>(
     let benchmark = evaluator.hosted().id;
     let mut done = Done::default();
     let table = resources.leaderboards().await;
-    let current = Challenge::current(&resources.datasets().await, &table, benchmark).await?;
-    let Some(mut challenge) = current else {
+    let Some(challenge) = Challenge::published(&resources.datasets().await, benchmark).await? else {
         return Ok(done);
     };
     let is_asked = |round: &Round| request.round.as_ref().is_none_or(|asked| *asked == round.id);
-    for round in challenge.rounds.iter().filter(|round| is_asked(round)) {
-        mark_where_asked_enough(benchmark, round, &table).await?;
-    }
-    challenge.take_retired(&table, benchmark).await?;
     for round in challenge.rounds.iter().filter(|round| is_asked(round)) {
         // whatever is published from now on, it stays known
         round.note_retired(&table, benchmark, now()).await?;
@@ -267,30 +259,6 @@ async fn mark_to_pair(
     }
     if finished.n_scored == 0 && round.final_dataset.is_some() {
         mark_without_pairs(&board.of_final(), challenge, table, results).await?;
-    }
-    Ok(())
-}
-
-/// Notes the moment, a little ahead, at which the data set of an open round is retired, once it has been asked as often as the policy says.
-async fn mark_where_asked_enough(benchmark: &str, round: &Round, table: &Table) -> Result<(), WorkflowError> {
-    let now = now();
-    let Some(retire) = round.retire.filter(|retire| retire.at.is_none()) else {
-        return Ok(());
-    };
-    let is_open = round.opens <= now && round.closes.is_none_or(|closes| closes > now);
-    let Some(most) = retire.after_submissions.filter(|_| is_open) else {
-        return Ok(());
-    };
-    let mut series = Vec::new();
-    for board in table.boards(benchmark).await? {
-        if board.round == round.id {
-            series.push((board.clone(), table.series(&board).await?));
-        }
-    }
-    if round.n_asked(&series) >= most {
-        // ahead, so that whoever judges an upload of that moment knows of it
-        let at = Timestamp::from_unix_millis(crate::runtime::now().unix_millis() + AHEAD_MILLIS);
-        table.note(benchmark, &retire.note(&round.id), at).await?;
     }
     Ok(())
 }

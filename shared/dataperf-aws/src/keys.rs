@@ -97,19 +97,11 @@ impl Key {
         }
     }
 
-    /// A submitter's one row on a board that ranks the best or the latest.
+    /// A submitter's row on a board.
     pub(crate) fn row(entry: &Entry) -> Self {
         Self {
             pk: rows_partition(&entry.board),
             sk: entry.submitter.clone(),
-        }
-    }
-
-    /// A submission's own row on a board that ranks all.
-    pub(crate) fn own_row(entry: &Entry) -> Self {
-        Self {
-            pk: rows_partition(&entry.board),
-            sk: format!("{}#{}", entry.submitter, entry.id),
         }
     }
 

@@ -18,7 +18,7 @@ use dataperf::facts::{self, Fact, FinalOutcome, Rules, count_scored, scored_with
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Projected, Ranked, rank_key_of, with_shared_ranks};
-use dataperf::ports::maintenance::{Finalized, Order, Ranking};
+use dataperf::ports::maintenance::{Finalized, Order};
 use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -321,13 +321,7 @@ impl Table {
         datasets: &S3Bucket,
     ) -> Result<Rules, PortError> {
         let board = of_facts(board);
-        // the data set of fixed boards is a configuration, which is not retired
-        let challenge = if hosted.fixed.is_some() {
-            Challenge::published(datasets, hosted.id).await
-        } else {
-            Challenge::current(datasets, self, hosted.id).await
-        };
-        let challenge = match challenge {
+        let challenge = match Challenge::published(datasets, hosted.id).await {
             Ok(challenge) => challenge,
             Err(ChallengeError::Port(error)) => return Err(error),
             Err(error) => return Err(malformed(hosted, &error)),
@@ -576,10 +570,8 @@ impl Table {
             let mut item = row_of(row, rules)?;
             let kept = of_submission.get(&row.id).and_then(|fact| fact.get(spread));
             item.extend(kept.map(|spread| (SPREAD.to_owned(), spread.clone())));
-            if rules.order.ranking != Ranking::All {
-                let n_scored = n_scored.get(&row.submitter).copied().unwrap_or_default();
-                item.insert(N_SCORED.to_owned(), count(n_scored));
-            }
+            let n_scored = n_scored.get(&row.submitter).copied().unwrap_or_default();
+            item.insert(N_SCORED.to_owned(), count(n_scored));
             Some(item)
         };
         // those of some submitters don't say which data set is the newest one's of all
@@ -662,8 +654,6 @@ impl Table {
         for submitter in submitters {
             let key = Key::new(rows_partition(board), submitter.clone());
             rows.extend(self.item(key).await?);
-            let own = Partition::of(rows_partition(board)).beginning_with(facts_of(submitter));
-            rows.extend(self.query(&own).await?);
         }
         Ok(rows)
     }
@@ -783,10 +773,5 @@ fn public_row(row: &Ranked) -> AttributeValue {
 /// A row as an item; `None` for a line without a place.
 fn row_of(row: &Entry, rules: &Rules) -> Option<Item> {
     let rank = rank_key_of(row, rules.order.direction)?;
-    let key = if rules.order.ranking == Ranking::All {
-        Key::own_row(row)
-    } else {
-        Key::row(row)
-    };
-    Some(row_item(key, row, &rank))
+    Some(row_item(Key::row(row), row, &rank))
 }

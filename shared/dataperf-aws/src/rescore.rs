@@ -69,7 +69,7 @@ async fn go_through<E: Evaluator>(
 ) -> Result<usize, WorkflowError> {
     let clients = resources.clients().await;
     let (datasets, table) = (resources.datasets().await, resources.leaderboards().await);
-    let challenge = Challenge::current(&datasets, &table, evaluator.hosted().id).await?;
+    let challenge = Challenge::published(&datasets, evaluator.hosted().id).await?;
     let with = Rescorer {
         challenge: challenge.as_ref(),
         submissions: &|name| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>,

@@ -128,8 +128,8 @@ impl Resources {
     ) -> Result<Settled, WorkflowError> {
         let (leaderboards, results) = (self.leaderboards().await, self.results().await);
         let (datasets, submissions) = (self.datasets().await, self.submissions(upload).await);
-        let challenge = Challenge::current(&datasets, &leaderboards, evaluator.hosted().id)
-            .instrument(info_span!("read challenge"));
+        let challenge =
+            Challenge::published(&datasets, evaluator.hosted().id).instrument(info_span!("read challenge"));
         let judge = ArtifactJudge {
             evaluator,
             challenge: challenge.await.map_err(WorkflowError::from),

@@ -98,8 +98,6 @@ pub enum Ranking {
     Best,
     /// The one uploaded last.
     Latest,
-    /// Every one.
-    All,
 }
 
 impl Ranking {
@@ -108,7 +106,6 @@ impl Ranking {
         match self {
             Self::Best => "best",
             Self::Latest => "latest",
-            Self::All => "all",
         }
     }
 }

@@ -97,8 +97,7 @@ pub struct Rows {
     pub last: Vec<Entry>,
 }
 
-/// The rows of a board. With [`Ranking::Best`] and [`Ranking::Latest`] each submitter has one row, with [`Ranking::All`] each submission has its own.
-/// Withdrawn and rejected submissions have none.
+/// The rows of a board: one for each submitter. Withdrawn and rejected submissions have none.
 ///
 /// On the final board a submitter has the row of the submission that has the public row among those with an outcome of the final data set, and none
 /// where that outcome is a rejection.
@@ -112,14 +111,8 @@ pub fn board(facts: &[Fact], rules: &Rules) -> Rows {
         rows
     };
     let select = |of: &dyn Fn(&Fact) -> bool| -> Vec<&Fact> {
-        let candidates = facts.iter().filter(|fact| of(fact));
-        if ranking == Ranking::All {
-            return candidates
-                .filter(|fact| rank_key_of(&fact.entry, direction).is_some())
-                .collect();
-        }
         let mut of_submitters: BTreeMap<&str, Vec<&Fact>> = BTreeMap::new();
-        for fact in candidates {
+        for fact in facts.iter().filter(|fact| of(fact)) {
             of_submitters.entry(&fact.entry.submitter).or_default().push(fact);
         }
         let one_each = of_submitters.into_values().filter_map(|facts| {

@@ -12,10 +12,12 @@ use crate::Timestamp;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feedback {
+    /// Neither the score nor a metric.
+    Nothing,
     /// The score and the reasons, and what follows from the artifact and public data alone.
-    #[default]
     Score,
     /// Also numbers of each class, concept, task, market, seed and trial.
+    #[default]
     Metrics,
     /// Also what tells of single items and steps: curves.
     Full,
@@ -25,6 +27,7 @@ impl Feedback {
     /// The word documents use.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Nothing => "nothing",
             Self::Score => "score",
             Self::Metrics => "metrics",
             Self::Full => "full",
@@ -47,4 +50,14 @@ impl Shown {
         level: Feedback::Full,
         whole_at: None,
     };
+}
+
+/// What a level shows, for good.
+impl From<Feedback> for Shown {
+    fn from(level: Feedback) -> Self {
+        Self {
+            level,
+            whole_at: None,
+        }
+    }
 }

@@ -18,7 +18,7 @@ use crate::facts::{Rules, board};
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Entry, Projected, Submission};
-use crate::ports::maintenance::{Finalized, Maintenance, Ranking, Revision, Run};
+use crate::ports::maintenance::{Finalized, Maintenance, Revision, Run};
 use crate::ports::signer::Signer;
 use crate::rank::Direction;
 use crate::receipts::write_receipt;
@@ -69,7 +69,7 @@ impl Challenge {
     pub fn final_by(&self, round: &Round) -> Option<Timestamp> {
         let due = self.due_from(round).filter(|_| round.final_dataset.is_some())?;
         let shares = |other: &&Round| other.id != round.id && other.may_use_data_of(round);
-        let others = round.ladder.map(|_| self.rounds.iter().filter(shares));
+        let others = round.release().map(|_| self.rounds.iter().filter(shares));
         let whole_at = match others.and_then(last_to_close) {
             Some(last) => last.closes?,
             None => due,
@@ -90,7 +90,7 @@ pub fn due_time(now: Timestamp, early: bool) -> Timestamp {
 impl Round {
     /// Whether anything but writing whole receipts is due once the round has closed.
     pub fn has_work(&self) -> bool {
-        self.final_dataset.is_some() || self.ladder.is_some()
+        self.final_dataset.is_some() || self.release().is_some()
     }
 }
 
@@ -339,15 +339,15 @@ impl Finish<'_> {
         let mut n_lifted = 0;
         for line in &released {
             let now = (self.now)();
-            let level = shown_of_released(Some(self.challenge), &self.board, line.dataset, now).level;
-            if level < Feedback::Full || !(self.goes_on)() {
+            let shown = shown_of_released(Some(self.challenge), &self.board, line.dataset, now);
+            if shown.level < Feedback::Full || !(self.goes_on)() {
                 return Ok((n_lifted, false));
             }
             // the receipt first: once the line is lifted nothing is left to do
             let benchmark = &self.board.benchmark;
             let known = self.table.submission(benchmark, &line.id).await?;
             if let Some(receipt) = known.and_then(|known| known.receipt) {
-                write_receipt(self.results, self.signer, &receipt, hosted, level, now).await?;
+                write_receipt(self.results, self.signer, &receipt, hosted, shown, now).await?;
             }
             let lifted = self.table.lift(benchmark, &line.id, hosted).await?;
             n_lifted += usize::from(lifted.is_some());
@@ -384,8 +384,8 @@ impl Finish<'_> {
                 }
                 let is_back = run.n_back > 0 && self.is_back(&row, run).await?;
                 let is_late = run.first_ended_at.is_some() && !is_back;
-                let has_one_row = rules.order.ranking != Ranking::All && n_rows[&row.submitter] == 1;
-                let is_taken = !is_back && has_one_row && self.has_another(&row, &done).await?;
+                let is_taken =
+                    !is_back && n_rows[&row.submitter] == 1 && self.has_another(&row, &done).await?;
                 looked_at.insert(row.id.clone());
                 if is_taken || is_late {
                     continue;

@@ -27,20 +27,13 @@ use crate::verdict::Receipt;
 pub use crate::released::{Climb, Released, UnknownClimb};
 
 /// How a round releases scores.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ladder {
     /// No parameter: the margin is the standard error of the difference from the best score before, over the draws of the eval set, and scores are
     /// rounded to 1/n, n the number of its items.
     Auto,
     /// No margin: every score is released, rounded to 1/n, n the number of items of the eval set.
     Rounded,
-    /// A fixed margin, to which scores are rounded.
-    #[serde(untagged)]
-    Step {
-        /// The margin, in the unit of the score.
-        step: f64,
-    },
 }
 
 /// How far a submitter has come on the boards that are scored with the same evaluation data.
@@ -183,14 +176,6 @@ pub struct Margin {
 }
 
 impl Margin {
-    /// A fixed step.
-    pub fn of_step(step: f64) -> Self {
-        Self {
-            margin: step,
-            grain: step,
-        }
-    }
-
     /// The standard error of the difference between two submissions over the draws of their eval set. If they have no draws in common, or there is no
     /// `best` one before, the two are taken as independent and equally uncertain, which is more than the truth.
     pub fn paired(new: &Replicates, best: Option<&Replicates>) -> Self {
@@ -229,7 +214,8 @@ impl Margin {
     ///
     /// ```
     /// use dataperf::ladder::Margin;
-    /// assert_eq!(Margin::of_step(0.01).rounded(0.28712, [0.0, 1.0]), 0.29);
+    /// let margin = Margin { margin: 0.0, grain: 0.01 };
+    /// assert_eq!(margin.rounded(0.28712, [0.0, 1.0]), 0.29);
     /// ```
     pub fn rounded(&self, score: f64, [least, greatest]: [f64; 2]) -> f64 {
         let n_grains = (score / self.grain).round();
@@ -286,14 +272,6 @@ pub fn released(
 }
 
 impl Ladder {
-    /// Whether a score may be held back, so that many uploads learn less.
-    pub fn holds_scores(self) -> bool {
-        match self {
-            Self::Auto | Self::Step { .. } => true,
-            Self::Rounded => false,
-        }
-    }
-
     /// What is released of a receipt that is about to be recorded after `rung`; `None` for a receipt without a score.
     ///
     /// # Errors
@@ -319,7 +297,6 @@ impl Ladder {
             replicates(id, hosted, results).await?.ok_or_else(missing)
         };
         let margin = match self {
-            Self::Step { step } => Margin::of_step(step),
             Self::Rounded => {
                 let rounded = Margin::rounding(&kept().await?).rounded(score, hosted.score_range);
                 return Ok(Some(Released {

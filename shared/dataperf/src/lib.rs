@@ -84,7 +84,7 @@ pub use file_kind::{FileKind, UTF_16, kind_of_file, mistaken_for_text};
 pub use line_numbers::{LineNumbers, line_number};
 pub use no_intervals::NoIntervals;
 pub use rank::{Direction, RankKey};
-pub use receipts::{receipt_level, signed, write_receipt, write_where_it_shows_less};
+pub use receipts::{signed, write_receipt, write_where_it_shows_less};
 pub use rejection::{
     MAX_LISTED_BYTES, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, pointer, quote,
 };

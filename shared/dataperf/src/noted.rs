@@ -85,37 +85,6 @@ impl Challenge {
         self.mark(datasets, benchmark).await
     }
 
-    /// The challenge that is published, with the moments at which data sets were retired for their number of submissions.
-    ///
-    /// # Errors
-    /// [`ChallengeError`] when bucket or table do not answer, the object is of another form, or it is gone.
-    pub async fn current(
-        datasets: &impl Bucket,
-        table: &dyn Maintenance,
-        benchmark: &str,
-    ) -> Result<Option<Self>, ChallengeError> {
-        let Some(mut challenge) = Self::published(datasets, benchmark).await? else {
-            return Ok(None);
-        };
-        challenge.take_retired(table, benchmark).await?;
-        Ok(Some(challenge))
-    }
-
-    /// Takes from the table the moments at which data sets were retired for their number of submissions.
-    ///
-    /// # Errors
-    /// [`PortError`] when the table does not answer.
-    pub async fn take_retired(&mut self, table: &dyn Maintenance, benchmark: &str) -> Result<(), PortError> {
-        for round in &mut self.rounds {
-            if let Some(retire) = &mut round.retire
-                && retire.after_submissions.is_some()
-            {
-                retire.at = table.noted(benchmark, &retire.note(&round.id)).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Notes what this challenge has done by `at`, before another one takes its place or it is removed: which rounds' data sets it has
     /// retired, and which ones it has had uploads scored with.
     ///
@@ -136,7 +105,7 @@ impl Challenge {
         Ok(())
     }
 
-    /// Notes what the published challenge has done by `at`, where it can be read. Gives it with the moments at which data sets were retired.
+    /// Notes what the published challenge has done by `at`, where it can be read. Gives it.
     ///
     /// # Errors
     /// [`PortError`] when table or bucket do not answer.
@@ -146,7 +115,7 @@ impl Challenge {
         benchmark: &str,
         at: Timestamp,
     ) -> Result<Option<Self>, PortError> {
-        let published = match Self::current(datasets, table, benchmark).await {
+        let published = match Self::published(datasets, benchmark).await {
             Ok(published) => published,
             Err(ChallengeError::Port(error)) => return Err(error),
             Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => None,
@@ -169,10 +138,8 @@ impl Round {
         benchmark: &str,
         at: Timestamp,
     ) -> Result<(), PortError> {
-        if let Some(retire) = self.retired(at)
-            && let Some(since) = retire.at
-        {
-            table.note(benchmark, &retire.note(&self.id), since).await?;
+        if let Some(retire) = self.retired(at) {
+            table.note(benchmark, &retire.note(&self.id), retire.at).await?;
         }
         Ok(())
     }
@@ -255,7 +222,7 @@ impl Noted {
             let since = format!("uploads to {id} are scored with {dataset} since {at}");
             let elsewhere = "for a round with another data set choose another id";
             let is_kept = round.retire.is_some_and(|retire| retire.dataset == dataset);
-            match round.retire.and_then(|retire| retire.at) {
+            match round.retire.map(|retire| retire.at) {
                 Some(moved) if is_kept && moved != at => refuse(
                     "retire/at",
                     format!("{since}, and scores are not moved to another moment: write `at: {at}`"),

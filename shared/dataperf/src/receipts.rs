@@ -3,24 +3,18 @@
 use bytes::Bytes;
 
 use crate::Timestamp;
-use crate::challenge::{Challenge, shown_of_receipt};
 use crate::descriptor::Descriptor;
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Shown};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::signer::Signer;
 use crate::signature::Signature;
 use crate::verdict::{Ending, Receipt};
 
-/// How much of a receipt is shown `at` a time.
-pub fn receipt_level(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Feedback {
-    shown_of_receipt(challenge, receipt, at).level
-}
-
 /// The largest receipt that is read back.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
-/// Writes a receipt as `level` shows it, signed in that form `at` a time, unless it is there: the table holds the same facts, so every delivery would
+/// Writes a receipt as it is `shown`, signed in that form `at` a time, unless it is there: the table holds the same facts, so every delivery would
 /// write the same. `hosted` describes the receipt's benchmark. A stored receipt is replaced if it is of a failure and the submission was evaluated
 /// again, if more may be shown by now, and if it was not signed.
 ///
@@ -31,14 +25,14 @@ pub async fn write_receipt(
     signer: &dyn Signer,
     receipt: &Receipt,
     hosted: &Descriptor,
-    level: Feedback,
+    shown: Shown,
     at: Timestamp,
 ) -> Result<(), PortError> {
-    let shown = Receipt {
+    let receipt = Receipt {
         schema: Receipt::SCHEMA,
-        ..receipt.shown(level, hosted)
+        ..receipt.shown(shown, hosted)
     };
-    let receipt = &signed(shown, signer, at).await?;
+    let receipt = &signed(receipt, signer, at).await?;
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PortError::Malformed {
         what: format!("the receipt of `{}`", receipt.submission),
         why: error.to_string(),
@@ -84,16 +78,18 @@ pub async fn write_where_it_shows_less(
     signer: &dyn Signer,
     receipt: &Receipt,
     hosted: &Descriptor,
-    level: Feedback,
+    shown: Shown,
     at: Timestamp,
 ) -> Result<bool, PortError> {
-    let shown = receipt.shown(level, hosted);
-    if let Got::Object(object) = results.get(&shown.object_key(), None, MAX_RECEIPT_BYTES).await?
-        && serde_json::from_slice(&object.bytes).is_ok_and(|stored| !is_superseded(&stored, &shown))
+    let visible = receipt.shown(shown, hosted);
+    if let Got::Object(object) = results
+        .get(&visible.object_key(), None, MAX_RECEIPT_BYTES)
+        .await?
+        && serde_json::from_slice(&object.bytes).is_ok_and(|stored| !is_superseded(&stored, &visible))
     {
         return Ok(false);
     }
-    write_receipt(results, signer, receipt, hosted, level, at).await?;
+    write_receipt(results, signer, receipt, hosted, shown, at).await?;
     Ok(true)
 }
 

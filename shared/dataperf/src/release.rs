@@ -233,7 +233,7 @@ impl Release<'_> {
         }
         let (results, signer) = (self.results, self.signer);
         let is_written =
-            write_where_it_shows_less(results, signer, &receipt, self.hosted, shown.level, now).await?;
+            write_where_it_shows_less(results, signer, &receipt, self.hosted, shown, now).await?;
         Ok(OfOne::Shown {
             is_written,
             is_lifted,

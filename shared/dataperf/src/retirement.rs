@@ -74,9 +74,7 @@ impl Retirement<'_> {
         if known.is_some_and(|run| run.ended_at.is_some()) {
             return Ok(complete);
         }
-        let since = retire
-            .at
-            .map_or(0, |at| at.unix_millis().saturating_add(GRACE_MILLIS));
+        let since = retire.at.unix_millis().saturating_add(GRACE_MILLIS);
         if now().unix_millis() < since || self.has_unfinished(retire).await? {
             return Ok(nothing);
         }
@@ -142,7 +140,7 @@ impl Retirement<'_> {
     /// Whether something that was uploaded before the retirement is still being evaluated.
     async fn has_unfinished(&self, retire: &Retire) -> Result<bool, WorkflowError> {
         let unfinished = self.with.table.unfinished(&self.board.benchmark).await?;
-        let is_before = |line: &Entry| retire.at.is_some_and(|at| line.received_at < at);
+        let is_before = |line: &Entry| line.received_at < retire.at;
         Ok(unfinished
             .iter()
             .any(|line| line.board == self.board && is_before(line)))
@@ -228,7 +226,7 @@ fn standing_before(
     let mut of_submitters: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
     for entry in series {
         let before = scores.get(&entry.id);
-        let is_before = retire.at.is_some_and(|at| entry.received_at < at);
+        let is_before = entry.received_at < retire.at;
         if is_before && (before.is_some() || entry.dataset != Some(retire.dataset)) {
             let line = Entry {
                 score: before.copied().unwrap_or(entry.score),
@@ -240,15 +238,9 @@ fn standing_before(
     }
     let mut todo: Vec<&Entry> = Vec::new();
     for (submitter, lines) in &of_submitters {
-        let stands: Vec<&Entry> = match ranking {
-            Ranking::All => lines.iter().collect(),
-            // what stood is against the rules of the data set that follows, and no other submission takes its place
-            _ if rejected.contains(submitter) => Vec::new(),
-            Ranking::Best | Ranking::Latest => standing(lines, board, ranking, direction, None)
-                .into_iter()
-                .collect(),
-        };
-        todo.extend(stands.into_iter().filter(|line| !scores.contains_key(&line.id)));
+        // where a row is against the rules of the data set that follows, no other submission takes its place
+        let row = standing(lines, board, ranking, direction, None).filter(|_| !rejected.contains(submitter));
+        todo.extend(row.filter(|line| !scores.contains_key(&line.id)));
     }
     todo.sort_by(|a, b| order(&a.submitter, &a.id).cmp(&order(&b.submitter, &b.id)));
     todo.into_iter().map(|line| line.id.clone()).collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::descriptor::Descriptor;
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Shown};
 use crate::released::Released;
 use crate::scorecard::{Leaf, leaves};
 use crate::verdict::{Receipt, Verdict};
@@ -43,14 +43,16 @@ impl Verdict {
 }
 
 impl Receipt {
-    /// The receipt as `level` shows it; the receipt names the level. `hosted` describes its benchmark. Below [`Feedback::Full`] its score is the one
-    /// that the Ladder has released, where its round has one.
+    /// The receipt as it is `shown`; the receipt names the level. `hosted` describes its benchmark. Below [`Feedback::Full`] its score is the one
+    /// that its round has released.
     #[must_use]
-    pub fn shown(&self, level: Feedback, hosted: &Descriptor) -> Self {
+    pub fn shown(&self, shown: impl Into<Shown>, hosted: &Descriptor) -> Self {
+        let Shown { level, whole_at } = shown.into();
         let mut verdict = self.verdict.shown(level, hosted);
         if level < Feedback::Full {
-            verdict.score = self.public_score();
+            verdict.score = self.public_score().filter(|_| level > Feedback::Nothing);
         }
+        let is_withheld = verdict.score.is_none() && self.verdict.score.is_some();
         let ladder = self.ladder.clone().map(|released| Released {
             evaluation: None,
             is_lifted: level == Feedback::Full,
@@ -58,6 +60,7 @@ impl Receipt {
         });
         Self {
             feedback: Some(level),
+            withheld_until: whole_at.filter(|_| is_withheld),
             ladder,
             verdict,
             ..self.clone()

@@ -108,6 +108,7 @@ impl Submission {
             received_at: self.received_at,
             finished_at,
             feedback: None,
+            withheld_until: None,
             ladder: None,
             verdict,
             signature: None,

@@ -415,6 +415,9 @@ pub struct Receipt {
     /// How much of the verdict this document shows; without it everything, as the table keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// When the score is shown, where the round withholds it and that time is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld_until: Option<Timestamp>,
     /// What is shown in place of the score until everything of the round is shown, where the round has a Ladder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Released>,

@@ -10,7 +10,7 @@ use std::future::Future;
 
 use tracing::{Instrument, info_span};
 
-use crate::challenge::{Challenge, ChallengeError, Terms};
+use crate::challenge::{Challenge, ChallengeError, Terms, shown_of_receipt};
 use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
 use crate::facts::Rules;
@@ -21,7 +21,7 @@ use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Leaderboards, Projected, Recorded, Submission};
 use crate::ports::maintenance::{Maintenance, Order, Ranking, Revised};
 use crate::ports::signer::Signer;
-use crate::receipts::{receipt_level, write_receipt};
+use crate::receipts::write_receipt;
 use crate::upload::{SubmissionId, Upload};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use crate::{Timestamp, programs};
@@ -291,7 +291,7 @@ async fn release(
         }
     }
     receipt.ladder = match terms.ladder {
-        Some(ladder) if receipt_level(challenge, receipt, (ports.now)()) < Feedback::Full => {
+        Some(ladder) if shown_of_receipt(challenge, receipt, (ports.now)()).level < Feedback::Full => {
             let evaluation = terms.ladder_of(&receipt.verdict.leaderboard);
             let rung = ports
                 .leaderboards
@@ -416,6 +416,6 @@ pub(crate) async fn write_shown(
     ports: Ports<'_>,
 ) -> Result<(), PortError> {
     let now = (ports.now)();
-    let level = receipt_level(challenge, receipt, now);
-    write_receipt(ports.results, ports.signer, receipt, hosted, level, now).await
+    let shown = shown_of_receipt(challenge, receipt, now);
+    write_receipt(ports.results, ports.signer, receipt, hosted, shown, now).await
 }

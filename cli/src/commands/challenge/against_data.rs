@@ -216,10 +216,7 @@ async fn undone(
     published: Option<&Challenge>,
     noted: &Noted,
 ) -> Result<Vec<Reason>> {
-    // the document does not decide when data sets that wait for a number of submissions were retired
-    let mut as_known = challenge.clone();
-    as_known.take_retired(table, descriptor.id).await?;
-    let mut reasons = noted.undone(&as_known);
+    let mut reasons = noted.undone(challenge);
     reasons.extend(published.and_then(|published| published.uncovered(Some(challenge), now())));
     let mut finished = BTreeMap::new();
     for board in table.boards(descriptor.id).await? {

@@ -8,9 +8,8 @@ use dataperf::{Feedback, Reason, pointer};
 
 use crate::cloud::{Cloud, now};
 
-/// Warnings of what replacing the published challenge changes for rounds that have begun. Of an open round: its Ladder is changed or taken from
-/// some boards, so that what was held back can be asked for; or it gets one, so that later scores are rounded and those already shown are not; or it
-/// is removed. Of a closed round: it, or a part of it, is missing.
+/// Warnings of what replacing the published challenge changes for rounds that have begun. Of an open round: it releases scores otherwise, or of fewer
+/// boards, so that what was held back can be asked for; or it rounds later scores and has shown earlier ones with all digits; or it is removed. Of a closed round: it, or a part of it, is missing.
 pub(super) async fn changes_of_rounds(
     cloud: &Cloud,
     benchmark: &str,
@@ -42,25 +41,24 @@ pub(super) async fn changes_of_rounds(
             return is_missing.then(|| Reason::new("closed_round_missing", &place, message));
         }
         let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
-        let message = match (round.ladder, then) {
+        let message = match (round.release(), then) {
             (Some(before), then)
-                if then.is_none_or(|then| then.ladder != Some(before) || leaves_out_boards(then, round)) =>
+                if then
+                    .is_none_or(|then| then.release() != Some(before) || leaves_out_boards(then, round)) =>
             {
-                "this change takes its Ladder away or sets another `ladder`, for some or all of its boards: \
-                 scores that were released stay as they are until all results are shown after the close, a \
-                 `final` board is made only then, and a submitter who uploads a file again learns the score \
-                 that the Ladder held back. Leave `ladder` and the boards as they are until the round has \
-                 closed"
+                "this change shows more or less of its scores, on some or all of its boards: scores that were \
+                 released stay as they are until all results are shown after the close, a `final` board is \
+                 made only then, and a submitter who uploads a file again learns the score that was held back \
+                 before. Leave `preset`, `ladder` and the boards as they are until the round has closed"
             }
-            (None, Some(then)) if then.ladder.is_some() => {
-                "it had no Ladder: scores on its boards keep all the digits that everybody has seen, and \
-                 scores of later uploads are released by `ladder`, which is `rounded` where the document \
-                 leaves it out. Write `ladder: none` in the round to show all scores with all digits"
+            (None, Some(then)) if then.release().is_some() => {
+                "it has shown all digits: scores on its boards keep them, and scores of later uploads are \
+                 rounded. Write `preset: practice` in the round to show all digits"
             }
             _ => return None,
         };
         Some(Reason::new(
-            "ladder_changed",
+            "preset_changed",
             &place,
             format!("the round `{}` is open, and {message}", round.id),
         ))

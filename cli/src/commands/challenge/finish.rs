@@ -44,8 +44,7 @@ pub(crate) struct FinishArgs {
 pub(super) async fn run(args: FinishArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let benchmark = &args.benchmark;
-    let table = cloud.leaderboards();
-    let Some(challenge) = Challenge::current(&cloud.datasets(), &table, benchmark).await? else {
+    let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? else {
         bail!("no challenge is published for {benchmark}: there is no round to finish");
     };
     let Some(round) = challenge.rounds.iter().find(|round| round.id == args.round) else {

@@ -138,8 +138,8 @@ fn withheld(board: &Board, shown: Shown) -> String {
         },
     );
     format!(
-        "receipts of the round {} can't be released yet: they show `{}` only, and {until} `feedback: full` for \
-         the round",
+        "receipts of the round {} can't be released yet: they show `{}` only, and {until} the round with \
+         `preset: practice` and `curves: true`",
         quote(&board.round),
         shown.level.as_str()
     )

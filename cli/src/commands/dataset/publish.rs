@@ -150,7 +150,7 @@ async fn to_rescore(
         return Ok(Vec::new());
     }
     let in_force = InForce::read(&datasets, hosted.id).await?;
-    let challenge = Challenge::current(&datasets, &table, hosted.id).await?;
+    let challenge = Challenge::published(&datasets, hosted.id).await?;
     let mut boards = table.boards(hosted.id).await?;
     boards.retain(|board| !board.is_final() && replaced.contains_key(&board.leaderboard));
     let mut found = Vec::new();
@@ -191,7 +191,7 @@ async fn uncounted(cloud: &Cloud, opened: &Opened, switch: Switch) -> Result<Vec
     let challenge = Challenge::published(&cloud.datasets(), descriptor.id).await?;
     let rounds = challenge.into_iter().flat_map(|challenge| challenge.rounds);
     let limited =
-        rounds.filter(|round| (round.is_limited() || round.ladder.is_some()) && round.dataset.is_none());
+        rounds.filter(|round| (round.is_limited() || round.release().is_some()) && round.dataset.is_none());
     let outdated = limited.filter(|round| {
         let mut boards = named.iter().filter(|(board, _)| round.has(board));
         boards.any(|(board, evaluation)| round.evaluations.get(board) != Some(evaluation))
@@ -375,7 +375,7 @@ fn rounds_of(challenge: Option<&Challenge>) -> impl Iterator<Item = &Round> {
 
 /// Refuses a data set that no upload may see yet: a round's final one, one that programs are to meet unseen, or the successor of a retired one.
 async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<()> {
-    let challenge = match Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await {
+    let challenge = match Challenge::published(&cloud.datasets(), benchmark).await {
         Ok(challenge) => challenge,
         Err(ChallengeError::Port(error)) => return Err(error.into()),
         Err(_) => None, // it is published again before anything is scored

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{Challenge, Retire};
 use dataperf::ports::leaderboard::Board;
 use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use serde_json::{Value, json};
@@ -85,8 +85,8 @@ fn row(line: &RetiredLine) -> Value {
 }
 
 async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
-    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
-    let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
+    let datasets = cloud.datasets();
+    let challenge = Challenge::published(&datasets, &board.benchmark).await?;
     let Some(challenge) = challenge else {
         bail!("no challenge is published, and only a round of a challenge retires its data set");
     };
@@ -101,13 +101,9 @@ async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
     if let Some(report) = report_of(&cloud.results(), &round, board).await? {
         return Ok(report);
     }
-    match round.retire.map(|retire| (retire.at, retire.after_submissions)) {
+    match round.retire {
         None => bail!("the round has no `retire`: its data set is not retired"),
-        Some((None, most)) => bail!(
-            "the data set is retired after {} submissions",
-            most.unwrap_or_default()
-        ),
-        Some((Some(at), _)) => bail!(
+        Some(Retire { at, .. }) => bail!(
             "the data set is retired at {at}; the report is there when all that stands on the board is scored with the next one, by the \
              caretaker within some half an hour"
         ),

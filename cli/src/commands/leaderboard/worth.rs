@@ -40,7 +40,7 @@ pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<Subm
         descriptor(&board.benchmark)?,
     );
     let in_force = InForce::read(&datasets, &board.benchmark).await?;
-    let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
+    let challenge = Challenge::published(&datasets, &board.benchmark).await?;
     let dataset = table
         .scored_with(hosted, &in_force, challenge.as_ref(), board, now())
         .await?;

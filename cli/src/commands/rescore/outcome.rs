@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use dataperf::Ending;
-use dataperf::challenge::Ranking;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
 use dataperf::ports::maintenance::{Order, Revision, Run};
 use serde_json::{Value, json};
@@ -29,7 +28,7 @@ pub(super) fn print(
 ) -> Result<()> {
     let before = before(board, revisions, order);
     let after = ranked(board, revisions, order, |revision| revision.after);
-    let rows = rows(&before, &after, order.ranking);
+    let rows = rows(&before, &after);
     let changed = revisions
         .iter()
         .filter(|revision| revision.before != revision.after)
@@ -158,21 +157,15 @@ fn ranked(
     }
     let mut stands: Vec<&Entry> = Vec::new();
     for lines in lines.values() {
-        match order.ranking {
-            Ranking::All => stands.extend(lines.iter().filter(|line| line.is_on_board())),
-            ranking => stands.extend(standing(lines, board, ranking, order.direction, None)),
-        }
+        stands.extend(standing(lines, board, order.ranking, order.direction, None));
     }
     stands.sort_by_cached_key(|line| rank_key_of(line, order.direction));
     with_shared_ranks(stands.into_iter().cloned(), None)
 }
 
 /// What stands now, in order, then what no longer does.
-fn rows<'a>(before: &'a [Ranked], after: &'a [Ranked], ranking: Ranking) -> Vec<Row<'a>> {
-    let key = |ranked: &'a Ranked| match ranking {
-        Ranking::All => ranked.entry.id.as_str(),
-        Ranking::Best | Ranking::Latest => ranked.entry.submitter.as_str(),
-    };
+fn rows<'a>(before: &'a [Ranked], after: &'a [Ranked]) -> Vec<Row<'a>> {
+    let key = |ranked: &'a Ranked| ranked.entry.submitter.as_str();
     let row = |of: &'a Ranked, before, after| Row {
         submitter: &of.entry.submitter,
         before,
@@ -190,6 +183,7 @@ fn rows<'a>(before: &'a [Ranked], after: &'a [Ranked], ranking: Ranking) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use dataperf::challenge::Ranking;
     use dataperf::{Digest, Direction, SubmissionId, Timestamp};
 
     use super::*;

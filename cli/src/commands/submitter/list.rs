@@ -235,8 +235,8 @@ fn named_first(names: &[&str]) -> String {
 
 /// Everything about all submitters of a benchmark, with who has handed in a file that another one has handed in, too.
 async fn overviews(cloud: &Cloud, benchmark: &str) -> Result<Vec<Value>> {
-    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
-    let challenge = Challenge::current(&datasets, &table, benchmark).await?;
+    let datasets = cloud.datasets();
+    let challenge = Challenge::published(&datasets, benchmark).await?;
     let allowances = daily_allowances(&datasets, descriptor(benchmark)?, challenge.as_ref(), now()).await?;
     let known = Known {
         cloud,

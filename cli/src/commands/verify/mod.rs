@@ -81,7 +81,8 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
         check_signature(&document, path, &mut fields)?;
     }
     let feedback = receipt.feedback.unwrap_or(Feedback::Full);
-    let is_released = feedback < Feedback::Full && receipt.climb().is_some();
+    let is_withheld = feedback == Feedback::Nothing;
+    let is_released = is_withheld || feedback < Feedback::Full && receipt.climb().is_some();
     let mut withheld = None;
     if let Some(artifact) = &args.artifact {
         match (&args.dataset, unrepeatable(&receipt.verdict)) {

@@ -64,7 +64,7 @@ pub(super) async fn receipt(
     caller.must_act_for(&submission.submitter, "a receipt")?;
     let receipt = ended(submission)?;
     let shown = catalogue::shown(&app, &caller, &receipt).await?;
-    let receipt = receipt.shown(shown.level, catalogue::benchmark(&benchmark)?);
+    let receipt = receipt.shown(shown, catalogue::benchmark(&benchmark)?);
     let (results, key) = (app.results().await, receipt.object_key());
     let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await? else {
         return Ok(wishes.json(&caller, &receipt));

@@ -68,9 +68,9 @@ impl From<&Submission> for PrivateLine {
 }
 
 impl HistoryLine {
-    pub(super) fn of(entry: &Entry, submission: Option<&Submission>) -> Self {
+    pub(super) fn new(line: Line, submission: Option<&Submission>) -> Self {
         Self {
-            line: Line::from(entry),
+            line,
             private: submission.map(PrivateLine::from),
         }
     }
@@ -166,13 +166,20 @@ pub(super) async fn history(
     } else {
         BTreeMap::new()
     };
-    let flat: Vec<Line> = page.lines.iter().map(Line::from).collect();
+    let line = |entry: &Entry| {
+        let line = Line::from(entry);
+        match caller.hidden_until(challenge.as_ref(), &entry.board) {
+            Some(_) => line.without_score(),
+            None => line,
+        }
+    };
+    let flat: Vec<Line> = page.lines.iter().map(line).collect();
     let document = SubmissionsPage {
         benchmark,
         submissions: page
             .lines
             .iter()
-            .map(|entry| HistoryLine::of(entry, whole.get(&entry.id)))
+            .map(|entry| HistoryLine::new(line(entry), whole.get(&entry.id)))
             .collect(),
         next: page.next.map(|at| seal.word(&Place { at, so_far: () })),
     };

@@ -167,6 +167,17 @@ pub(super) async fn retirement(
         return Err(Problem::not_found("not_retired", "round", detail));
     };
     let shown = dataperf::challenge::shown(challenge.as_ref(), &board, Some(report.dataset_after), now());
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&board.round));
+    let is_released = round.is_some_and(|round| round.release().is_some());
+    if is_released && !caller.is_organizer() && shown.level < Feedback::Full {
+        let until = shown.whole_at.map_or("it closes".to_owned(), |at| at.to_string());
+        let detail = format!(
+            "the report has both scores of every row with all digits, and this round shows rounded ones until {until}: ask again after that"
+        );
+        return Err(Problem::not_found("withheld", "round", detail));
+    }
     let has_intervals = caller.is_organizer() || shown.level == Feedback::Full;
     let estimate = |estimate: Option<Estimate>| {
         let interval = |estimate: Estimate| estimate.interval.filter(|_| has_intervals);

@@ -1,12 +1,9 @@
 //! A challenge and its rounds, as the answers have them.
 
-use dataperf::challenge::{BoardRules, BoardVisibility, Challenge, Round, Visibility};
-use dataperf::ladder::Ladder;
+use dataperf::challenge::{Challenge, Preset, Round, Visibility};
 use dataperf::programs::Programs;
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use super::submission::Level;
 
 /// A challenge.
 #[derive(Serialize, ToSchema)]
@@ -15,12 +12,8 @@ pub(super) struct ChallengeDocument {
     title: String,
     /// More about it.
     about: Option<String>,
-    /// How much of verdicts is shown, where neither the leaderboard nor the round says otherwise.
-    feedback: Level,
     /// What participants were told meanwhile, newest first; what has a date to come is not among them.
     announcements: Vec<AnnouncementDocument>,
-    /// Leaderboards on which something else is shown.
-    leaderboards: Vec<BoardDocument>,
     /// Its rounds.
     rounds: Vec<RoundDocument>,
 }
@@ -35,15 +28,6 @@ struct AnnouncementDocument {
     text: String,
     /// The rounds whose participants are told; all when none is named.
     rounds: Vec<String>,
-}
-
-/// A leaderboard on which something else is shown.
-#[derive(Serialize, ToSchema)]
-struct BoardDocument {
-    /// Its name.
-    name: String,
-    /// How much of verdicts is shown.
-    feedback: Level,
 }
 
 /// A round: some leaderboards for some time.
@@ -71,12 +55,9 @@ struct RoundDocument {
     /// By when that board is made; `null` where the round has none, or never closes.
     #[schema(format = DateTime)]
     final_by: Option<String>,
-    /// The first moment whose uploads are scored with another data set, which no upload has seen before; `null` where there is none, and
-    /// while a number of submissions is waited for.
+    /// The first moment whose uploads are scored with another data set, which no upload has seen before; `null` where there is none.
     #[schema(format = DateTime)]
     retires_at: Option<String>,
-    /// The number of scored submissions after which that moment comes; `null` where it is a date.
-    retires_after_submissions: Option<u64>,
     /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
     daily_limit: Option<u64>,
     /// Submissions of a submitter that are scored in the round on each leaderboard.
@@ -87,12 +68,13 @@ struct RoundDocument {
     programs: Option<ProgramsDocument>,
     /// Whether everybody may read the artifacts that have a score.
     artifacts_are_public: bool,
-    /// Whether the rows of its boards are shown to the organizer only until it closes.
-    board_is_hidden: bool,
-    /// How much of verdicts is shown until it closes; `null` for what the leaderboard says.
-    feedback: Option<Level>,
-    /// How scores are released until everything is shown; `null` where they are shown as they are.
-    ladder: Option<LadderDocument>,
+    /// What it shows of its results until it closes.
+    preset: PresetName,
+    /// Whether practice shows curves too.
+    curves: bool,
+    /// Whether a contest shows a score only where it is better than the submitter's scores before by more than the error of measurement. Otherwise it
+    /// shows every score, rounded to one n-th, n the number of items of the eval set.
+    ladder: bool,
     /// What participants are told before it opens; `null` at other times, as the next two.
     message_before: Option<String>,
     /// What they are told while it is open.
@@ -101,15 +83,26 @@ struct RoundDocument {
     message_after: Option<String>,
 }
 
-/// How the Ladder of a round releases scores: one that is better than the submitter's last released one by more than the margin is
-/// shown, rounded; otherwise the last one is shown again.
-#[derive(Serialize, ToSchema)]
-struct LadderDocument {
-    /// The margin, to which scores are rounded; `null` for the standard error of the difference, where scores are rounded to
-    /// one n-th, n the number of items of the eval set.
-    step: Option<f64>,
-    /// Whether every score is released, rounded to one n-th, and none is held.
-    shows_every_score: bool,
+/// What a round shows of its results until it closes.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum PresetName {
+    /// Scores with all digits, metrics and intervals.
+    Practice,
+    /// Rounded scores and rank intervals, or what a Ladder releases.
+    Contest,
+    /// Nothing.
+    Blind,
+}
+
+impl From<Preset> for PresetName {
+    fn from(preset: Preset) -> Self {
+        match preset {
+            Preset::Practice => Self::Practice,
+            Preset::Contest => Self::Contest,
+            Preset::Blind => Self::Blind,
+        }
+    }
 }
 
 /// How a round runs submitted programs.
@@ -145,20 +138,6 @@ impl ProgramsDocument {
     }
 }
 
-impl From<Ladder> for LadderDocument {
-    fn from(ladder: Ladder) -> Self {
-        let step = match ladder {
-            Ladder::Auto | Ladder::Rounded => None,
-            Ladder::Step { step } => Some(step),
-        };
-        let shows_every_score = ladder == Ladder::Rounded;
-        Self {
-            step,
-            shows_every_score,
-        }
-    }
-}
-
 impl From<Challenge> for ChallengeDocument {
     fn from(challenge: Challenge) -> Self {
         let told = challenge.announced(dataperf_aws::now());
@@ -174,8 +153,6 @@ impl From<Challenge> for ChallengeDocument {
             rounds: rounds.collect(),
             title: challenge.title,
             about: challenge.about,
-            feedback: challenge.feedback.into(),
-            leaderboards: challenge.leaderboards.into_iter().filter_map(board).collect(),
         }
     }
 }
@@ -201,26 +178,20 @@ impl RoundDocument {
             dataset: dataset.map(|digest| digest.to_string()),
             has_final: round.final_dataset.is_some(),
             final_by: final_by.map(|by| by.to_string()),
-            retires_at: round.retire.and_then(|retire| retire.at).map(|at| at.to_string()),
-            retires_after_submissions: round.retire.and_then(|retire| retire.after_submissions),
+            retires_at: round.retire.map(|retire| retire.at.to_string()),
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,
             programs,
             artifacts_are_public: round.artifacts == Visibility::Public,
-            board_is_hidden: round.board == BoardVisibility::Hidden,
-            feedback: round.feedback.map(Level::from),
-            ladder: round.ladder.map(LadderDocument::from),
+            preset: round.preset.into(),
+            curves: round.curves,
+            ladder: round.ladder,
             message_before: round.messages.before.filter(|_| is_before),
             message_open: round.messages.open.filter(|_| !is_before && !is_after),
             message_after: round.messages.after.filter(|_| is_after),
         }
     }
-}
-
-fn board((name, rules): (String, BoardRules)) -> Option<BoardDocument> {
-    let feedback = rules.feedback?.into();
-    Some(BoardDocument { name, feedback })
 }
 
 /// Whether a round is one of the leaderboard's.

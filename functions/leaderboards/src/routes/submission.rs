@@ -44,7 +44,7 @@ struct OneSubmission {
     /// How much of it is shown.
     feedback: Level,
     /// The names of the metrics that are not shown; `*` stands for each concept, task or market. `score` where the score is what the
-    /// round's Ladder has released.
+    /// round has released, or is not shown.
     withheld: Vec<String>,
     /// When they will be: the closing of the last round that uses the same data. `null` without such a closing.
     #[schema(format = DateTime)]
@@ -58,6 +58,8 @@ struct OneSubmission {
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
+    /// Neither the score nor a metric.
+    Nothing,
     /// The score and the reasons, and what follows from the artifact and public data alone.
     Score,
     /// Also numbers of each class, concept, task, market, seed and trial.
@@ -69,6 +71,7 @@ pub(super) enum Level {
 impl From<Feedback> for Level {
     fn from(feedback: Feedback) -> Self {
         match feedback {
+            Feedback::Nothing => Self::Nothing,
             Feedback::Score => Self::Score,
             Feedback::Metrics => Self::Metrics,
             Feedback::Full => Self::Full,
@@ -229,11 +232,12 @@ pub(super) async fn one(
     let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
     let line = Line::from(&entry);
     let line = match receipt {
+        _ if is_hidden => line.without_score(),
         Some(receipt) => line.shown(receipt, shown.level),
         None => line,
     };
     let mut withheld = verdict.map_or(Vec::new(), |verdict| verdict.withheld(shown.level, hosted));
-    withheld.extend(line.is_released.then(|| "score".to_owned()));
+    withheld.extend((line.is_released || is_hidden).then(|| "score".to_owned()));
     let document = OneSubmission {
         benchmark,
         line,

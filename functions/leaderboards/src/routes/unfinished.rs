@@ -108,7 +108,9 @@ fn answer(
     let flat: Vec<Line> = lines.clone().map(Line::from).collect();
     let document = SubmissionsPage {
         benchmark,
-        submissions: lines.map(|entry| HistoryLine::of(entry, None)).collect(),
+        submissions: lines
+            .map(|entry| HistoryLine::new(Line::from(entry), None))
+            .collect(),
         next: page.next.map(|at| seal.word(&Place { at, so_far: () })),
     };
     wishes.list(caller, query.format, &document, &Line::HEADER, &flat)

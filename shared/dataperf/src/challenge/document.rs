@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::fields::{Object, Reader, quoted};
-use super::{BoardRules, BoardVisibility, Challenge, Messages, Ranking, Round, Visibility};
+use super::fields::{Reader, quoted};
+use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
 use crate::descriptor::{Descriptor, Fixed};
-use crate::feedback::Feedback;
 use crate::ports::leaderboard::OPEN_ROUND;
 use crate::rejection::{Reasons, Rejection, pointer, quote};
 use crate::{Digest, Timestamp, offer};
@@ -52,14 +51,7 @@ pub(super) fn rounds_fit(published: &[&Round], added: &[Round]) -> Reasons {
 
 impl Reader {
     fn document(&mut self, document: &Value, hosted: &[Descriptor]) -> BTreeMap<String, Challenge> {
-        let known = [
-            "schema",
-            "title",
-            "about",
-            "feedback",
-            "announcements",
-            "benchmarks",
-        ];
+        let known = ["schema", "title", "about", "announcements", "benchmarks"];
         let Some(top) = self.object(document, "", &known) else {
             return BTreeMap::new();
         };
@@ -73,7 +65,6 @@ impl Reader {
         }
         let about = self.text(top, "", "about");
         let announcements = self.announcements(top);
-        let feedback = self.feedback(top, "").unwrap_or_default();
         let Some(benchmarks) = top.get("benchmarks") else {
             self.wrong(
                 "missing_key",
@@ -92,8 +83,8 @@ impl Reader {
                 let message = format!("there is no benchmark {}: {}", quote(id), offer(id, known));
                 self.wrong("unknown_benchmark", &at, message);
             }
-            let mut challenge = self.benchmark(benchmark, &at, feedback, descriptor);
-            self.ladders(&challenge, descriptor, &at);
+            let mut challenge = self.benchmark(benchmark, &at, descriptor);
+            self.needs_hidden_data(&challenge, descriptor, &at);
             self.takes_programs(&challenge, descriptor, &at);
             if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
                 self.fixed(benchmark, &fixed, &at);
@@ -116,62 +107,46 @@ impl Reader {
         challenges
     }
 
-    fn benchmark(
-        &mut self,
-        value: &Value,
-        at: &str,
-        feedback: Feedback,
-        hosted: Option<&Descriptor>,
-    ) -> Challenge {
+    fn benchmark(&mut self, value: &Value, at: &str, hosted: Option<&Descriptor>) -> Challenge {
         let mut challenge = Challenge {
             schema: Challenge::SCHEMA,
             title: String::new(),
             about: None,
             announcements: Vec::new(),
             ranking: Ranking::default(),
-            feedback,
             leaderboards: BTreeMap::new(),
             rounds: Vec::new(),
         };
-        let Some(object) = self.object(value, at, &["ranking", "feedback", "leaderboards", "rounds"]) else {
+        let Some(object) = self.object(value, at, &["ranking", "leaderboards", "rounds"]) else {
             return challenge;
         };
         challenge.ranking = self
-            .choice(object, at, "ranking", "`best`, `latest` or `all`")
+            .choice(object, at, "ranking", "`best` or `latest`")
             .unwrap_or_default();
-        challenge.feedback = self.feedback(object, at).unwrap_or(feedback);
         if let Some(boards) = object.get("leaderboards") {
             let at = pointer(at, "leaderboards");
             for (name, rules) in &self.map(boards, &at).cloned().unwrap_or_default() {
                 let at = pointer(&at, name);
                 self.name(name, &at);
-                if let Some(rules) = self.object(rules, &at, &["ranking", "feedback"]) {
+                if let Some(rules) = self.object(rules, &at, &["ranking"]) {
                     let rules = BoardRules {
-                        ranking: self.choice(rules, &at, "ranking", "`best`, `latest` or `all`"),
-                        feedback: self.feedback(rules, &at),
+                        ranking: self.choice(rules, &at, "ranking", "`best` or `latest`"),
                     };
                     challenge.leaderboards.insert(name.clone(), rules);
                 }
             }
         }
         let at = pointer(at, "rounds");
-        let (mut rounds, mut without_ladder) = (Vec::new(), Vec::new());
+        let mut rounds = Vec::new();
         for (idx, value) in self.list(object.get("rounds"), &at).iter().enumerate() {
             let at = format!("{at}/{idx}");
-            if let Some(round) = self.round(value, &at) {
-                if value.get("ladder").is_none() {
-                    without_ladder.push(rounds.len());
-                }
+            if let Some(round) = self.round(value, &at, hosted) {
                 rounds.push((at, round));
             }
         }
-        self.ladders_fit(&challenge, &rounds);
+        self.presets_fit(&rounds, hosted);
         self.all_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
-        for idx in without_ladder {
-            let of_document = |hosted| challenge.ladder_unless_said(&challenge.rounds[idx], hosted);
-            challenge.rounds[idx].ladder = hosted.and_then(of_document);
-        }
         challenge
     }
 
@@ -215,7 +190,7 @@ impl Reader {
         }
     }
 
-    fn round(&mut self, value: &Value, at: &str) -> Option<Round> {
+    fn round(&mut self, value: &Value, at: &str, hosted: Option<&Descriptor>) -> Option<Round> {
         let known = [
             "id",
             "title",
@@ -232,8 +207,8 @@ impl Reader {
             "division",
             "programs",
             "artifacts",
-            "board",
-            "feedback",
+            "preset",
+            "curves",
             "ladder",
             "baselines",
             "messages",
@@ -273,12 +248,6 @@ impl Reader {
             let message = format!("{daily} a day are never reached with {total} in all");
             self.wrong("bad_limit", &pointer(at, "daily_limit"), message);
         }
-        let board = self.choice::<BoardVisibility>(object, at, "board", "`shown` or `hidden`");
-        if board == Some(BoardVisibility::Hidden) && !object.contains_key("closes") {
-            let message =
-                "a board is hidden until its round closes, and this one never does: give it `closes`";
-            self.wrong("hidden_for_good", &pointer(at, "board"), message);
-        }
         let (division, messages) = (
             self.text(object, at, "division"),
             self.messages(object.get("messages"), at),
@@ -301,18 +270,14 @@ impl Reader {
             artifacts: self
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),
-            board: board.unwrap_or_default(),
-            feedback: self.feedback(object, at),
-            ladder: self.ladder(object, at),
+            preset: self.preset(object, at, hosted),
+            curves: self.flag(object, at, "curves"),
+            ladder: self.flag(object, at, "ladder"),
             baselines: self.names(object, at, "baselines", Self::submitter),
             messages,
             evaluations: BTreeMap::new(), // the data set's to say
         };
         opens.map(|_| round) // without an opening it can't be held against the others
-    }
-
-    fn feedback(&mut self, object: &Object, at: &str) -> Option<Feedback> {
-        self.choice(object, at, "feedback", "`score`, `metrics` or `full`")
     }
 
     fn messages(&mut self, value: Option<&Value>, at: &str) -> Messages {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::SubmitterName;
 use crate::rejection::{Reason, Reasons, pointer, quote};
 use crate::upload::is_usable_name;
+use crate::{SubmitterName, similar};
 
 const MAX_TEXT_CHARS: usize = 1000;
 
@@ -73,6 +73,11 @@ impl Reader {
             );
         }
         limit
+    }
+
+    pub(super) fn flag(&mut self, object: &Object, at: &str, key: &str) -> bool {
+        let choice = self.choice(object, at, key, "`true` or `false`");
+        choice.unwrap_or_default()
     }
 
     pub(super) fn choice<T: serde::de::DeserializeOwned>(
@@ -152,7 +157,8 @@ impl Reader {
     pub(super) fn object<'a>(&mut self, value: &'a Value, at: &str, known: &[&str]) -> Option<&'a Object> {
         let object = self.map(value, at)?;
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
-            let message = format!("there is no {} here: the keys are {}", quote(key), quoted(known));
+            let remedy = similar(key, known).unwrap_or_else(|| format!("the keys are {}", quoted(known)));
+            let message = format!("there is no {} here: {remedy}", quote(key));
             self.wrong("unknown_key", &pointer(at, key), message);
         }
         Some(object)

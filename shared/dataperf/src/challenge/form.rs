@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::release::NO_LADDER;
-use super::{BoardVisibility, Challenge, Round, Visibility};
+use super::{Challenge, Round, Visibility};
 use crate::Timestamp;
 use crate::descriptor::Descriptor;
 
@@ -32,25 +31,13 @@ impl Challenge {
         // some benchmarks say themselves how their boards rank
         let has_ranking = benchmark.fixed.is_none();
         put(&mut of_benchmark, "ranking", has_ranking.then_some(self.ranking));
-        put(&mut of_benchmark, "feedback", Some(self.feedback));
         let has_rules = !self.leaderboards.is_empty();
         put(
             &mut of_benchmark,
             "leaderboards",
             has_rules.then_some(&self.leaderboards),
         );
-        let of_round = |round: &Round| {
-            let mut object = round.document();
-            // left out where that says the same
-            if round.ladder != self.ladder_unless_said(round, benchmark) {
-                let ladder = round
-                    .ladder
-                    .map_or_else(|| json!(NO_LADDER), |ladder| json!(ladder));
-                put(&mut object, "ladder", Some(ladder));
-            }
-            object
-        };
-        let rounds: Vec<_> = self.rounds.iter().map(of_round).collect();
+        let rounds: Vec<_> = self.rounds.iter().map(Round::document).collect();
         put(
             &mut of_benchmark,
             "rounds",
@@ -82,7 +69,6 @@ impl Challenge {
 }
 
 impl Round {
-    /// Everything but how scores are released.
     fn document(&self) -> Map<String, Value> {
         let mut object = Map::new();
         put(&mut object, "id", Some(&self.id));
@@ -95,10 +81,7 @@ impl Round {
         put(&mut object, "final", self.final_dataset);
         let retire = self.retire.map(|retire| {
             let mut object = Map::new();
-            // what the number of submissions has led to is not for the document to say
-            let at = retire.at.filter(|_| retire.after_submissions.is_none());
-            put(&mut object, "at", at.map(time));
-            put(&mut object, "after_submissions", retire.after_submissions);
+            put(&mut object, "at", Some(time(retire.at)));
             put(&mut object, "dataset", Some(retire.dataset));
             object
         });
@@ -110,9 +93,9 @@ impl Round {
         put(&mut object, "programs", self.programs.as_ref());
         let is_public = self.artifacts == Visibility::Public;
         put(&mut object, "artifacts", is_public.then_some(self.artifacts));
-        let is_hidden = self.board == BoardVisibility::Hidden;
-        put(&mut object, "board", is_hidden.then_some(self.board));
-        put(&mut object, "feedback", self.feedback);
+        put(&mut object, "preset", Some(self.preset));
+        put(&mut object, "curves", self.curves.then_some(true));
+        put(&mut object, "ladder", self.ladder.then_some(true));
         put(&mut object, "baselines", listed(&self.baselines));
         let messages = json!(self.messages);
         let has_messages = messages.as_object().is_some_and(|messages| !messages.is_empty());

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::document::rounds_fit;
 use super::{Announcement, BoardRules, Challenge, Round, announcements};
-use crate::Feedback;
 use crate::pointer;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
@@ -56,13 +55,8 @@ impl Challenge {
         let mut reasons = Reasons::default();
         rankings.for_each(|reason| reasons.add(reason));
         reasons.into_verdict(())?;
-        let kept = kept.into_iter().map(|round| Round {
-            feedback: round
-                .feedback
-                .or_else(|| published.feedback_before(round, &merged)),
-            ..merged.titled_as(published, round)
-        });
-        let kept: Vec<Round> = kept.collect();
+        let kept = kept.into_iter();
+        let kept: Vec<Round> = kept.map(|round| merged.titled_as(published, round)).collect();
         merged.rounds.extend(kept);
         Ok(merged)
     }
@@ -82,8 +76,7 @@ impl Challenge {
         about.as_deref()
     }
 
-    /// This challenge with the published rules of boards that it does not name. Where it is about all boards, its own rules hold for the others, and no
-    /// board shows more than it says.
+    /// This challenge with the published rules of boards that it does not name. Where it is about all boards, its own rules hold for the others.
     fn with_rules_of(&self, published: &Self) -> Self {
         let of_rounds = self.rounds.iter().flat_map(|round| &round.leaderboards);
         let own: BTreeSet<&String> = of_rounds.chain(self.leaderboards.keys()).collect();
@@ -92,13 +85,7 @@ impl Challenge {
                 .leaderboards
                 .iter()
                 .filter(|(board, _)| !own.contains(board));
-            let others = others.map(|(board, rules)| {
-                let rules = BoardRules {
-                    feedback: rules.feedback.map(|feedback| feedback.min(self.feedback)),
-                    ..rules.clone()
-                };
-                (board.clone(), rules)
-            });
+            let others = others.map(|(board, rules)| (board.clone(), rules.clone()));
             return Self {
                 leaderboards: others.chain(self.leaderboards.clone()).collect(),
                 ..self.clone()
@@ -107,14 +94,12 @@ impl Challenge {
         let rules = own.into_iter().map(|board| {
             let rules = BoardRules {
                 ranking: Some(self.ranking(board)),
-                feedback: Some(self.feedback(board)),
             };
             (board.clone(), rules)
         });
         let of_others = published.leaderboards.clone().into_iter();
         Self {
             ranking: published.ranking,
-            feedback: published.feedback,
             leaderboards: of_others.chain(rules).collect(),
             ..self.clone()
         }
@@ -126,18 +111,6 @@ impl Challenge {
         let named = named.chain(&round.leaderboards).filter(|board| round.has(board));
         let rest = round.leaderboards.is_empty().then_some(None);
         named.map(Some).chain(rest).collect()
-    }
-
-    /// How much a published round shows, which has no setting of its own, where the rules of some of its boards differ in `merged`; of several levels the
-    /// lowest.
-    fn feedback_before(&self, round: &Round, merged: &Self) -> Option<Feedback> {
-        let level = |of: &Self, board: Option<&String>| board.map_or(of.feedback, |board| of.feedback(board));
-        let boards = self.boards_of(round, merged);
-        let is_changed = boards
-            .iter()
-            .any(|&board| level(self, board) != level(merged, board));
-        let lowest = boards.iter().map(|&board| level(self, board)).min();
-        lowest.filter(|_| is_changed)
     }
 
     /// Why a published round can't stay: another ranking would hold on its boards in `merged`.
@@ -258,13 +231,13 @@ mod tests {
     #[test]
     fn published_rounds_stay_with_their_texts() {
         let published = challenge(&json!({
-            "title": "Digits", "about": "Prize: a mug.", "ranking": "latest", "feedback": "full",
+            "title": "Digits", "about": "Prize: a mug.", "ranking": "latest",
             "announcements": [{ "date": "2026-01-05T00:00:00Z", "text": "Digits are new." }],
-            "leaderboards": { "digits-9": { "ranking": "all" } },
+            "leaderboards": { "digits-9": { "ranking": "best" } },
             "rounds": [round("one", &["digits"], 1), round("two", &["digits"], 2)],
         }));
         let wines = json!({
-            "title": "Wines", "feedback": "metrics", "rounds": [round("wines", &["wine"], 1)],
+            "title": "Wines", "rounds": [round("wines", &["wine"], 1)],
             "announcements": [{ "date": "2026-01-06T00:00:00Z", "text": "Wines are new." }],
         });
         let both = challenge(&wines).merged_into(&published, &[]).expect("both");
@@ -304,16 +277,12 @@ mod tests {
             shown(&both),
             [of_wines.clone(), of_digits("one"), of_digits("two")]
         );
-        assert_eq!(
-            (both.ranking, both.feedback),
-            (published.ranking, published.feedback)
-        );
+        assert_eq!(both.ranking, published.ranking);
         assert_eq!(both.leaderboards["digits-9"], published.leaderboards["digits-9"]);
-        assert_eq!(both.leaderboards["wine"].feedback, Some(Feedback::Metrics));
         assert_eq!(both.ranking("wine"), crate::challenge::Ranking::Best);
 
         // the first contest again, with one of its rounds: the other stays too
-        let again = json!({ "title": "Digits", "about": "Prize: a mug.", "ranking": "latest", "feedback": "full",
+        let again = json!({ "title": "Digits", "about": "Prize: a mug.", "ranking": "latest",
             "announcements": [{ "date": "2026-01-05T00:00:00Z", "text": "Digits are new." }],
             "rounds": [round("two", &["digits"], 3)] });
         let all = challenge(&again).merged_into(&both, &[]).expect("all");
@@ -324,32 +293,6 @@ mod tests {
             .merged_into(&all, &["one".to_owned(), "wines".to_owned()])
             .expect("less");
         assert_eq!(less, challenge(&again));
-    }
-
-    #[test]
-    fn a_published_round_shows_no_more_than_before() {
-        let published = challenge(&json!({ "rounds": [round("one", &[], 1)],
-            "leaderboards": { "digits": { "feedback": "metrics" } } }));
-        let own = json!({ "feedback": "full", "rounds": [round("two", &[], 2)] });
-        let both = challenge(&own).merged_into(&published, &[]).expect("both");
-        let levels: Vec<Option<Feedback>> = both.rounds.iter().map(|round| round.feedback).collect();
-        assert_eq!(levels, [None, Some(Feedback::Score)]);
-        let same = json!({ "leaderboards": { "digits": { "feedback": "metrics" } }, "rounds": [round("two", &[], 2)] });
-        let both = challenge(&same).merged_into(&published, &[]).expect("both");
-        assert!(both.rounds.iter().all(|round| round.feedback.is_none()));
-    }
-
-    #[test]
-    fn feedback_of_a_kept_round_is_compared_by_board() {
-        let published = challenge(
-            &json!({ "feedback": "full", "leaderboards": { "wine": { "feedback": "score" } },
-            "rounds": [round("one", &["digits", "wine"], 1)] }),
-        );
-        let own = json!({ "feedback": "full", "leaderboards": { "digits": { "feedback": "score" } },
-            "rounds": [round("two", &["digits", "wine"], 2)] });
-        let both = challenge(&own).merged_into(&published, &[]).expect("both");
-        assert_eq!(both.feedback("wine"), Feedback::Full);
-        assert_eq!(both.rounds[1].feedback, Some(Feedback::Score));
     }
 
     #[test]
@@ -407,11 +350,10 @@ mod tests {
     #[test]
     fn rules_of_boards_stay_beside_rounds_of_all() {
         let published = challenge(&json!({ "rounds": [round("one", &[], 1)],
-            "leaderboards": { "wine": { "ranking": "all", "feedback": "full" } } }));
+            "leaderboards": { "wine": { "ranking": "latest" } } }));
         let own = challenge(&json!({ "rounds": [round("two", &[], 2)] }));
         let both = own.merged_into(&published, &[]).expect("both");
-        assert_eq!(both.ranking("wine"), crate::challenge::Ranking::All);
-        assert_eq!(both.feedback("wine"), Feedback::Score); // as the document says
+        assert_eq!(both.ranking("wine"), crate::challenge::Ranking::Latest);
     }
 
     #[test]

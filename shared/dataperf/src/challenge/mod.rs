@@ -7,10 +7,11 @@ mod dates;
 mod document;
 mod evaluations;
 mod fields;
+mod finals;
 mod form;
 mod merge;
+mod preset;
 mod programs;
-mod release;
 mod retire;
 mod rules;
 mod terms;
@@ -22,7 +23,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, parse_round};
 use crate::feedback::{Feedback, Shown};
-use crate::ladder::Ladder;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::programs::Programs;
@@ -36,7 +36,7 @@ pub use announcements::{Announcement, unknown_rounds};
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
-pub use release::{set_default_ladders, warnings_of_rounding};
+pub use preset::Preset;
 pub use retire::Retire;
 pub use terms::{DAILY_FAILURES, Limits, OverLimit, Reserved, Terms, Together};
 
@@ -51,24 +51,6 @@ pub enum Visibility {
     Private,
     /// Everybody.
     Public,
-}
-
-/// Who sees what stands on the boards of a round until it closes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BoardVisibility {
-    /// Everybody.
-    #[default]
-    Shown,
-    /// The organizer; a submitter sees the scores of their own submissions.
-    Hidden,
-}
-
-impl BoardVisibility {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-    fn is_shown(&self) -> bool {
-        *self == Self::Shown
-    }
 }
 
 /// What participants are told.
@@ -132,15 +114,15 @@ pub struct Round {
     /// Who may read the artifacts.
     #[serde(default)]
     pub artifacts: Visibility,
-    /// Who sees its boards until it closes.
-    #[serde(default, skip_serializing_if = "BoardVisibility::is_shown")]
-    pub board: BoardVisibility,
-    /// How much submitters and the public see until it closes, when not what the leaderboard's setting says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<Feedback>,
-    /// How scores are released until everything of the round is shown, where they are not shown as they are. Nothing but released scores is shown then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ladder: Option<Ladder>,
+    /// What it shows of its results until it closes.
+    #[serde(default)]
+    pub preset: Preset,
+    /// Whether practice shows curves too, which tell hidden labels.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub curves: bool,
+    /// Whether a contest shows a score only where it is better than the submitter's scores before by more than the error of measurement.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ladder: bool,
     /// Submitters whose submissions are baselines without limits. Names that begin with [`BASELINE_PREFIX`] are baselines too, with limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<String>,
@@ -201,9 +183,6 @@ pub struct BoardRules {
     /// Which submissions stand on it, when not those of the benchmark's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
-    /// How much is shown of what is on it, when not what the benchmark's setting says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<Feedback>,
 }
 
 /// What a challenge says of one benchmark: `BENCHMARK/challenge.json` in the datasets bucket.
@@ -222,9 +201,6 @@ pub struct Challenge {
     /// Which submissions stand on the boards.
     #[serde(default)]
     pub ranking: Ranking,
-    /// How much submitters and the public see of verdicts, until their round closes.
-    #[serde(default)]
-    pub feedback: Feedback,
     /// Leaderboards with rules of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub leaderboards: BTreeMap<String, BoardRules>,
@@ -371,7 +347,7 @@ impl Challenge {
             .rounds
             .iter()
             .enumerate()
-            .filter(|(_, round)| round.is_limited() || round.ladder.is_some_and(Ladder::holds_scores))
+            .filter(|(_, round)| round.is_limited() || round.preset != Preset::Practice)
         {
             for left_out in round.evaluations.keys().filter(|board| !round.has(board)) {
                 let limited: Vec<String> = round
@@ -383,8 +359,8 @@ impl Challenge {
                     continue;
                 }
                 let message = format!(
-                    "{} is scored with the same evaluation data as {} and is not in the round: scores there neither count against \
-                     its limits nor go by its Ladder, and tell as much. Add it to the round",
+                    "{} is scored with the same evaluation data as {} and is not in the round: scores there have all digits, do not \
+                     count against the round's limits, and tell as much. Add it to the round",
                     quote(left_out),
                     limited.join(", ")
                 );
@@ -417,11 +393,11 @@ impl Challenge {
         self.rounds.iter().find(|round| round.id == id)
     }
 
-    /// The time until which a board is [hidden](BoardVisibility::Hidden), if it is hidden `at` a time.
+    /// The time until which a board is hidden, if it is `at` a time: that of a [blind](Preset::Blind) round until its close.
     pub fn hidden_until(&self, board: &Board, at: Timestamp) -> Option<Timestamp> {
         let round = self.round(&board.round)?;
         let closes = round.closes.filter(|closes| at < *closes)?;
-        (round.board == BoardVisibility::Hidden).then_some(closes)
+        (round.preset == Preset::Blind).then_some(closes)
     }
 
     /// Rounds that have opened `at` a time and have not closed.
@@ -468,11 +444,11 @@ impl Challenge {
             );
             return Some(Reason::new("hidden_round_missing", "/rounds", message));
         }
-        let Round { id, closes, .. } = gone.find(|round| round.board == BoardVisibility::Hidden)?;
+        let Round { id, closes, .. } = gone.find(|round| round.preset == Preset::Blind)?;
         let until = closes.map(|closes| closes.to_string()).unwrap_or_default();
         let message = format!(
             "the published round {} hides its boards until {until}, and without it they are open to everybody at once: keep the round, or publish \
-             it with `board: shown` first if that is meant",
+             it with `preset: contest` first if that is meant",
             quote(id)
         );
         Some(Reason::new("hidden_round_missing", "/rounds", message))
@@ -484,36 +460,21 @@ impl Challenge {
         of_board.unwrap_or(self.ranking)
     }
 
-    /// How much is shown of what is on a leaderboard, where its round doesn't say it.
-    fn feedback(&self, leaderboard: &str) -> Feedback {
-        let of_board = self
-            .leaderboards
-            .get(leaderboard)
-            .and_then(|rules| rules.feedback);
-        of_board.unwrap_or(self.feedback)
-    }
-
     /// What submitters and the public see, `at` a time, of a verdict on a board that was reached with `dataset`.
     ///
     /// After its round has closed that is everything, unless another round that has not closed yet is scored with the same
     /// data: what is in force now for a board may be what an unpinned round of it is scored with then. A board outside of any round never closes.
     pub fn shown(&self, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
-        let level = self.feedback(&board.leaderboard);
         let Some(round) = self.round(&board.round) else {
-            return Shown {
-                level,
-                whole_at: None,
-            };
+            return Feedback::default().into();
         };
-        let level = round.feedback.unwrap_or(level);
-        let level = round.ladder.map_or(level, |_| Feedback::Score);
         let last = self.last_with_data_of(board, dataset);
         let whole_at = last.and_then(|last| last.closes);
         Shown {
             level: if whole_at.is_some_and(|whole_at| whole_at <= at) {
                 Feedback::Full
             } else {
-                level
+                round.feedback(at)
             },
             whole_at,
         }
@@ -550,13 +511,10 @@ pub(crate) fn last_to_close<'a>(rounds: impl Iterator<Item = &'a Round>) -> Opti
     rounds.max_by_key(|round| round.closes.map_or((1, None), |closes| (0, Some(closes))))
 }
 
-/// What [`Challenge::shown`] says; without a challenge, the score alone, for good.
+/// What [`Challenge::shown`] says; without a challenge, that of [`Preset::Practice`], for good.
 pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
-    let unless_said = Shown {
-        level: Feedback::default(),
-        whole_at: None,
-    };
-    challenge.map_or(unless_said, |challenge| challenge.shown(board, dataset, at))
+    let outside = Feedback::default().into();
+    challenge.map_or(outside, |challenge| challenge.shown(board, dataset, at))
 }
 
 /// What is shown of a receipt: as [`shown`], or, where its score was released by a Ladder, as [`shown_of_released`].
@@ -569,7 +527,7 @@ pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Ti
 }
 
 /// What is shown of a score that a Ladder has released: that score alone until everything of the round is shown, even if the round or its Ladder has been taken out
-/// of the challenge since. A closed round that says `feedback: full` shows everything.
+/// of the challenge since. A closed round of [`Preset::Practice`] with curves shows everything.
 pub fn shown_of_released(
     challenge: Option<&Challenge>,
     board: &Board,
@@ -579,12 +537,12 @@ pub fn shown_of_released(
     let shown = shown(challenge, board, dataset, at);
     let is_whole = shown.whole_at.is_some_and(|whole_at| whole_at <= at);
     let round = challenge.and_then(|challenge| challenge.round(&board.round));
-    let says_full = round.is_some_and(|round| round.is_closed(at) && round.feedback == Some(Feedback::Full));
-    if is_whole || says_full {
+    let shows_full = round.is_some_and(|round| round.is_closed(at) && round.feedback(at) == Feedback::Full);
+    if is_whole || shows_full {
         return shown;
     }
     Shown {
-        level: Feedback::Score,
+        level: shown.level.min(Feedback::Score),
         ..shown
     }
 }
@@ -613,24 +571,16 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_setting_holds_until_the_round_closes() {
-        let challenge = json!({ "schema": 1, "title": "t", "feedback": "metrics",
-            "leaderboards": { "pt-25": { "feedback": "full" }, "id-25": { "feedback": "score" } },
-            "rounds": [
-                { "id": "one", "leaderboards": ["en-25", "id-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z" },
-                { "id": "two", "leaderboards": ["en-60", "pt-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z",
-                  "feedback": "score" },
-            ] });
+    fn boards_outside_of_rounds_are_for_practice() {
+        let challenge = json!({ "schema": 1, "title": "t", "rounds": [
+            { "id": "one", "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z" },
+        ] });
         let (before, after) = ("2026-03-04T23:59:59.999Z", "2026-03-05T00:00:00Z");
         for (board, while_open, after_closing) in [
-            (("en-25", "one"), Feedback::Metrics, Feedback::Full),
-            (("id-25", "one"), Feedback::Score, Feedback::Full),
-            (("id-25", "one.post"), Feedback::Score, Feedback::Full),
-            (("en-60", "two"), Feedback::Score, Feedback::Full),
-            (("pt-25", "two"), Feedback::Score, Feedback::Full),
+            (("en-25", "one"), Feedback::Score, Feedback::Full),
+            (("en-25", "one.post"), Feedback::Score, Feedback::Full),
             // no round closes these
-            (("pt-25", "open"), Feedback::Full, Feedback::Full),
-            (("en-25", "open"), Feedback::Metrics, Feedback::Metrics),
+            (("pt-25", "open"), Feedback::Metrics, Feedback::Metrics),
             (("en-25", "gone"), Feedback::Metrics, Feedback::Metrics),
         ] {
             assert_eq!(shown(&challenge, board, b"d", before).0, while_open, "{board:?}");
@@ -640,11 +590,6 @@ mod tests {
                 "{board:?}"
             );
         }
-        let silent = json!({ "schema": 1, "title": "t" });
-        assert_eq!(
-            shown(&silent, ("en-25", "open"), b"d", after),
-            (Feedback::Score, false)
-        );
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Reader {
             for (key, is_there) in [
                 ("final", round.final_dataset.is_some()),
                 ("retire", round.retire.is_some()),
-                ("ladder", round.ladder.is_some()),
+                ("ladder", round.ladder),
             ] {
                 if is_there {
                     let message = format!(

@@ -8,24 +8,18 @@ use super::fields::{Object, Reader};
 use crate::board::Board;
 use crate::ports::maintenance::DataNote;
 use crate::rejection::{pointer, quote};
-use crate::submission::Entry;
 use crate::{Digest, Timestamp};
 
-const FORM: &str = "`retire` has the `dataset` that follows and either `at:` with a time or `after_submissions:` with a number, such as \
-    `{at: 2027-03-01T00:00:00Z, dataset: sha256:...}`";
+const FORM: &str =
+    "`retire` has a time and the data set that follows: `{at: 2027-03-01, dataset: sha256:...}`";
 
 /// The policy by which a round's data set is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retire {
     /// The data set that follows.
     pub dataset: Digest,
-    /// The first moment whose uploads are scored with it. Where the number of submissions decides, the moment is not in the document:
-    /// [`Challenge::current`](super::Challenge::current) takes it from the table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    /// The number of scored submissions after which that moment comes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_submissions: Option<u64>,
+    /// The first moment whose uploads are scored with it.
+    pub at: Timestamp,
 }
 
 impl Retire {
@@ -55,28 +49,7 @@ impl Round {
     /// The policy, if the data set is retired by `at`.
     pub fn retired(&self, at: Timestamp) -> Option<&Retire> {
         let retire = self.retire.as_ref();
-        retire.filter(|retire| retire.at.is_some_and(|retired| retired <= at))
-    }
-
-    /// How many submissions, without baselines, were scored with the evaluation data that was asked most often, by the round's present data set.
-    /// `series` are the submissions of each board of the round.
-    pub fn n_asked(&self, series: &[(Board, Vec<Entry>)]) -> u64 {
-        let successor = self.retire.map(|retire| retire.dataset);
-        let is_counted = |entry: &&Entry| {
-            !entry.is_baseline
-                && match self.dataset {
-                    Some(pinned) => entry.dataset == Some(pinned),
-                    None => entry.dataset != successor,
-                }
-        };
-        let asked = |board: &Board| {
-            let shared: Vec<&str> = self.shared_with(&board.leaderboard).collect();
-            let is_shared = |other: &Board| *other == *board || shared.contains(&other.leaderboard.as_str());
-            let together = series.iter().filter(|(other, _)| is_shared(other));
-            let counts = together.map(|(_, entries)| entries.iter().filter(is_counted).count() as u64);
-            counts.sum::<u64>()
-        };
-        series.iter().map(|(board, _)| asked(board)).max().unwrap_or(0)
+        retire.filter(|retire| retire.at <= at)
     }
 }
 
@@ -87,20 +60,18 @@ impl Reader {
             self.wrong("bad_retire", &at, FORM);
             return None;
         };
-        let fields = self.object(value, &at, &["at", "after_submissions", "dataset"])?;
-        if fields.contains_key("at") == fields.contains_key("after_submissions") {
-            self.wrong("bad_retire", &at, FORM);
+        let fields = self.object(value, &at, &["at", "dataset"])?;
+        if !fields.contains_key("at") {
+            self.wrong("missing_key", &pointer(&at, "at"), FORM);
         }
         if !fields.contains_key("dataset") {
             let message = "`retire` names the data set that follows: `dataset: sha256:...`";
             self.wrong("missing_key", &pointer(&at, "dataset"), message);
         }
         let when = self.beginning(fields, &at, "at");
-        let after_submissions = self.limit(fields, &at, "after_submissions");
         Some(Retire {
             dataset: self.parsed::<Digest>(fields, &at, "dataset")?,
-            at: when,
-            after_submissions,
+            at: when?,
         })
     }
 
@@ -109,29 +80,27 @@ impl Reader {
         for (at, round) in rounds {
             let Some(retire) = &round.retire else { continue };
             let at = pointer(at, "retire");
-            if let Some(when) = retire.at {
-                let place = pointer(&at, "at");
-                if when <= round.opens {
-                    let message = format!(
-                        "the round opens at {}, and `retire` has to be after that: a data set that uploads are scored with from the beginning is the round's `dataset`",
-                        round.opens
-                    );
-                    self.wrong("retired_before_opening", &place, message);
-                }
-                if let Some(closes) = round.closes.filter(|closes| *closes <= when) {
-                    let message = format!(
-                        "the round closes at {closes}: what is scored with afterwards is a `final` data set, or the next round's `dataset`"
-                    );
-                    self.wrong("retired_after_close", &place, message);
-                }
+            let place = pointer(&at, "at");
+            if retire.at <= round.opens {
+                let message = format!(
+                    "the round opens at {}, and `retire` has to be after that: a data set that uploads are scored with from the beginning is the round's `dataset`",
+                    round.opens
+                );
+                self.wrong("retired_before_opening", &place, message);
             }
-            if round.ladder.is_some() {
+            if let Some(closes) = round.closes.filter(|closes| *closes <= retire.at) {
+                let message = format!(
+                    "the round closes at {closes}: what is scored with afterwards is a `final` data set, or the next round's `dataset`"
+                );
+                self.wrong("retired_after_close", &place, message);
+            }
+            if round.ladder {
                 let message = "a round has either a `ladder`, which keeps an eval set from wearing out, or `retire`, which replaces it: the \
                                report of a retirement shows scores that the Ladder withholds";
                 self.wrong("retire_with_ladder", &at, message);
             }
             let is_seen = |other: &Round| {
-                let is_later = other.id != round.id && retire.at.is_some_and(|when| when <= other.opens);
+                let is_later = other.id != round.id && retire.at <= other.opens;
                 other.dataset == Some(retire.dataset) && !is_later
             };
             if let Some((_, other)) = rounds.iter().find(|(_, other)| is_seen(other)) {
@@ -152,7 +121,6 @@ mod tests {
 
     use super::*;
     use crate::challenge::Challenge;
-    use crate::{Ending, SubmissionId};
 
     fn digest(of: &str) -> Digest {
         Digest::of(of.as_bytes())
@@ -179,50 +147,5 @@ mod tests {
             let found = [before, after].map(|at| of.rounds[0].dataset_at(at));
             assert_eq!(found, [old, Some(digest("new"))]);
         }
-        let counted = challenge(&json!({ "retire": { "after_submissions": 9, "dataset": digest("new") } }));
-        assert_eq!(
-            counted.rounds[0].dataset_at(after),
-            None,
-            "until the table says when"
-        );
-    }
-
-    #[test]
-    fn boards_with_one_eval_set_wear_it_out_together() {
-        let of = challenge(&json!({
-            "dataset": digest("old"), "retire": { "after_submissions": 9, "dataset": digest("new") },
-            "evaluations": { "en-25": "en", "en-60": "en", "pt-25": "pt" },
-        }));
-        let series = |leaderboard: &str, n: usize, is_baseline: bool, dataset: &str| {
-            let board = Board {
-                benchmark: "b".into(),
-                leaderboard: leaderboard.into(),
-                round: "one".into(),
-            };
-            let entry = |n: usize| Entry {
-                id: SubmissionId::of("bucket", &format!("{leaderboard}{n}"), ""),
-                board: board.clone(),
-                submitter: "ada".into(),
-                received_at: Timestamp::from_unix_millis(0),
-                is_baseline,
-                withdrawn_at: None,
-                withdrawals: Vec::new(),
-                ending: Some(Ending::Scored),
-                score: Some(0.5),
-                climb: None,
-                dataset: Some(digest(dataset)),
-            };
-            (board.clone(), (0..n).map(entry).collect())
-        };
-        let of = &of.rounds[0];
-        assert_eq!(of.n_asked(&[]), 0);
-        let asked = [
-            series("en-25", 3, false, "old"),
-            series("en-60", 2, false, "old"),
-            series("pt-25", 4, false, "old"),
-            series("en-60", 7, true, "old"),
-            series("en-60", 7, false, "new"),
-        ];
-        assert_eq!(of.n_asked(&asked), 5);
     }
 }

@@ -22,7 +22,7 @@ impl Rules {
         let pinned = round.and_then(|round| round.dataset_at(at));
         let hidden_until = challenge.and_then(|challenge| challenge.hidden_until(board, at));
         let retires = round
-            .and_then(|round| round.retire?.at)
+            .and_then(|round| Some(round.retire?.at))
             .filter(|retires| at < *retires);
         // what is active counts while a board takes uploads
         let closes = round

@@ -146,7 +146,7 @@ impl Terms {
             limits: (!is_listed).then_some(limits),
             daily_failures: (!is_listed).then_some(round.daily_failures()),
             together: together(round, leaderboard),
-            ladder: round.ladder,
+            ladder: round.release(),
             closes: round.closes,
             ..self
         }
@@ -166,7 +166,7 @@ impl Terms {
             programs: round.programs.clone(),
             is_listed: is_listed(round, submitter),
             together: together(round, &board.leaderboard),
-            ladder: round.ladder,
+            ladder: round.release(),
             ..outside
         }
     }
@@ -343,7 +343,7 @@ mod tests {
             { "id": "ever", "leaderboards": ["pt-25"], "opens": "2026-03-01T00:00:00Z" },
         ]);
         let challenge = json!({ "schema": 1, "title": "t", "ranking": "latest", "rounds": rounds,
-                                "leaderboards": { "pt-25": { "ranking": "all" } } });
+                                "leaderboards": { "pt-25": { "ranking": "best" } } });
         serde_json::from_value(challenge).expect("a challenge")
     }
 
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(after.limits, Some(Limits { daily, total: None }));
         assert_eq!(
             (during.ranking, at("pt-25", "", "2026-03-02T00:00:00Z").ranking),
-            (Ranking::Latest, Ranking::All)
+            (Ranking::Latest, Ranking::Best)
         );
     }
 

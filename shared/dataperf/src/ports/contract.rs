@@ -165,6 +165,7 @@ impl Story<'_> {
             received_at: received.upload.received_at,
             finished_at: Timestamp::from_unix_millis(received.upload.received_at.unix_millis() + 1_500),
             feedback: None,
+            withheld_until: None,
             ladder: None,
             verdict,
         }

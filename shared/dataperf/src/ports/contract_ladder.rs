@@ -27,7 +27,10 @@ async fn on_rung<T: Maintenance>(
             score,
             &story.board,
             &rung,
-            Margin::of_step(STEP),
+            Margin {
+                margin: STEP,
+                grain: STEP,
+            },
             receipt.verdict.dataset,
             &HOSTED,
         )
@@ -139,7 +142,6 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for (ranking, expected) in [
         (Ranking::Best, vec!["1 ada 0.5"]),
         (Ranking::Latest, vec!["1 ada 0.5"]),
-        (Ranking::All, vec!["1 ada 0.5", "1 ada 0.5", "3 ada 0.75"]),
     ] {
         let story = Story::new(table, benchmark, &format!("ladder {ranking:?}"), ranking);
         let mut sent = Vec::new();
@@ -158,7 +160,7 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
 /// Boards that are scored with the same evaluation data tell a submitter no more than one board would.
 #[allow(clippy::too_many_lines)] // one story
 async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> Outcome {
-    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+    for ranking in [Ranking::Best, Ranking::Latest] {
         let of = |leaderboard: &str| {
             let leaderboard = format!("{leaderboard} of {ranking:?}");
             let mut story = Story::new(table, benchmark, &leaderboard, ranking);
@@ -193,10 +195,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         assert_eq!(shown(&submit(&one, "ada", 7, 0.25).await?), held(Some(0.5)));
         assert_eq!(shown(&submit(&two, "ada", 8, 0.375).await?), held(Some(0.25)));
         assert_eq!(shown(&submit(&three, "ada", 9, 0.25).await?), held(None));
-        assert_eq!(
-            (one.top().await?.len(), three.top().await?.len()),
-            (if ranking == Ranking::All { 2 } else { 1 }, 0)
-        );
+        assert_eq!((one.top().await?.len(), three.top().await?.len()), (1, 0));
         // two boards at once: the second is decided again
         let (faster, slower) = (
             on_rung(&one, &one.receipt("ada", 10, Some(0.0625)).await?).await?,
@@ -350,7 +349,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
 }
 
 async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
-    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+    for ranking in [Ranking::Best, Ranking::Latest] {
         let story = Story::new(table, benchmark, &format!("ladder lifted {ranking:?}"), ranking);
         let mut sent = Vec::new();
         for (at, score) in [(1, 0.5), (2, 0.4375), (3, 0.9375)] {
@@ -370,7 +369,6 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
         let expected = match ranking {
             Ranking::Best => vec!["1 ada 0.4375"],
             Ranking::Latest => vec!["1 ada 0.9375"],
-            Ranking::All => vec!["1 ada 0.4375", "2 ada 0.5", "3 ada 0.9375"],
         };
         assert_eq!(story.top().await?, expected, "{ranking:?}");
         let plain = story.submit("bo", 4, Some(0.25)).await?;
@@ -383,8 +381,8 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
 /// What stands on a final board, in the end and after it was done twice.
 #[allow(clippy::too_many_lines)] // one story
 async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
-    for ranking in [Ranking::Best, Ranking::All] {
-        let story = Story::new(table, benchmark, &format!("final {ranking:?}"), ranking);
+    {
+        let story = Story::new(table, benchmark, "final", Ranking::Best);
         let one = story.submit("ada", 1, Some(0.25)).await?;
         story.submit("bo", 2, Some(0.5)).await?;
         let other = story.submit("ada", 3, Some(0.75)).await?;
@@ -399,14 +397,13 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 assert!(table.finalize(&of_row, &HOSTED).await?);
             }
         }
-        let n_of_ada = if ranking == Ranking::All { 2 } else { 1 };
         let shown = |rows: &[super::leaderboard::Ranked]| -> Vec<(String, Option<f64>)> {
             let row = |row: &super::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
             rows.iter().map(row).collect()
         };
         let stands = story.ranked(&last).await?;
-        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625)); n_of_ada]);
-        assert_eq!(table.series(&last).await?.len(), n_of_ada);
+        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625))]);
+        assert_eq!(table.series(&last).await?.len(), 1);
         assert_eq!(
             table.revisions(&last, &run.id).await?.len(),
             rows.len(),
@@ -418,10 +415,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             .withdraw(benchmark, &one.submission, at, HOSTED.direction, None)
             .await?;
         let stands = story.ranked(&last).await?;
-        assert_eq!(
-            shown(&stands),
-            vec![("ada".to_owned(), Some(0.625)); n_of_ada - 1]
-        );
+        assert_eq!(shown(&stands), []);
         let known = table
             .submission(benchmark, &one.submission)
             .await?
@@ -430,18 +424,6 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
             known.receipt.as_ref().map(|receipt| &receipt.verdict),
             Some(&one.verdict)
         );
-        if ranking == Ranking::All {
-            table
-                .reinstate(benchmark, &one.submission, at, HOSTED.direction, None)
-                .await?;
-            assert_eq!(story.ranked(&last).await?.len(), 2);
-            for (score, run, n_left) in [(None, "one", 1), (Some(0.25), "two", 2)] {
-                again(&story, &one, score, run).await?;
-                assert_eq!(story.ranked(&last).await?.len(), n_left, "{score:?}");
-                assert_eq!(table.series(&last).await?.len(), n_left, "{score:?}");
-            }
-            continue;
-        }
         // another one of the submitter takes the place, also when the first one has been back meanwhile
         let of_one = vec![("ada".to_owned(), Some(0.625))];
         let last_of_other = finalized(&story, &entry_of(&story, &other).await?, Some(0.5625));
@@ -518,13 +500,10 @@ async fn another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
         );
     }
     let (one, other) = (one.submission, other.submission);
-    let mut both = vec![one.clone(), other.clone()];
-    both.sort();
     for (ranking, expected, without_one) in [
-        (Ranking::All, both.clone(), vec![other.clone()]),
+        (Ranking::Latest, vec![other.clone()], vec![other.clone()]),
         (Ranking::Best, vec![one.clone()], vec![other.clone()]),
         (Ranking::Latest, vec![other.clone()], vec![other.clone()]),
-        (Ranking::All, both, vec![other]),
     ] {
         story.terms.ranking = ranking;
         let stands = async || {

@@ -24,10 +24,10 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     counted_rejections(table, benchmark).await?;
     shared_limits(table, benchmark).await?;
     withdrawals(table, benchmark).await?;
-    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+    for ranking in [Ranking::Best, Ranking::Latest] {
         reinstatements(table, benchmark, ranking).await?;
     }
-    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+    for ranking in [Ranking::Best, Ranking::Latest] {
         rescoring(table, benchmark, ranking).await?;
     }
     super::contract_datasets::datasets(table, benchmark).await?;
@@ -38,10 +38,6 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for (ranking, expected) in [
         (Ranking::Best, vec!["1 bo 0.25", "2 ada 0.5"]),
         (Ranking::Latest, vec!["1 bo 0.25", "2 ada 0.75"]),
-        (
-            Ranking::All,
-            vec!["1 bo 0.25", "2 ada 0.5", "3 bo 0.5", "4 ada 0.75"],
-        ),
     ] {
         let story = Story::new(table, benchmark, &format!("{ranking:?}"), ranking);
         // out of order, as events come
@@ -53,10 +49,6 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
             ("bo", 5000, Some(0.25)),
         ] {
             story.submit(submitter, at, score).await?;
-        }
-        let mut expected = expected;
-        if ranking == Ranking::All {
-            expected[2] = "2 bo 0.5"; // as good as ada's, and later
         }
         assert_eq!(story.top().await?, expected, "{ranking:?}");
     }
@@ -263,13 +255,6 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         .iter()
         .filter(|line| line.board == story.board && line.withdrawn_at.is_some());
     assert_eq!(withdrawn.count(), 2);
-
-    let all = Story::new(table, benchmark, "withdrawals of all", Ranking::All);
-    let only = all.submit("ada", 6, Some(0.5)).await?;
-    table
-        .withdraw(benchmark, &only.submission, at, HOSTED.direction, None)
-        .await?;
-    assert!(all.top().await?.is_empty());
     Ok(())
 }
 

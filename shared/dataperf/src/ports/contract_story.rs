@@ -134,6 +134,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             received_at: upload.received_at,
             finished_at: Timestamp::from_unix_millis(at + 1),
             feedback: None,
+            withheld_until: None,
             ladder: None,
             verdict: self.verdict(score),
         })

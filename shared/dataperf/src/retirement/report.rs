@@ -214,7 +214,7 @@ impl RetirementReport {
         });
         Self {
             schema: Self::SCHEMA,
-            retired_at: retire.at,
+            retired_at: Some(retire.at),
             finished_at: at,
             dataset_before: on_both
                 .iter()
@@ -366,8 +366,7 @@ mod tests {
     pub(super) fn report(on_both: Vec<OnBoth>, direction: Direction) -> RetirementReport {
         let retire = Retire {
             dataset: Digest::of(b"new"),
-            at: Some(Timestamp::from_unix_millis(5)),
-            after_submissions: None,
+            at: Timestamp::from_unix_millis(5),
         };
         RetirementReport::of(on_both, &retire, direction, Timestamp::from_unix_millis(9))
     }

@@ -32,10 +32,10 @@ fn codes(document: &Value) -> Vec<(String, String)> {
 #[test]
 fn finds_everything_at_once() {
     let found = codes(&json!({
-        "schema": 2, "colour": "red", "feedback": "all", "benchmarks": {
+        "schema": 2, "colour": "red", "feedback": "score", "benchmarks": {
             "speech-selecton": { "ranking": "worst" },
-            "vision-selection": { "feedback": true, "leaderboards": { "a#b": {}, "open": { "rank": 1, "feedback": "none" } }, "rounds": [
-                { "id": "Open!", "opens": "today", "daily_limit": 0, "total_limit": "many", "artifacts": 7, "feedback": 1 },
+            "vision-selection": { "leaderboards": { "a#b": {}, "open": { "rank": 1, "ranking": "all" } }, "rounds": [
+                { "id": "Open!", "opens": "today", "daily_limit": 0, "total_limit": "many", "artifacts": 7, "preset": 1, "ladder": "auto" },
                 { "id": "open", "opens": "2026-03-02T00:00:00Z", "closes": "2026-03-01T00:00:00Z",
                   "dataset": "sha256:12", "daily_limit": 6, "total_limit": 5, "baselines": ["x", "x", 3],
                   "messages": { "during": "now" } },
@@ -47,13 +47,13 @@ fn finds_everything_at_once() {
     for (code, at) in [
         ("wrong_schema", "/schema".to_owned()),
         ("unknown_key", "/colour".into()),
-        ("unknown_value", "/feedback".into()),
-        ("unknown_value", "/benchmarks/vision-selection/feedback".into()),
+        ("unknown_key", "/feedback".into()),
         (
             "unknown_value",
-            "/benchmarks/vision-selection/leaderboards/open/feedback".into(),
+            "/benchmarks/vision-selection/leaderboards/open/ranking".into(),
         ),
-        ("unknown_value", round(0, "feedback")),
+        ("unknown_value", round(0, "preset")),
+        ("unknown_value", round(0, "ladder")),
         ("missing_key", "/title".into()),
         ("unknown_benchmark", "/benchmarks/speech-selecton".into()),
         ("unknown_value", "/benchmarks/speech-selecton/ranking".into()),
@@ -120,7 +120,7 @@ fn at_any_moment_a_leaderboard_has_one_round() {
 #[test]
 fn what_is_published_reads_back() {
     let round = json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "division": "open", "artifacts": "public",
-                        "feedback": "metrics", "messages": { "open": "Welcome" } });
+                        "preset": "practice", "curves": true, "messages": { "open": "Welcome" } });
     let challenges = check(&with_rounds(&json!([round]))).expect("nothing is wrong");
     let challenge = &challenges["speech-selection"];
     let json = challenge.to_json().expect("JSON");
@@ -128,21 +128,6 @@ fn what_is_published_reads_back() {
         serde_json::from_slice::<Challenge>(&json).expect("a challenge"),
         *challenge
     );
-}
-
-#[test]
-fn what_is_said_of_all_benchmarks_holds_for_those_that_say_nothing() {
-    let document = json!({ "schema": 1, "title": "t", "feedback": "full", "benchmarks": {
-        "speech-selection": {}, "vision-selection": { "feedback": "metrics", "leaderboards": { "open": { "feedback": "score" } } },
-    } });
-    let challenges = check(&document).expect("nothing is wrong");
-    assert_eq!(challenges["speech-selection"].feedback, Feedback::Full);
-    let vision = &challenges["vision-selection"];
-    assert_eq!(vision.feedback, Feedback::Metrics);
-    assert_eq!(vision.leaderboards["open"].feedback, Some(Feedback::Score));
-    let silent = json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": {} } });
-    let silent = check(&silent).expect("nothing is wrong");
-    assert_eq!(silent["speech-selection"].feedback, Feedback::Score);
 }
 
 #[test]
@@ -156,295 +141,6 @@ fn any_json_is_an_answer() {
         with_rounds(&json!({})),
     ] {
         assert!(check(&document).is_err(), "{document}");
-    }
-}
-
-#[test]
-fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
-    let with = |ladder: &Value| {
-        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z" });
-        round["ladder"] = ladder.clone();
-        with_rounds(&json!([round]))
-    };
-    for ladder in [
-        json!("auto"),
-        json!("rounded"),
-        json!({ "step": 0.01 }),
-        json!({ "step": 0.5 }),
-    ] {
-        let challenge = &check(&with(&ladder)).expect("a ladder")["speech-selection"];
-        let written = serde_json::to_value(challenge).expect("JSON");
-        assert_eq!(written["rounds"][0]["ladder"], ladder);
-        let read: Challenge = serde_json::from_value(written).expect("as written");
-        assert_eq!(&read, challenge);
-    }
-    let at = "/benchmarks/speech-selection/rounds/0/ladder".to_owned();
-    for ladder in [
-        json!("by hand"),
-        json!(0.01),
-        json!(null),
-        json!({ "step": 0 }),
-        json!({ "step": -0.1 }),
-        json!({ "step": 1e-7 }),
-        json!({ "step": "0.1" }),
-        json!({ "step": 0.6 }),
-        json!({ "step": 0.1, "more": 1 }),
-    ] {
-        assert_eq!(
-            codes(&with(&ladder)),
-            [("bad_ladder".to_owned(), at.clone())],
-            "{ladder}"
-        );
-    }
-    let shows = |of_round: Value, of_board: Value, of_benchmark: &str| {
-        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z", "ladder": "auto" });
-        if !of_round.is_null() {
-            round["feedback"] = of_round;
-        }
-        json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": {
-            "feedback": of_benchmark, "leaderboards": { "en-25": of_board }, "rounds": [round] } } })
-    };
-    let full = json!({ "feedback": "full" });
-    for (document, key) in [
-        (shows(json!("full"), json!({}), "score"), "feedback"),
-        (shows(json!(null), full.clone(), "score"), "ladder"),
-        (shows(json!(null), json!({}), "metrics"), "ladder"),
-    ] {
-        let at = format!("/benchmarks/speech-selection/rounds/0/{key}");
-        assert_eq!(codes(&document), [("ladder_shows_more".to_owned(), at)]);
-    }
-    assert!(
-        check(&shows(json!("score"), full, "metrics")).is_ok(),
-        "the round decides"
-    );
-    let of = |benchmark: &str, ladder: Value| {
-        let round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z", "ladder": ladder });
-        json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": [round] } } })
-    };
-    let curves = of("vision-debugging", json!("auto"));
-    let at = "/benchmarks/vision-debugging/rounds/0/ladder".to_owned();
-    assert_eq!(codes(&curves), [("ladder_without_error".to_owned(), at)]);
-    for ladder in [json!({ "step": 0.05 }), json!("rounded")] {
-        assert!(check(&of("vision-debugging", ladder)).is_ok());
-    }
-}
-
-/// Rounds that show scores alone round them; a document that is written of a challenge gives the same challenge again.
-#[test]
-fn a_round_that_says_nothing_rounds_what_rounding_hides() {
-    let [vision, curves] = ["vision-selection", "vision-debugging"];
-    let round = |more: Value| {
-        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z",
-                                "dataset": dataperf::Digest::of(b"now") });
-        for (key, value) in more.as_object().unwrap() {
-            round[key] = value.clone();
-        }
-        round.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-        round
-    };
-    let ladder_of = |benchmark: &str, of_benchmark: Value, more: Value| {
-        let mut rules = of_benchmark;
-        rules["rounds"] = json!([round(more)]);
-        let document = json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: rules } });
-        let challenge = &check(&document).expect("a challenge")[benchmark];
-        let hosted = match benchmark {
-            "vision-selection" => Descriptor::of::<VisionSelection>(),
-            _ => Descriptor::of::<VisionDebugging>(),
-        };
-        let written = challenge.document(&hosted);
-        assert_eq!(
-            &check(&written).expect("as written")[benchmark],
-            challenge,
-            "{written}"
-        );
-        let ladder = challenge.rounds[0].ladder;
-        let is_said = written["benchmarks"][benchmark]["rounds"][0]
-            .get("ladder")
-            .is_some();
-        (ladder, is_said)
-    };
-    let retire =
-        json!({ "retire": { "at": "2026-03-20T00:00:00Z", "dataset": dataperf::Digest::of(b"fresh") } });
-    let of_board = |feedback: &str| json!({ "leaderboards": { "open": { "feedback": feedback } } });
-    for (benchmark, rules, more, expected) in [
-        (vision, json!({}), json!({}), (Some(Ladder::Rounded), false)),
-        (
-            vision,
-            json!({}),
-            json!({ "ladder": "rounded" }),
-            (Some(Ladder::Rounded), false),
-        ),
-        (vision, json!({}), json!({ "ladder": "none" }), (None, true)),
-        (
-            vision,
-            json!({}),
-            json!({ "ladder": "auto" }),
-            (Some(Ladder::Auto), true),
-        ),
-        (
-            vision,
-            of_board("score"),
-            json!({}),
-            (Some(Ladder::Rounded), false),
-        ),
-        // all of whose leaderboards say themselves that they show scores alone
-        (
-            vision,
-            json!({ "feedback": "metrics", "leaderboards": { "open": { "feedback": "score" } } }),
-            json!({ "leaderboards": ["open"] }),
-            (Some(Ladder::Rounded), false),
-        ),
-        // what shows more than digits
-        (vision, json!({ "feedback": "metrics" }), json!({}), (None, false)),
-        (
-            vision,
-            json!({ "feedback": "metrics" }),
-            json!({ "feedback": "score" }),
-            (Some(Ladder::Rounded), false),
-        ),
-        (vision, json!({}), json!({ "feedback": "full" }), (None, false)),
-        (vision, of_board("metrics"), json!({}), (None, false)),
-        (
-            vision,
-            of_board("metrics"),
-            json!({ "leaderboards": ["another"] }),
-            (Some(Ladder::Rounded), false),
-        ),
-        (vision, json!({}), retire, (None, false)),
-        // the digits would never be shown
-        (vision, json!({}), json!({ "closes": null }), (None, false)),
-        (curves, json!({}), json!({}), (Some(Ladder::Rounded), false)),
-        (curves, json!({}), json!({ "ladder": "none" }), (None, true)),
-    ] {
-        let found = ladder_of(benchmark, rules.clone(), more.clone());
-        assert_eq!(found, expected, "{benchmark} {rules} {more}");
-    }
-}
-
-#[test]
-#[allow(clippy::too_many_lines)] // one case after another
-fn whoever_says_no_ladder_is_warned_of_rounds_that_are_not_rounded_until_their_close() {
-    let hosted = [
-        Descriptor::of::<VisionSelection>(),
-        Descriptor::of::<VisionDebugging>(),
-    ];
-    let dataset = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
-    let round = |id: &str, keys: Value| {
-        let mut round =
-            json!({ "id": id, "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" });
-        for (key, value) in keys.as_object().unwrap() {
-            round[key] = value.clone();
-        }
-        round.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-        round
-    };
-    let one = |keys: Value| vec![round("one", keys)];
-    let then = |keys: Value| {
-        let later = json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z", "dataset": dataset("later") });
-        vec![round("one", keys), round("two", later)]
-    };
-    let vision = "vision-selection";
-    let retire = json!({ "at": "2026-03-20T00:00:00Z", "dataset": dataset("fresh") });
-    let cases = [
-        (vision, one(json!({})), None),
-        (
-            vision,
-            one(json!({ "closes": null })),
-            Some(("not_rounded", "never closes")),
-        ),
-        (vision, one(json!({ "closes": null, "ladder": "none" })), None),
-        (
-            vision,
-            one(json!({ "closes": null, "feedback": "metrics" })),
-            None,
-        ),
-        (
-            vision,
-            then(json!({})),
-            Some((
-                "stays_rounded",
-                "`two` may be scored with the same data and closes at 2026-05-01",
-            )),
-        ),
-        (vision, then(json!({ "ladder": "none" })), None),
-        (vision, then(json!({ "ladder": "rounded" })), None),
-        (vision, then(json!({ "dataset": dataset("now") })), None),
-        (
-            vision,
-            one(json!({ "dataset": dataset("now"), "retire": retire })),
-            Some(("not_rounded", "a retirement")),
-        ),
-        (
-            vision,
-            then(json!({ "final": dataset("last") })),
-            Some(("not_rounded", "would wait if scores were rounded")),
-        ),
-        (
-            vision,
-            vec![
-                round("one", json!({ "final": dataset("last") })),
-                round(
-                    "two",
-                    json!({ "opens": "2026-04-01T00:00:00Z", "closes": null, "ladder": "rounded" }),
-                ),
-            ],
-            Some((
-                "not_rounded",
-                "`two` may be scored with the same data and never closes",
-            )),
-        ),
-        // what programs meet unseen is in force for nobody
-        (
-            vision,
-            vec![
-                round("one", json!({})),
-                round(
-                    "two",
-                    json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z", "dataset": dataset("hidden"), "division": "closed",
-                            "programs": { "public": dataset("public") } }),
-                ),
-            ],
-            None,
-        ),
-        // over and shown by now
-        (
-            vision,
-            one(
-                json!({ "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z", "dataset": dataset("now"),
-                             "retire": { "at": "2026-01-20T00:00:00Z", "dataset": dataset("fresh") } }),
-            ),
-            None,
-        ),
-        ("vision-debugging", one(json!({})), None),
-        (
-            "vision-debugging",
-            one(json!({ "closes": null })),
-            Some(("not_rounded", "never closes")),
-        ),
-        (
-            "vision-debugging",
-            one(json!({ "ladder": { "step": 0.05 } })),
-            None,
-        ),
-    ];
-    for (benchmark, rounds, expected) in cases {
-        let document =
-            json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": rounds } } });
-        let challenges = check(&document).expect("a challenge");
-        let at = "2026-03-15T00:00:00Z".parse().unwrap();
-        let warnings = dataperf::challenge::warnings_of_rounding(&document, &challenges, &hosted, at);
-        let Some((code, expected)) = expected else {
-            assert_eq!(warnings, [], "{document}");
-            continue;
-        };
-        let [warning] = warnings.as_slice() else {
-            panic!("{document}: {warnings:?}");
-        };
-        assert_eq!(warning.code, code);
-        let is_rounded = challenges[benchmark].rounds[0].ladder.is_some();
-        assert_eq!(is_rounded, code == "stays_rounded", "{document}");
-        assert_eq!(warning.at, format!("/benchmarks/{benchmark}/rounds/0"));
-        assert!(warning.message.contains(expected), "{}", warning.message);
     }
 }
 
@@ -463,7 +159,6 @@ fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
     let date = "2026-03-09T00:00:00Z";
     for fine in [
         json!({ "at": date, "dataset": digest("fresh") }),
-        json!({ "after_submissions": 1, "dataset": digest("fresh") }),
         json!({ "at": date, "dataset": digest("new") }), // the next round is later
     ] {
         assert!(check(&with(json!({ "retire": fine }))).is_ok(), "{fine}");
@@ -472,16 +167,11 @@ fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
         (json!("soon"), vec![("bad_retire", "retire")]),
         (
             json!({}),
-            vec![("bad_retire", "retire"), ("missing_key", "retire/dataset")],
+            vec![("missing_key", "retire/at"), ("missing_key", "retire/dataset")],
         ),
         (
-            json!({ "at": date, "after_submissions": 0, "dataset": 7, "when": 1 }),
-            vec![
-                ("unknown_key", "retire/when"),
-                ("bad_retire", "retire"),
-                ("bad_limit", "retire/after_submissions"),
-                ("wrong_type", "retire/dataset"),
-            ],
+            json!({ "at": date, "dataset": 7, "when": 1 }),
+            vec![("unknown_key", "retire/when"), ("wrong_type", "retire/dataset")],
         ),
         (
             json!({ "at": "2026-03-01T00:00:00Z", "dataset": digest("old") }),
@@ -494,11 +184,6 @@ fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
             json!({ "at": "2026-04-01T00:00:00Z", "dataset": digest("fresh") }),
             vec![("retired_after_close", "retire/at")],
         ),
-        // nobody knows when that is
-        (
-            json!({ "after_submissions": 9, "dataset": digest("new") }),
-            vec![("successor_in_use", "retire/dataset")],
-        ),
     ] {
         let expected: Vec<(String, String)> = expected
             .into_iter()
@@ -508,7 +193,7 @@ fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
     }
     let fresh = json!({ "at": date, "dataset": digest("fresh") });
     for (keys, code, key) in [
-        (json!({ "ladder": "auto" }), "retire_with_ladder", "retire"),
+        (json!({ "ladder": true }), "retire_with_ladder", "retire"),
         (json!({ "final": digest("fresh") }), "final_in_use", "final"),
     ] {
         let mut keys = keys;
@@ -542,9 +227,9 @@ fn what_takes_place_at_once_is_warned_of() {
 
 #[test]
 fn a_final_board_waits_for_rounds_with_the_same_data() {
-    let past = |ladder: Option<&str>, pinned: Option<&str>| {
+    let past = |preset: &str, pinned: Option<&str>| {
         let mut round = json!({ "id": "past", "leaderboards": ["en-25"], "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z",
-            "final": dataperf::Digest::of(b"last"), "ladder": ladder });
+            "final": dataperf::Digest::of(b"last"), "preset": preset });
         if let Some(pinned) = pinned {
             round["dataset"] = json!(dataperf::Digest::of(pinned.as_bytes()));
         }
@@ -563,59 +248,155 @@ fn a_final_board_waits_for_rounds_with_the_same_data() {
         Some("2027-01-01T00:15:00.000Z".to_owned()),
     );
     let in_2027 = Some("2027-01-01T00:00:00Z");
-    assert_eq!(by(past(None, Some("a")), in_2027), alone);
-    assert_eq!(by(past(Some("rounded"), Some("a")), in_2027), waits);
-    assert_eq!(by(past(Some("rounded"), Some("b")), in_2027), alone);
-    assert_eq!(by(past(Some("rounded"), None), in_2027), waits);
-    assert_eq!(by(past(Some("rounded"), Some("a")), None), None);
+    assert_eq!(by(past("practice", Some("a")), in_2027), alone);
+    assert_eq!(by(past("contest", Some("a")), in_2027), waits);
+    assert_eq!(by(past("contest", Some("b")), in_2027), alone);
+    assert_eq!(by(past("contest", None), in_2027), waits);
+    assert_eq!(by(past("contest", Some("a")), None), None);
+}
+
+/// A round of a document, with further keys; `null` takes one away.
+fn round_with(id: &str, keys: Value) -> Value {
+    let mut round = json!({ "id": id, "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" });
+    for (key, value) in keys.as_object().unwrap() {
+        round[key] = value.clone();
+    }
+    round.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    round
+}
+
+fn of_task(benchmark: &str, rounds: &[Value]) -> Value {
+    json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": rounds } } })
 }
 
 #[test]
-fn the_default_ladder_considers_published_rounds() {
-    let hosted = Descriptor::of::<VisionSelection>();
-    let round = |id: &str, month: u8, keys: Value| {
-        let mut round = json!({ "id": id, "opens": format!("2026-0{month}-01T00:00:00Z"), "closes": format!("2026-0{}-01T00:00:00Z", month + 1) });
-        for (key, value) in keys.as_object().unwrap() {
-            round[key] = value.clone();
-        }
-        json!({ "schema": 1, "title": "t", "benchmarks": { "vision-selection": { "rounds": [round] } } })
-    };
-    let with = |document: &Value, published: &Value| {
-        let published = check(published)
+fn a_preset_says_what_is_shown_until_the_close() {
+    let (before, after) = ("2026-03-15T00:00:00Z", "2026-04-01T00:00:00Z");
+    for (keys, level, release) in [
+        (json!({}), Feedback::Score, Some(Ladder::Rounded)),
+        (
+            json!({ "preset": "contest" }),
+            Feedback::Score,
+            Some(Ladder::Rounded),
+        ),
+        (json!({ "ladder": true }), Feedback::Score, Some(Ladder::Auto)),
+        (json!({ "preset": "practice" }), Feedback::Metrics, None),
+        (
+            json!({ "preset": "practice", "curves": true }),
+            Feedback::Full,
+            None,
+        ),
+        (
+            json!({ "preset": "blind" }),
+            Feedback::Nothing,
+            Some(Ladder::Rounded),
+        ),
+    ] {
+        let document = of_task("vision-selection", &[round_with("r", keys.clone())]);
+        let challenge = check(&document)
             .expect("a challenge")
             .remove("vision-selection")
             .unwrap();
-        let mut challenges = check(document).expect("a challenge");
-        let own = challenges.remove("vision-selection").unwrap();
-        let mut merged = own.merged_into(&published, &[]).expect("both");
-        dataperf::challenge::set_default_ladders(document, &mut merged, &hosted);
-        let ladders: Vec<bool> = merged.rounds.iter().map(|round| round.ladder.is_some()).collect();
-        let challenges = BTreeMap::from([("vision-selection".to_owned(), merged)]);
+        let written = challenge.document(&Descriptor::of::<VisionSelection>());
+        assert_eq!(
+            check(&written).expect("as written")["vision-selection"],
+            challenge
+        );
+        assert_eq!(challenge.rounds[0].release(), release, "{keys}");
+        let board = dataperf::ports::leaderboard::Board {
+            benchmark: "vision-selection".into(),
+            leaderboard: "open".into(),
+            round: "r".into(),
+        };
+        let shown = |at: &str| challenge.shown(&board, None, at.parse().unwrap()).level;
+        assert_eq!([shown(before), shown(after)], [level, Feedback::Full], "{keys}");
+        let hidden = challenge.hidden_until(&board, before.parse().unwrap());
+        assert_eq!(hidden.is_some(), level == Feedback::Nothing, "{keys}");
+    }
+}
+
+#[test]
+fn keys_that_do_not_fit_a_preset_are_refused() {
+    let [vision, curves] = ["vision-selection", "vision-debugging"];
+    for (benchmark, keys, code, key) in [
+        (vision, json!({ "curves": true }), "not_with_preset", "curves"),
+        (
+            vision,
+            json!({ "preset": "practice", "ladder": true }),
+            "not_with_preset",
+            "ladder",
+        ),
+        (
+            vision,
+            json!({ "preset": "blind", "closes": null }),
+            "hidden_for_good",
+            "preset",
+        ),
+        (
+            curves,
+            json!({ "ladder": true }),
+            "ladder_without_error",
+            "ladder",
+        ),
+        (vision, json!({ "presett": "blind" }), "unknown_key", "presett"),
+    ] {
+        let found = codes(&of_task(benchmark, &[round_with("r", keys.clone())]));
+        let at = format!("/benchmarks/{benchmark}/rounds/0/{key}");
+        assert_eq!(found, [(code.to_owned(), at)], "{keys}");
+    }
+    let misspelt = of_task(vision, &[round_with("r", json!({ "daily_limits": 2 }))]);
+    let refused = check(&misspelt).expect_err("unknown");
+    assert!(
+        refused.reasons()[0]
+            .message
+            .contains("did you mean `daily_limit`?")
+    );
+}
+
+#[test]
+fn rounds_with_the_same_data_are_warned_of() {
+    let hosted = Descriptor::of::<VisionSelection>();
+    let dataset = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+    let later = |keys: Value| {
+        let mut all = json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z" });
+        for (key, value) in keys.as_object().unwrap() {
+            all[key] = value.clone();
+        }
+        round_with("two", all)
+    };
+    let pinned = |of: &str| json!({ "dataset": dataset(of) });
+    let unseen = json!({ "dataset": dataset("hidden"), "division": "closed", "programs": { "public": dataset("public") } });
+    let warned = |rounds: &[Value], n_own: usize| -> Vec<(String, bool)> {
+        let challenge = check(&of_task("vision-selection", rounds))
+            .expect("a challenge")
+            .remove("vision-selection")
+            .unwrap();
         let at = "2026-03-15T00:00:00Z".parse().unwrap();
-        let hosted = [Descriptor::of::<VisionSelection>()];
-        let warnings = dataperf::challenge::warnings_of_rounding(document, &challenges, &hosted, at);
-        let warnings: Vec<(String, String)> = warnings.into_iter().map(|one| (one.code, one.at)).collect();
-        (ladders, warnings)
+        let warnings = challenge.warnings_of_shared_data(n_own, &hosted, at).into_iter();
+        warnings
+            .map(|one| {
+                (
+                    format!("{} {}", one.code, one.at),
+                    one.message.contains("2026-05-01"),
+                )
+            })
+            .collect()
     };
-    let warning = |code: &str| {
-        vec![(
-            code.to_owned(),
-            "/benchmarks/vision-selection/rounds/0".to_owned(),
-        )]
-    };
-    let last = json!({ "final": dataperf::Digest::of(b"last") });
-    let (spring, summer) = (round("spring", 3, last), round("summer", 5, json!({})));
-    // the published round closes later: a final board would wait for it
+    let stays = |place: usize| vec![(format!("stays_rounded /rounds/{place}"), true)];
+    let one = |keys: Value| round_with("one", keys);
+    assert_eq!(warned(&[one(json!({}))], 1), []);
+    assert_eq!(warned(&[one(json!({})), later(json!({}))], 2), stays(0));
     assert_eq!(
-        with(&spring, &summer),
-        (vec![false, true], warning("not_rounded"))
+        warned(&[one(json!({ "preset": "blind" })), later(json!({}))], 2),
+        stays(0)
     );
-    // the published round is rounded, and waits for the later one
     assert_eq!(
-        with(&summer, &spring),
-        (vec![true, true], warning("stays_rounded"))
+        warned(&[one(json!({ "preset": "practice" })), later(json!({}))], 2),
+        []
     );
-    let pinned = |data: &[u8], month, id| round(id, month, json!({ "dataset": dataperf::Digest::of(data) }));
-    let apart = with(&pinned(b"a", 3, "spring"), &pinned(b"b", 5, "summer"));
-    assert_eq!(apart, (vec![true, true], vec![]));
+    assert_eq!(warned(&[one(pinned("a")), later(pinned("b"))], 2), []);
+    assert_eq!(warned(&[one(json!({})), later(unseen)], 2), []);
+    // a published round is warned of where the round that it waits for stands in the document
+    assert_eq!(warned(&[later(json!({})), one(json!({}))], 1), stays(0));
+    assert_eq!(warned(&[one(json!({})), later(json!({}))], 1), stays(0));
 }

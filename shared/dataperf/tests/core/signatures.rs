@@ -36,6 +36,7 @@ fn receipt() -> Receipt {
         received_at: at(1),
         finished_at: at(2),
         feedback: None,
+        withheld_until: None,
         ladder: None,
         verdict: Verdict::scored("speech-selection", "en-25", dataset, artifact, card),
         signature: None,
@@ -225,13 +226,13 @@ fn stored(results: &MemoryBucket, receipt: &Receipt) -> Value {
 fn what_is_released_is_signed_anew_and_what_was_not_signed_is_signed() {
     let signer = signer("k1");
     let (keys, receipt) = (keys(&[&signer]), receipt());
-    let write = |results: &MemoryBucket, level, when| {
+    let write = |results: &MemoryBucket, level: Feedback, when| {
         pollster::block_on(write_receipt(
             results,
             &signer,
             &receipt,
             &tiny::HOSTED,
-            level,
+            level.into(),
             when,
         ))
         .expect("written");
