@@ -56,7 +56,7 @@ pub(crate) fn submission(n: usize) -> Vec<u8> {
 }
 
 /// Lets the caretaker have due boards compared, and waits for it.
-async fn compare(world: &World) {
+pub(crate) async fn compare(world: &World) {
     let event = json!({"source": "aws.events", "task": "compare"});
     world.cloud.invoke(CARETAKER, &event).await.unwrap();
     world.settle().await;

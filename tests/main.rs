@@ -9,6 +9,7 @@ mod artifacts;
 mod attackers;
 mod attackers_elsewhere;
 mod baselines;
+mod board_log;
 mod books;
 mod caretaking;
 mod causes;

@@ -213,6 +213,19 @@ pub(crate) struct RetirementQuery {
     pub(crate) cursor: Option<String>,
 }
 
+/// Which document of a board's log is asked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DocumentQuery {
+    /// The round; `open`, the one outside any challenge, unless told.
+    #[param(example = "open", max_length = 128)]
+    pub(crate) round: Option<String>,
+    /// The document's number, from 1; the newest unless told.
+    #[param(minimum = 1)]
+    pub(crate) number: Option<u32>,
+}
+
 /// Which of the items that wait for raters are asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, Resources, compare_request};
+use dataperf_aws::{Fault, Function, LogStores, Resources, compare_request};
 use dataperf_collection::{Disqualified, Line, LineItem};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -16,6 +16,7 @@ use crate::collection::Collection;
 use crate::deciding::Deciding;
 use crate::disqualified::no_more;
 use crate::files::{Case, Common, Judged, LineFunction, settle_lines};
+use crate::places::Places;
 use crate::scores::{publish_again, step_of_a_score};
 use crate::verdicts::{Given, give};
 
@@ -71,10 +72,21 @@ impl<C: Judging> JudgeFunction<C> {
             return Ok(None);
         };
         let (board, places) = (request.board(C::SPACE.benchmark), self.0.common.places().await);
-        places
-            .table
-            .project_now(&board, C::DESCRIPTOR, &places.datasets)
-            .await?;
+        let Places {
+            table,
+            datasets,
+            results,
+            signer,
+            ..
+        } = &places;
+        table.project_now(&board, C::DESCRIPTOR, datasets).await?;
+        let stores = LogStores {
+            table,
+            results,
+            datasets,
+            signer,
+        };
+        stores.publish_rows(&board, C::DESCRIPTOR).await?;
         Ok(Some(json!({ "projected": request })))
     }
 }

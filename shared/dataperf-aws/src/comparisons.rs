@@ -14,8 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use dataperf::board_log::EvidenceKey;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows, Summary};
+use dataperf::dataset::DatasetError;
+use dataperf::facts::Rules;
+use dataperf::in_force::published_manifest;
 use dataperf::ladder::Ladder;
 use dataperf::pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::PortError;
@@ -26,8 +30,10 @@ use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
+use crate::board_log::{LogStores, RowsToPublish};
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
+use crate::projections::of_facts;
 use crate::query::Partition;
 use crate::reader::Reader;
 use crate::runtime::now;
@@ -216,6 +222,34 @@ impl Table {
 }
 
 impl Comparer {
+    /// Publishes a board as it was compared, and the final board that belongs to it.
+    ///
+    /// # Errors
+    /// [`PortError`]; it is published by a later call.
+    pub(crate) async fn publish(
+        &self,
+        board: &Board,
+        hosted: &Descriptor,
+        stores: &LogStores<'_>,
+    ) -> Result<(), PortError> {
+        let version = stores.table.version(board).await?;
+        let rules = stores.table.rules(board, hosted, stores.datasets).await?;
+        let public = of_facts(board);
+        for board in [public.of_final(), public] {
+            let (rows, _) = stores.table.rows_with_counts(&board, MAX_ROWS).await?;
+            let replicates = self.replicates(&board, &rows, stores.results).await?;
+            let dataset = dataset_of(&board, &rules, &rows);
+            let evidence = evidence(&board, hosted, dataset, &replicates, stores.datasets).await?;
+            let rows = RowsToPublish {
+                rows: &rows,
+                evidence: &evidence,
+                dataset,
+            };
+            stores.publish(&board, hosted, &rules, &rows).await?;
+        }
+        stores.table.note_published(board, version).await
+    }
+
     /// Compares a board after one of its submissions has been scored, or marks it to be compared.
     ///
     /// # Errors
@@ -328,9 +362,7 @@ impl Comparer {
         }
         let (rows, n_submissions) = table.rows_with_counts(board, MAX_ROWS).await?;
         let replicates = self.replicates(board, &rows, results).await?;
-        let newest = rows.iter().max_by_key(|row| row.entry.received_at);
-        let newest = newest.and_then(|newest| newest.entry.dataset);
-        let dataset = rules.dataset.filter(|_| !board.is_final()).or(newest);
+        let dataset = dataset_of(board, &rules, &rows);
         let is_released = rows.iter().any(|row| row.entry.climb.is_some());
         let ladder = if is_released {
             ladder(board, stores).await?
@@ -418,6 +450,39 @@ impl Comparer {
         }
         Ok(found)
     }
+}
+
+/// The data set whose scores are compared: that of the rules, or that of the newest upload with a row.
+fn dataset_of(board: &Board, rules: &Rules, rows: &[Ranked]) -> Option<Digest> {
+    let newest = rows.iter().max_by_key(|row| row.entry.received_at);
+    let newest = newest.and_then(|newest| newest.entry.dataset);
+    rules.dataset.filter(|_| !board.is_final()).or(newest)
+}
+
+/// The keyed digests of what the intervals of rows are computed from.
+async fn evidence(
+    board: &Board,
+    hosted: &Descriptor,
+    dataset: Option<Digest>,
+    replicates: &BTreeMap<SubmissionId, Arc<Replicates>>,
+    datasets: &S3Bucket,
+) -> Result<BTreeMap<SubmissionId, Digest>, PortError> {
+    let Some(dataset) = dataset.filter(|_| !replicates.is_empty()) else {
+        return Ok(BTreeMap::new());
+    };
+    let manifest = match published_manifest(datasets, &board.benchmark, dataset).await {
+        Ok(manifest) => manifest,
+        Err(DatasetError::Port(error)) => return Err(error),
+        Err(error) => {
+            tracing::warn!(?board, %error, "published without digests of evidence");
+            return Ok(BTreeMap::new());
+        }
+    };
+    let Some(key) = EvidenceKey::new(&manifest, hosted.is_public) else {
+        return Ok(BTreeMap::new());
+    };
+    let of_dataset = replicates.iter().filter(|(_, of)| of.header.dataset == dataset);
+    Ok(of_dataset.map(|(id, of)| (id.clone(), key.digest(of))).collect())
 }
 
 /// How a board's round releases scores; `None` also where the published challenge can't be read.

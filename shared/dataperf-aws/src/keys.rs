@@ -89,6 +89,14 @@ impl Key {
         }
     }
 
+    /// How far the log of a board has come.
+    pub(crate) fn log(board: &Board) -> Self {
+        Self {
+            pk: format!("{}#log", board.benchmark),
+            sk: format!("{}#{}", board.leaderboard, board.round),
+        }
+    }
+
     /// The view of a board for dashboards.
     pub(crate) fn public(board: &Board) -> Self {
         Self {

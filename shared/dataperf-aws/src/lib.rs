@@ -7,6 +7,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod attributes;
+mod board_log;
 mod board_page;
 mod bucket;
 mod caretaker;
@@ -64,6 +65,7 @@ mod unfinished;
 mod updates;
 mod xray;
 
+pub use board_log::{LogStores, MAX_DOCUMENT_BYTES};
 pub use board_page::BoardPlace;
 pub use bucket::{S3Bucket, Tagged};
 pub use caretaker::run_caretaker;

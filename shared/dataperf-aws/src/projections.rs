@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::board_log::INTERVAL_MILLIS;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::comparison::MAX_COUNTED_ROWS;
 use dataperf::dataset::DatasetError;
@@ -40,6 +41,9 @@ const LEASE_MILLIS: i64 = 30_000;
 const VERSION: &str = "version";
 /// The version that the rows follow from.
 const PROJECTED: &str = "projected";
+/// The version with which the board was published last, and when.
+const LOGGED: &str = "logged";
+const LOGGED_AT: &str = "logged_at";
 /// Until when somebody projects the board.
 const UNTIL: &str = "until";
 /// Whose facts have changed since the rows were written: a note for each change, so that one that comes while somebody projects the board is not taken
@@ -288,7 +292,8 @@ impl Table {
         Ok(noted.unwrap_or_default())
     }
 
-    /// The boards of a benchmark whose rows do not follow from their facts, and which nobody projects.
+    /// The boards of a benchmark whose rows do not follow from their facts, and which nobody projects; and those that have changed since they were
+    /// published, a minute ago or more.
     ///
     /// # Errors
     /// [`PortError`].
@@ -300,14 +305,46 @@ impl Table {
         {
             let reader = Reader { item: &item };
             let [version, projected] = [VERSION, PROJECTED].map(|name| reader.number::<u64>(name));
-            let [until, due_at] = [UNTIL, DUE_AT].map(|name| reader.maybe::<Timestamp>(name));
-            let is_due = version?.unwrap_or_default() != projected?.unwrap_or_default()
-                || due_at?.is_some_and(|due_at| due_at <= now);
+            let [until, due_at, logged_at] =
+                [UNTIL, DUE_AT, LOGGED_AT].map(|name| reader.maybe::<Timestamp>(name));
+            let version = version?.unwrap_or_default();
+            let may_be_published = logged_at?
+                .is_none_or(|last| last.unix_millis().saturating_add(INTERVAL_MILLIS) <= now.unix_millis());
+            let is_due = version != projected?.unwrap_or_default()
+                || due_at?.is_some_and(|due_at| due_at <= now)
+                || may_be_published && reader.number(LOGGED)? != Some(version);
             if is_due && until?.is_none_or(|until| until <= now) {
                 boards.push(reader::board(&item)?);
             }
         }
         Ok(boards)
+    }
+
+    /// How often the facts of a board have changed.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn version(&self, board: &Board) -> Result<u64, PortError> {
+        let item = self.item(Key::projection(&of_facts(board))).await?;
+        let version = item.as_ref().map(|item| Reader { item }.number(VERSION));
+        Ok(version.transpose()?.flatten().unwrap_or_default())
+    }
+
+    /// Notes that a board was published with the changes up to a version.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn note_published(&self, board: &Board, version: u64) -> Result<(), PortError> {
+        let change = Change {
+            set: vec![
+                (LOGGED.to_owned(), count(version)),
+                (LOGGED_AT.to_owned(), text(now().to_string())),
+            ],
+            ..Change::default()
+        };
+        self.update_if(Key::projection(&of_facts(board)), change)
+            .await
+            .map(drop)
     }
 
     /// The rules of a board now.
@@ -412,11 +449,8 @@ impl Table {
         let (mut entries, mut counts) = (Vec::new(), BTreeMap::new());
         for item in &items {
             let entry = reader::entry(item)?;
-            let n_scored: &mut u64 = counts.entry(entry.submitter.clone()).or_default();
-            *n_scored = match (Reader { item }).number(N_SCORED)? {
-                Some(n) => n,
-                None => *n_scored + 1, // each submission has a row
-            };
+            let n_scored: Option<u64> = Reader { item }.number(N_SCORED)?;
+            counts.insert(entry.submitter.clone(), n_scored.unwrap_or_default());
             entries.push(entry);
         }
         Ok((with_shared_ranks(entries, None), counts))

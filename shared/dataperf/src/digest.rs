@@ -52,6 +52,11 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// A digest of these 32 bytes, such as a keyed one.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 bytes.
     pub fn bytes(self) -> [u8; 32] {
         self.0

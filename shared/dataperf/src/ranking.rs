@@ -27,10 +27,12 @@ impl Ranked {
 
 /// Whether a score was made with another data set than its board is scored with, so that the two can't be compared.
 pub fn is_of_other_dataset(entry: &Entry, scored_with: Option<Digest>) -> bool {
-    entry
-        .dataset
-        .zip(scored_with)
-        .is_some_and(|(own, of_board)| own != of_board)
+    differ(entry.dataset, scored_with)
+}
+
+/// Whether two data sets are both known and differ.
+pub fn differ(one: Option<Digest>, other: Option<Digest>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
 /// Gives entries in ranking order their ranks: equal scores share one; baselines, and scores of another data set than `scored_with`,

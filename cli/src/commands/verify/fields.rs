@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{VerifyArgs, unrepeatable};
 
 /// All fields of receipts of the schemas that are read.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 28] = [
     "artifact",
     "benchmark",
     "bucket",
@@ -36,6 +36,7 @@ const KNOWN: [&str; 27] = [
     "submission",
     "submitter",
     "version",
+    "withheld_until",
 ];
 
 /// The fields that recomputing the verdict gives.

@@ -1,5 +1,6 @@
-//! `dataperf verify`: anybody can check a receipt: with the public keys alone, and with the data set and the artifact in full.
+//! `dataperf verify`: anybody can check a receipt or a published board: with the public keys alone, and with the data set and artifacts in full.
 
+mod board;
 mod fields;
 
 use std::collections::HashSet;
@@ -15,6 +16,7 @@ use dataperf::programs::Program;
 use dataperf::signature::Keys;
 use dataperf::upload::names_of;
 use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
+use dataperf_aws::MAX_DOCUMENT_BYTES;
 use serde_json::{Value, json};
 
 use self::fields::{Fields, State};
@@ -43,32 +45,61 @@ const NOT_OF_THE_BYTES: [&str; 11] = [
 
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("checks").args(["keys", "artifact"]).multiple(true).required(true),
+    group = ArgGroup::new("checks").args(["keys", "artifact", "since", "receipts", "submissions"]).multiple(true).required(true),
     after_help = "Example: dataperf verify receipt.json --keys keys.json\n         \
-    dataperf verify receipt.json --dataset frozen/ --artifact my-selection.json\n\n\
-    The keys are at `/api/v1/keys` of the page's address; `dataperf keys show` prints them too. Every field of the receipt is \
+    dataperf verify receipt.json --dataset frozen/ --artifact my-selection.json\n         \
+    dataperf verify board.json --keys keys.json --since board-of-may.json\n         \
+    dataperf verify board.json --keys keys.json --receipts receipts/ --dataset frozen/ --submissions submissions/\n\n\
+    The keys are at `/api/v1/keys` of the page's address; `dataperf keys show` prints them too. A board is at \
+    `/api/v1/benchmarks/B/leaderboards/L/document`. Every field of a receipt is \
     listed with how it was checked, or why it was not.\n\n\
     Exit codes: 0 all checks that were asked for hold, 1 one does not, or could not be made."
 )]
 pub(crate) struct VerifyArgs {
-    /// The receipt: a file of the results bucket
+    /// The receipt, a file of the results bucket; or a published board
     receipt: PathBuf,
     /// The platform's public keys: check the signature, which vouches for every field and needs no data set
     #[arg(long, short, value_name = "keys.json")]
     keys: Option<PathBuf>,
     /// The frozen data set that the receipt names: recompute the verdict with it
-    #[arg(long, short, requires = "artifact")]
+    #[arg(long, short)]
     dataset: Option<PathBuf>,
     /// The artifact that the receipt names; without --dataset its digest alone is checked
     #[arg(long, short)]
     artifact: Option<PathBuf>,
+    /// A document of the same board that was kept: find out whether a row was removed since, or two logs were written
+    #[arg(long, value_name = "OLD.json")]
+    since: Option<PathBuf>,
+    /// The receipts of a board's rows: compare their scores
+    #[arg(long, value_name = "DIR")]
+    receipts: Option<PathBuf>,
+    /// The artifacts of a board's rows, SUBMITTER/FILE: compute scores and intervals again with the data set
+    #[arg(long, value_name = "DIR", requires = "dataset")]
+    submissions: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     let about = || format!("can't read the receipt `{}`", args.receipt.display());
-    let bytes = receipt_bytes(&args.receipt).with_context(about)?;
+    let bytes = document_bytes(&args.receipt).with_context(about)?;
     no_repeated_keys(&bytes).with_context(about)?;
     let document: Value = serde_json::from_slice(&bytes).with_context(about)?;
+    if document["kind"] == "board" {
+        return Box::pin(board::run(&args, format)).await;
+    }
+    ensure!(
+        bytes.len() as u64 <= MAX_RECEIPT_BYTES,
+        "`{}` has more than {MAX_RECEIPT_BYTES} bytes, and no receipt is that large: name the file of one receipt",
+        args.receipt.display()
+    );
+    if args.since.is_some() || args.receipts.is_some() || args.submissions.is_some() {
+        bail!(
+            "`--since`, `--receipts` and `--submissions` are for published boards, and `{}` is a receipt",
+            args.receipt.display()
+        );
+    }
+    if args.dataset.is_some() && args.artifact.is_none() {
+        bail!("`--dataset` needs `--artifact`, the file that was scored");
+    }
     let receipt: Receipt = serde_json::from_value(document.clone()).with_context(|| {
         format!(
             "`{}` is no receipt: take the file `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json` of the results bucket",
@@ -115,15 +146,15 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     }
 }
 
-/// The bytes of a receipt's file, which may come from anybody.
-fn receipt_bytes(path: &Path) -> Result<Vec<u8>> {
+/// The bytes of the file of a receipt or a published board, which may come from anybody.
+fn document_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?
-        .take(MAX_RECEIPT_BYTES + 1)
+        .take(MAX_DOCUMENT_BYTES + 1)
         .read_to_end(&mut bytes)?;
     ensure!(
-        bytes.len() as u64 <= MAX_RECEIPT_BYTES,
-        "it has more than {MAX_RECEIPT_BYTES} bytes, and no receipt is that large: name the file of one receipt"
+        bytes.len() as u64 <= MAX_DOCUMENT_BYTES,
+        "it has more than {MAX_DOCUMENT_BYTES} bytes, and no receipt is that large: name the file of one receipt"
     );
     Ok(bytes)
 }
@@ -181,7 +212,8 @@ fn agree(receipt: &Receipt, fields: &mut Fields) {
     }
 }
 
-fn check_signature(document: &Value, path: &Path, fields: &mut Fields) -> Result<()> {
+/// The public keys in a file.
+fn keys_of(path: &Path) -> Result<Keys> {
     let about = || format!("`{}` is no document of public keys", path.display());
     let text = fs::read(path).with_context(|| format!("can't read the keys `{}`", path.display()))?;
     let keys: Keys = serde_json::from_slice(&text).with_context(about)?;
@@ -193,7 +225,11 @@ fn check_signature(document: &Value, path: &Path, fields: &mut Fields) -> Result
             Keys::SCHEMA
         );
     }
-    match keys.check(document) {
+    Ok(keys)
+}
+
+fn check_signature(document: &Value, path: &Path, fields: &mut Fields) -> Result<()> {
+    match keys_of(path)?.check(document) {
         Ok(signature) => fields.vouch(&format!("signed by {} at {}", signature.key, signature.signed_at)),
         Err(error) => fields.fail("signature", &error.to_string(), Value::Null),
     }
@@ -369,10 +405,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("receipt.json");
         let file = fs::File::create(&path).expect("a file");
-        file.set_len(MAX_RECEIPT_BYTES).expect("bytes");
-        assert!(receipt_bytes(&path).is_ok());
-        file.set_len(MAX_RECEIPT_BYTES + 1).expect("bytes");
-        let error = receipt_bytes(&path).expect_err("too large");
+        file.set_len(MAX_DOCUMENT_BYTES).expect("bytes");
+        assert!(document_bytes(&path).is_ok());
+        file.set_len(MAX_DOCUMENT_BYTES + 1).expect("bytes");
+        let error = document_bytes(&path).expect_err("too large");
         assert!(error.to_string().contains("no receipt is that large"), "{error}");
     }
 }

@@ -4,6 +4,7 @@ mod benchmarks;
 mod board;
 mod contexts;
 mod difference;
+mod document;
 mod files;
 mod history;
 mod keys;
@@ -85,6 +86,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(series::series))
                 .routes(routes!(scored_files::scored_files))
                 .routes(routes!(retirement::retirement))
+                .routes(routes!(document::document))
                 .routes(routes!(history::history))
                 .routes(routes!(submission::one))
                 .routes(routes!(submission::figures))

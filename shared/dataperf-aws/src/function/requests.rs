@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::BenchmarkFunction;
+use crate::board_log::LogStores;
 use crate::comparisons::{CompareRequest, Stores};
 use crate::fault::Fault;
 use crate::finish::finish;
@@ -35,12 +36,20 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             self.resources.leaderboards().await,
             self.resources.results().await,
         );
+        let datasets = &self.resources.datasets().await;
         let stores = Stores {
             table: &table,
             results: &results,
-            datasets: &self.resources.datasets().await,
+            datasets,
         };
         self.comparer.compare(&board, self.hosted(), &stores).await?;
+        let stores = LogStores {
+            table: &table,
+            results: &results,
+            datasets,
+            signer: &self.resources.signer().await,
+        };
+        self.comparer.publish(&board, self.hosted(), &stores).await?;
         Ok(json!({ "compared": request }))
     }
 

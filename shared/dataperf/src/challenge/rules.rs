@@ -24,10 +24,8 @@ impl Rules {
         let retires = round
             .and_then(|round| Some(round.retire?.at))
             .filter(|retires| at < *retires);
-        // what is active counts while a board takes uploads
-        let closes = round
-            .filter(|round| round.dataset.is_none())
-            .and_then(|round| round.closes);
+        // what is active counts while a board takes uploads, and the last document of a round says that it has closed
+        let closes = round.and_then(|round| round.closes);
         let opens = challenge.filter(|_| round.is_none()).and_then(|challenge| {
             let rounds = challenge.rounds_of(&board.leaderboard);
             rounds.iter().map(|round| round.opens).find(|opens| at < *opens)

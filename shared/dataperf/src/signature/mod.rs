@@ -1,4 +1,4 @@
-//! Signed receipts: over which bytes, how they are signed, and how anybody checks it without a data set.
+//! Signed receipts and boards: over which bytes, how they are signed, and how anybody checks it without a data set.
 //!
 //! What is signed is a short line that names the digest of the receipt's canonical form, RFC 8785. The form depends on values
 //! alone, not on blanks or the order of keys, so that a receipt may be kept in any JSON store. docs/wire-formats.md says the
@@ -17,8 +17,10 @@ use crate::{Digest, Timestamp};
 
 /// ECDSA on the curve P-256 with SHA-256, as AWS KMS calls it.
 pub const ALGORITHM: &str = "ECDSA_SHA_256";
-/// What the signed line begins with: no signature of anything else can be taken for one of a receipt.
-const PURPOSE: &str = "dataperf-receipt/2";
+/// What the signed line of a receipt begins with: no signature of anything else can be taken for one of a receipt.
+const OF_RECEIPTS: &str = "dataperf-receipt/2";
+/// What the signed line of a published board begins with, whose `kind` is `board`.
+const OF_BOARDS: &str = "dataperf-board/1";
 
 /// Who vouches for a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +36,8 @@ pub struct Signature {
 }
 
 /// The line that the signature of a receipt is over: `dataperf-receipt/2 sha256:` and 64 hexadecimal digits, of the canonical
-/// form of the receipt whose `signature` lacks `key` and `value`. The line has no line feed.
+/// form of the receipt whose `signature` lacks `key` and `value`. That of a published board begins with `dataperf-board/1`. The line has no line
+/// feed.
 ///
 /// # Errors
 /// [`SignatureError::Malformed`] when `receipt` is no object with a `signature` that is one.
@@ -59,7 +62,12 @@ pub fn signed_message(receipt: &Value) -> Result<String, SignatureError> {
     signature.remove("value");
     let canonical = serde_json_canonicalizer::to_vec(&receipt)
         .map_err(|error| malformed(&format!("it has no canonical form: {error}")))?;
-    Ok(format!("{PURPOSE} {}", Digest::of(&canonical)))
+    let purpose = if receipt["kind"] == "board" {
+        OF_BOARDS
+    } else {
+        OF_RECEIPTS
+    };
+    Ok(format!("{purpose} {}", Digest::of(&canonical)))
 }
 
 impl Signature {

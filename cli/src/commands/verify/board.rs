@@ -1,0 +1,544 @@
+//! `dataperf verify board.json`: a published board, its log, its scores and its intervals.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use dataperf::board_log::{BoardDocument, BoardParts, EvidenceKey, PublishedBoard, canonical_digest};
+use dataperf::comparison::{Comparison, MAX_COUNTED_ROWS, Rows};
+use dataperf::dataset::Integrity;
+use dataperf::evaluate::gather;
+use dataperf::evidence::Weights;
+use dataperf::ladder::{Climb, Margin};
+use dataperf::ports::leaderboard::{Board, Entry, Ranked};
+use dataperf::ranking::differ;
+use dataperf::replicates::Replicates;
+use dataperf::{Digest, Direction, Ending, Feedback, NoIntervals, Receipt, SubmissionId};
+use dataperf_datasets::Import;
+use serde_json::{Value, json};
+
+use super::{VerifyArgs, document_bytes, keys_of, no_repeated_keys};
+use crate::Done;
+use crate::commands::score::{open as open_board, read_for};
+use crate::hosted::descriptor;
+use crate::on_disk::open_verified;
+use crate::output::print_json;
+use crate::progress;
+use crate::registry::{Action, with_benchmark};
+use crate::rows::RowFormat;
+
+/// What verifying has found.
+#[derive(Debug, Default)]
+struct Report {
+    /// What holds, in words.
+    checked: Vec<String>,
+    /// What does not, each with a code.
+    findings: Vec<Value>,
+    /// What could not be checked, and why.
+    not_checked: Vec<String>,
+}
+
+impl Report {
+    fn find(&mut self, code: &str, message: impl Into<String>) {
+        self.findings
+            .push(json!({ "code": code, "message": message.into() }));
+    }
+
+    /// Adds what a check has found, or that it holds.
+    fn add(&mut self, found: Vec<dataperf::board_log::Finding>, holds: &str) -> Result<()> {
+        if found.is_empty() {
+            self.checked.push(holds.to_owned());
+        }
+        for finding in found {
+            let mut value = serde_json::to_value(&finding)?;
+            value["message"] = json!(finding.to_string());
+            self.findings.push(value);
+        }
+        Ok(())
+    }
+}
+
+/// A document that was read from a file, and its digest.
+struct ReadDocument {
+    json: Value,
+    document: BoardDocument,
+    digest: Digest,
+}
+
+fn read_document(path: &Path) -> Result<ReadDocument> {
+    let about = || format!("can't read the board `{}`", path.display());
+    let bytes = document_bytes(path).with_context(about)?;
+    no_repeated_keys(&bytes).with_context(about)?;
+    let json: Value = serde_json::from_slice(&bytes).with_context(about)?;
+    let document: BoardDocument = serde_json::from_value(json.clone()).with_context(about)?;
+    ensure!(
+        document.schema == BoardDocument::SCHEMA,
+        "`{}` is of schema {}, this version reads {}",
+        path.display(),
+        document.schema,
+        BoardDocument::SCHEMA
+    );
+    let digest = canonical_digest(&json)?;
+    Ok(ReadDocument {
+        json,
+        document,
+        digest,
+    })
+}
+
+/// Verifies a published board.
+pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
+    if args.artifact.is_some() {
+        bail!("`--artifact` is for receipts: name a folder of artifacts with `--submissions`");
+    }
+    let read = read_document(&args.receipt)?;
+    let mut report = Report::default();
+    check_signature(args, &read, &mut report)?;
+    report.add(read.document.check(), "ranks and ties follow from the scores")?;
+    match &args.since {
+        Some(path) => {
+            let kept = read_document(path)?;
+            let found = read
+                .document
+                .compare_with(&kept.document, kept.digest, read.digest);
+            let holds = format!(
+                "the log goes on from document {}, and no row was removed",
+                kept.document.number
+            );
+            report.add(found, &holds)?;
+        }
+        None => report
+            .not_checked
+            .push("whether rows were removed: keep a document, and compare with `--since`".into()),
+    }
+    match &args.receipts {
+        Some(folder) => check_receipts(args, folder, &read.document, &mut report)?,
+        None => report
+            .not_checked
+            .push("scores by receipts: name a folder of receipts with `--receipts`".into()),
+    }
+    match (&args.dataset, &args.submissions) {
+        (Some(dataset), Some(submissions)) => {
+            recompute(dataset, submissions, &read.document, &mut report).await?;
+        }
+        _ => report.not_checked.push(
+            "scores and intervals by computing them: name `--dataset` and `--submissions`, SUBMITTER/FILE"
+                .into(),
+        ),
+    }
+    print(&read, &report, format)?;
+    if report.findings.is_empty() {
+        Ok(Done::Fine)
+    } else {
+        bail!("the board is not verified")
+    }
+}
+
+fn check_signature(args: &VerifyArgs, read: &ReadDocument, report: &mut Report) -> Result<()> {
+    let Some(path) = &args.keys else {
+        report
+            .not_checked
+            .push("the signature: name the public keys with `--keys`".into());
+        return Ok(());
+    };
+    match keys_of(path)?.check(&read.json) {
+        Ok(signature) => report
+            .checked
+            .push(format!("signed by {} at {}", signature.key, signature.signed_at)),
+        Err(error) => report.find("signature", error.to_string()),
+    }
+    Ok(())
+}
+
+/// All JSON files below a folder.
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).with_context(|| format!("can't list `{}`", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(json_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Holds the scores of rows against receipts.
+fn check_receipts(
+    args: &VerifyArgs,
+    folder: &Path,
+    document: &BoardDocument,
+    report: &mut Report,
+) -> Result<()> {
+    let keys = args.keys.as_deref().map(keys_of).transpose()?;
+    let mut receipts: BTreeMap<SubmissionId, Receipt> = BTreeMap::new();
+    for path in json_files(folder)? {
+        let bytes = fs::read(&path).with_context(|| format!("can't read `{}`", path.display()))?;
+        let Ok(json) = serde_json::from_slice::<Value>(&bytes) else {
+            continue;
+        };
+        let Ok(receipt) = serde_json::from_value::<Receipt>(json.clone()) else {
+            continue;
+        };
+        if let Some(error) = keys.as_ref().and_then(|keys| keys.check(&json).err()) {
+            report.find("receipt_signature", format!("`{}`: {error}", path.display()));
+            continue;
+        }
+        let known = receipts
+            .get(&receipt.submission)
+            .map_or(0, |known| known.revision);
+        if receipt.revision > known {
+            receipts.insert(receipt.submission.clone(), receipt);
+        }
+    }
+    let (mut n_equal, mut n_missing, mut n_other) = (0, 0, 0);
+    for row in &document.board.rows {
+        let Some(receipt) = receipts.get(&row.submission) else {
+            n_missing += 1;
+            continue;
+        };
+        if receipt.submitter != row.submitter || receipt.verdict.dataset != row.dataset {
+            let message = format!(
+                "the receipt of {} is of another submitter or data set",
+                row.submission
+            );
+            report.find("other_receipt", message);
+        } else if receipt.climb().is_some() != row.is_released || receipt.verdict.score.is_none() {
+            n_other += 1; // written when the round showed more or less
+        } else if receipt.verdict.score.map(f64::to_bits) == Some(row.score.to_bits()) {
+            n_equal += 1;
+        } else {
+            let score = receipt.verdict.score.unwrap_or_default();
+            let message = format!(
+                "`{}` has the score {} and its receipt {score}",
+                row.submitter, row.score
+            );
+            report.find("score_differs", message);
+        }
+    }
+    if n_equal > 0 {
+        report
+            .checked
+            .push(format!("{n_equal} scores are those of their receipts"));
+    }
+    if n_missing > 0 {
+        report.not_checked.push(format!(
+            "{n_missing} scores by receipts: they are not in `{}`",
+            folder.display()
+        ));
+    }
+    if n_other > 0 {
+        report.not_checked.push(format!(
+            "{n_other} scores by receipts, which show more or less than the board"
+        ));
+    }
+    Ok(())
+}
+
+async fn recompute(
+    dataset: &Path,
+    submissions: &Path,
+    document: &BoardDocument,
+    report: &mut Report,
+) -> Result<()> {
+    let opened = open_verified(dataset)?;
+    if opened.manifest.benchmark != document.benchmark {
+        bail!(
+            "`{}` is a data set of {}, and the board is of {}",
+            dataset.display(),
+            opened.manifest.benchmark,
+            document.benchmark
+        );
+    }
+    let n_other = document
+        .board
+        .rows
+        .iter()
+        .filter(|row| row.dataset != Some(opened.digest))
+        .count();
+    if n_other > 0 {
+        report.not_checked.push(format!(
+            "{n_other} rows by computing them: they are of another data set"
+        ));
+    }
+    let hosted = descriptor(&document.benchmark)?;
+    let task = Recompute {
+        dataset,
+        digest: opened.digest,
+        submissions,
+        document,
+    };
+    let found = with_benchmark(&document.benchmark, task).await?;
+    let key = EvidenceKey::new(&opened.manifest, hosted.is_public);
+    let mut n_evidence = 0;
+    for row in &document.board.rows {
+        let computed = found.replicates.get(&row.submission);
+        if let (Some(key), Some(computed), Some(evidence)) = (&key, computed, row.evidence) {
+            if key.digest(computed) == evidence {
+                n_evidence += 1;
+            } else {
+                report.find(
+                    "evidence_differs",
+                    format!("the evidence of `{}` is another one", row.submitter),
+                );
+            }
+        }
+    }
+    for (submitter, why) in &found.without_score {
+        report.find("score_differs", format!("`{submitter}`: {why}"));
+    }
+    if !found.replicates.is_empty() {
+        let n = found.replicates.len();
+        report
+            .checked
+            .push(format!("{n} scores are what their artifacts give"));
+    }
+    if n_evidence > 0 {
+        report.checked.push(format!("{n_evidence} digests of evidence"));
+    }
+    if !found.missing.is_empty() {
+        let names = found.missing.join(", ");
+        report
+            .not_checked
+            .push(format!("rows whose artifacts are not in the folder: {names}"));
+        report
+            .not_checked
+            .push("intervals: they follow from all rows".into());
+        return Ok(());
+    }
+    if !found.without_score.is_empty() {
+        return Ok(());
+    }
+    check_intervals(document, &found.replicates, hosted.direction, report);
+    Ok(())
+}
+
+/// Compares the rows once more, and holds the intervals against those of the document.
+fn check_intervals(
+    document: &BoardDocument,
+    replicates: &BTreeMap<SubmissionId, Arc<Replicates>>,
+    direction: Direction,
+    report: &mut Report,
+) {
+    let Some(published) = &document.board.comparison else {
+        report.not_checked.push("intervals: the document has none".into());
+        return;
+    };
+    let board = Board {
+        benchmark: document.benchmark.clone(),
+        leaderboard: document.leaderboard.clone(),
+        round: document.round.clone(),
+    };
+    let rows: Vec<Ranked> = document
+        .board
+        .rows
+        .iter()
+        .map(|row| Ranked {
+            entry: Entry {
+                id: row.submission.clone(),
+                board: board.clone(),
+                submitter: row.submitter.clone(),
+                received_at: row.received_at,
+                is_baseline: row.is_baseline,
+                withdrawn_at: None,
+                withdrawals: Vec::new(),
+                ending: Some(Ending::Scored),
+                score: Some(row.score),
+                climb: row.is_released.then_some(Climb::Climbed),
+                dataset: row.dataset,
+            },
+            rank: row.rank.unwrap_or_default(),
+            is_of_other_dataset: differ(row.dataset, document.board.dataset),
+        })
+        .collect();
+    let n_submissions = document
+        .board
+        .rows
+        .iter()
+        .map(|row| {
+            (
+                row.submitter.clone(),
+                row.n_submissions.unwrap_or_default().into(),
+            )
+        })
+        .collect();
+    let shows_every_score = published.why_no_score_intervals == Some(NoIntervals::ScoresRounded);
+    let comparison = Comparison::of(
+        &Rows {
+            rows: &rows,
+            replicates,
+            n_submissions: &n_submissions,
+            direction,
+            dataset: document.board.dataset,
+            shows_every_score,
+        },
+        document.published_at,
+    );
+    let parts = BoardParts {
+        rows: &rows,
+        comparison: Some(&comparison),
+        evidence: &BTreeMap::new(),
+        direction,
+        ranking: document.board.ranking,
+        dataset: document.board.dataset,
+        is_closed: document.board.is_closed,
+    };
+    let level = published.resolution.map_or(Feedback::Score, |_| Feedback::Full);
+    let computed = PublishedBoard::new(&parts, level);
+    let mut n_differ = 0;
+    for (row, again) in document.board.rows.iter().zip(&computed.rows) {
+        let of = |row: &dataperf::board_log::PublishedRow| {
+            (row.rank_interval, row.interval, row.is_above_baselines)
+        };
+        // a row that came after the comparison has none yet
+        if row.n_submissions.is_some() && of(row) != of(again) {
+            n_differ += 1;
+            let message = format!(
+                "`{}` has the rank interval {:?} and should have {:?}",
+                row.submitter, row.rank_interval, again.rank_interval
+            );
+            report.find("interval_differs", message);
+        }
+    }
+    if computed.comparison.as_ref() != Some(published) {
+        n_differ += 1;
+        report.find(
+            "comparison_differs",
+            "the summary of the intervals is another one",
+        );
+    }
+    if n_differ == 0 {
+        report
+            .checked
+            .push("intervals are what data set and artifacts give".into());
+    }
+}
+
+/// Scores the artifacts of a board's rows.
+struct Recompute<'a> {
+    dataset: &'a Path,
+    digest: Digest,
+    submissions: &'a Path,
+    document: &'a BoardDocument,
+}
+
+/// What scoring the artifacts has given.
+#[derive(Default)]
+struct Recomputed {
+    replicates: BTreeMap<SubmissionId, Arc<Replicates>>,
+    /// Submitters without an artifact.
+    missing: Vec<String>,
+    /// Submitters none of whose artifacts has the score of the row.
+    without_score: Vec<(String, String)>,
+}
+
+impl Action for Recompute<'_> {
+    type Output = Recomputed;
+
+    async fn run<B: Import>(self) -> Result<Recomputed> {
+        let leaderboard = &self.document.leaderboard;
+        let dataset = open_board::<B>(self.dataset, leaderboard, Integrity::Sizes).await?;
+        let mut found = Recomputed::default();
+        let rows = &self.document.board.rows;
+        let heads_only = rows.len() > MAX_COUNTED_ROWS;
+        let range = descriptor(B::ID)?.score_range;
+        let bar = progress::counting(rows.len() as u64, "scoring rows");
+        for row in rows.iter().filter(|row| row.dataset == Some(self.digest)) {
+            let mut scores = Vec::new();
+            for path in artifacts_of(&self.submissions.join(&row.submitter))? {
+                let Ok(Ok(artifact)) = read_for::<B>(&path) else {
+                    continue;
+                };
+                let Ok(evaluated) = gather(&dataset, leaderboard, &artifact).await else {
+                    continue;
+                };
+                let score = B::score(&evaluated.frozen, &evaluated.evidence, &Weights::ones())?.score;
+                let mut replicates = Replicates::of(&evaluated, score)?;
+                let shown = if row.is_released {
+                    Margin::rounding(&replicates).rounded(score, range)
+                } else {
+                    score
+                };
+                scores.push(shown);
+                if shown.to_bits() == row.score.to_bits() {
+                    if heads_only {
+                        replicates.correctness.clear();
+                    }
+                    found
+                        .replicates
+                        .insert(row.submission.clone(), Arc::new(replicates));
+                    break;
+                }
+            }
+            if !found.replicates.contains_key(&row.submission) {
+                if scores.is_empty() {
+                    found.missing.push(row.submitter.clone());
+                } else {
+                    let given: Vec<String> = scores.iter().map(ToString::to_string).collect();
+                    let why = format!(
+                        "the score is {}, and its artifacts give {}",
+                        row.score,
+                        given.join(", ")
+                    );
+                    found.without_score.push((row.submitter.clone(), why));
+                }
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(found)
+    }
+}
+
+/// The files of a submitter; none where the folder is not there.
+fn artifacts_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder).with_context(|| format!("can't list `{}`", folder.display()))?;
+    let mut files = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()?;
+    files.retain(|path| path.is_file());
+    files.sort();
+    Ok(files)
+}
+
+fn print(read: &ReadDocument, report: &Report, format: RowFormat) -> Result<()> {
+    let BoardDocument {
+        benchmark,
+        leaderboard,
+        round,
+        number,
+        published_at,
+        ..
+    } = &read.document;
+    let is_verified = report.findings.is_empty();
+    if format != RowFormat::Text {
+        return print_json(&json!({
+            "verified": is_verified, "kind": "board", "benchmark": benchmark, "leaderboard": leaderboard, "round": round,
+            "number": number, "published_at": published_at, "digest": read.digest,
+            "checked": report.checked, "findings": report.findings, "not_checked": report.not_checked,
+        }));
+    }
+    let word = if is_verified { "verified" } else { "not verified" };
+    println!("{word}: {benchmark} {leaderboard}, round {round}, document {number} of {published_at}");
+    for finding in &report.findings {
+        println!(
+            "  differs      {}",
+            finding["message"].as_str().unwrap_or_default()
+        );
+    }
+    for checked in &report.checked {
+        println!("  checked      {checked}");
+    }
+    for left in &report.not_checked {
+        println!("  not checked  {left}");
+    }
+    Ok(())
+}
