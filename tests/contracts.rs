@@ -1,13 +1,15 @@
-//! The AWS adapters keep the contracts of their ports, over HTTP.
+//! The adapters keep the contracts of their ports: those of AWS over HTTP, and a folder as a bucket.
+
+pub(crate) mod suites;
 
 use aws_sdk_s3::config::Credentials;
 use aws_sdk_s3::config::retry::RetryConfig;
 use bytes::Bytes;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::contract;
 use dataperf_aws::S3Bucket;
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY, Storm};
 
+use self::suites as contract;
 use crate::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,6 +28,13 @@ async fn s3_keeps_the_contract_of_buckets() {
         missing.to_string().contains("`s3://no-such-bucket/key`"),
         "{missing}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_keeps_the_contract_of_buckets() {
+    let root = tempfile::tempdir().unwrap();
+    let bucket = dataperf_datasets::DirectoryBucket::new(root.path());
+    contract::bucket(&bucket, "contract").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -171,13 +171,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_the_contract() {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        let bucket = DirectoryBucket::new(root.path());
-        pollster::block_on(dataperf::ports::contract::bucket(&bucket, "contract")).expect("no port error");
-    }
-
-    #[test]
     fn an_empty_file_has_empty_parts() {
         let root = tempfile::tempdir().expect("a temporary directory");
         fs::write(root.path().join("empty"), []).expect("a file");

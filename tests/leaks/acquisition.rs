@@ -8,7 +8,7 @@ use dataperf::challenge::{Challenge, Terms};
 use dataperf::evaluate::evaluate;
 use dataperf::ports::bucket::Bucket as _;
 use dataperf::ports::leaderboard::Submission;
-use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards, MemorySigner};
+use dataperf::ports::memory::{MemoryBucket, MemorySigner};
 use dataperf::workflow::{Ports, WorkflowError, settle};
 use dataperf::{Benchmark, Descriptor, Feedback, Receipt, Timestamp, Upload, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::selection::recombined;
 use super::{Draws, LEVELS, Target, best, seen};
+use crate::world::World;
 
 fn parameters(target: &Target<DataAcquisition>) -> Value {
     target.dataset.manifest().parameters.clone()
@@ -83,7 +84,7 @@ fn question(target: &Target<DataAcquisition>, market: &str) -> Value {
     plan
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
     let target = Target::<DataAcquisition>::new().await;
     let markets = parameters(&target)["markets"].as_object().unwrap().clone();
@@ -91,7 +92,8 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
     let challenge: Challenge =
         serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [round] })).unwrap();
     let (submissions, results) = (MemoryBucket::default(), MemoryBucket::default());
-    let leaderboards = MemoryLeaderboards::default();
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    let leaderboards = world.leaderboards();
     let signer = MemorySigner::new("in-memory").unwrap();
     let mut told: Vec<Receipt> = Vec::new();
     let numbers: Vec<&String> = markets.keys().collect();

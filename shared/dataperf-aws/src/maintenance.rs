@@ -222,12 +222,6 @@ impl Maintenance for Table {
         self.put_new(item).await.map(drop)
     }
 
-    async fn noted(&self, benchmark: &str, note: &DataNote) -> Result<Option<Timestamp>, PortError> {
-        let found = self.item(Key::note(benchmark, note)).await?;
-        let found = found.as_ref().map(reader::note).transpose()?;
-        Ok(found.flatten().map(|(_, at)| at))
-    }
-
     async fn notes(&self, benchmark: &str) -> Result<Vec<(DataNote, Timestamp)>, PortError> {
         let items = self.query(&Partition::of(runs_partition(benchmark))).await?;
         items

@@ -29,7 +29,7 @@ mod evaluated;
 pub mod evidence;
 pub mod facts;
 pub mod failure;
-mod fault;
+pub mod fault;
 mod feedback;
 pub mod figures;
 mod file_kind;

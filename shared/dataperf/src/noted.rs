@@ -271,11 +271,9 @@ fn is_final_round(round: &str) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use bytes::Bytes;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::ports::memory::{MemoryBucket, MemoryLeaderboards};
 
     const MOMENT: &str = "2026-03-05T00:00:00.000Z";
 
@@ -304,98 +302,67 @@ mod tests {
             .collect()
     }
 
-    /// Publishes a challenge, notes what it has done by a time, and takes it away again.
-    async fn lived(table: &MemoryLeaderboards, round: &Value, until: &str) {
-        let datasets = MemoryBucket::default();
-        let published = challenge(round);
-        published
-            .publish(&datasets, table, "b", time(until))
-            .await
-            .unwrap();
-        let noted = Challenge::note_published(&datasets, table, "b", time(until))
-            .await
-            .unwrap();
-        assert_eq!(noted, Some(challenge(round)));
-        let key = Challenge::key("b");
-        datasets.put(&key, Bytes::from_static(b"damaged")).await.unwrap();
-        assert_eq!(
-            Challenge::note_published(&datasets, table, "b", time(until))
-                .await
-                .unwrap(),
-            None
-        );
+    fn noted(retired: &[(&str, &str)], seen: &[&str]) -> Noted {
+        let of_round = retired.iter().map(|(dataset, at)| Retired {
+            dataset: data(dataset),
+            at: time(at),
+        });
+        let retired = [("one".to_owned(), of_round.collect())];
+        Noted {
+            retired: retired.into_iter().collect(),
+            seen: seen.iter().map(|of| data(of)).collect(),
+            scores: BTreeMap::new(),
+        }
     }
 
     #[test]
-    fn a_retirement_that_has_happened_is_not_undone_whatever_was_published_since() {
-        pollster::block_on(async {
-            let table = MemoryLeaderboards::default();
-            let retire = |at: &str, dataset: &str| json!({ "at": at, "dataset": data(dataset) });
-            let first = json!({ "dataset": data("old"), "retire": retire(MOMENT, "new") });
-            lived(&table, &first, "2026-03-04T00:00:00Z").await;
-            let before = Noted::of(&table, "b").await.unwrap();
-            assert_eq!(
-                places(&before, &json!({ "dataset": data("old") })),
-                [""; 0],
-                "not yet"
-            );
-            assert!(before.is_used(data("old"), false).is_some());
-            assert_eq!(before.is_used(data("new"), false), None);
+    fn a_retirement_is_never_undone() {
+        let retire = |at: &str, dataset: &str| json!({ "at": at, "dataset": data(dataset) });
+        let first = json!({ "dataset": data("old"), "retire": retire(MOMENT, "new") });
+        let before = noted(&[], &["old"]);
+        assert_eq!(places(&before, &json!({ "dataset": data("old") })), [""; 0]);
+        assert!(before.is_used(data("old"), false).is_some());
+        assert_eq!(before.is_used(data("new"), false), None);
 
-            lived(&table, &first, "2026-03-06T00:00:00Z").await;
-            let noted = Noted::of(&table, "b").await.unwrap();
-            assert!(noted.is_retired_for("one", data("new")) && !noted.is_retired_for("two", data("new")));
-            assert!(noted.is_used(data("new"), false).is_some());
-            let late = "2026-03-09T00:00:00Z";
-            for (round, at) in [
-                (first.clone(), vec![]),
-                (json!({ "dataset": data("new") }), vec![]),
-                (
-                    json!({ "dataset": data("new"), "retire": retire(late, "newer") }),
-                    vec![],
-                ),
-                (json!({ "dataset": data("new"), "closes": late }), vec![]),
-                (json!({ "dataset": data("old") }), vec!["retire"]),
-                (json!({}), vec!["retire"]),
-                (
-                    json!({ "dataset": data("old"), "retire": retire(late, "new") }),
-                    vec!["retire/at"],
-                ),
-                (
-                    json!({ "dataset": data("old"), "retire": retire("2026-03-02T00:00:00Z", "new") }),
-                    vec!["retire/at"],
-                ),
-                (
-                    json!({ "dataset": data("old"), "retire": retire(MOMENT, "other") }),
-                    vec!["retire"],
-                ),
-                (
-                    json!({ "dataset": data("new"), "retire": retire("2026-03-04T00:00:00Z", "newer") }),
-                    vec!["retire/at"],
-                ),
-                (json!({ "dataset": data("new"), "opens": late }), vec!["opens"]),
-                (
-                    json!({ "dataset": data("new"), "closes": "2026-03-04T00:00:00Z" }),
-                    vec!["closes"],
-                ),
-                (json!({ "id": "two", "dataset": data("old") }), vec![]),
-            ] {
-                assert_eq!(places(&noted, &round), at, "{round}");
-            }
+        let known = noted(&[("new", MOMENT)], &["old", "new"]);
+        assert!(known.is_retired_for("one", data("new")) && !known.is_retired_for("two", data("new")));
+        let late = "2026-03-09T00:00:00Z";
+        for (round, at) in [
+            (first.clone(), vec![]),
+            (json!({ "dataset": data("new") }), vec![]),
+            (
+                json!({ "dataset": data("new"), "retire": retire(late, "newer") }),
+                vec![],
+            ),
+            (json!({ "dataset": data("new"), "closes": late }), vec![]),
+            (json!({ "dataset": data("old") }), vec!["retire"]),
+            (json!({}), vec!["retire"]),
+            (
+                json!({ "dataset": data("old"), "retire": retire(late, "new") }),
+                vec!["retire/at"],
+            ),
+            (
+                json!({ "dataset": data("old"), "retire": retire(MOMENT, "other") }),
+                vec!["retire"],
+            ),
+            (
+                json!({ "dataset": data("new"), "retire": retire("2026-03-04T00:00:00Z", "newer") }),
+                vec!["retire/at"],
+            ),
+            (json!({ "dataset": data("new"), "opens": late }), vec!["opens"]),
+            (
+                json!({ "dataset": data("new"), "closes": "2026-03-04T00:00:00Z" }),
+                vec!["closes"],
+            ),
+            (json!({ "id": "two", "dataset": data("old") }), vec![]),
+        ] {
+            assert_eq!(places(&known, &round), at, "{round}");
+        }
 
-            // the next one takes its place
-            let second = json!({ "dataset": data("new"), "retire": retire(late, "newer") });
-            lived(&table, &second, "2026-03-10T00:00:00Z").await;
-            let noted = Noted::of(&table, "b").await.unwrap();
-            assert_eq!(places(&noted, &first), ["retire"]);
-            assert_eq!(places(&noted, &second), [""; 0]);
-            assert_eq!(
-                Noted::of(&table, "other")
-                    .await
-                    .unwrap()
-                    .undone(&challenge(&first)),
-                []
-            );
-        });
+        // the next one takes its place
+        let second = json!({ "dataset": data("new"), "retire": retire(late, "newer") });
+        let known = noted(&[("new", MOMENT), ("newer", late)], &[]);
+        assert_eq!(places(&known, &first), ["retire"]);
+        assert_eq!(places(&known, &second), [""; 0]);
     }
 }

@@ -201,12 +201,6 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn note(&self, benchmark: &str, note: &DataNote, at: Timestamp) -> Result<(), PortError>;
 
-    /// The time with which something was noted about a data set, if it was.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    async fn noted(&self, benchmark: &str, note: &DataNote) -> Result<Option<Timestamp>, PortError>;
-
     /// All that is noted about a benchmark's data sets.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The ports in memory: for tests, and the reference that the contract compares adapters with.
+//! A bucket and a signer in memory, for tests.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,6 @@ use super::bucket::{Bucket, Got, Object};
 use super::{PortError, async_trait, lock};
 
 pub use super::memory_signer::MemorySigner;
-pub use super::memory_table::MemoryLeaderboards;
 
 /// A bucket in memory. Clones share their objects. Versions are the decimal numbers of an object's writes, from 0.
 #[derive(Debug, Clone, Default)]

@@ -1,23 +1,10 @@
 //! What the core needs from the world: a bucket of objects, a table of leaderboards, and a key that signs receipts.
 
 pub mod bucket;
-#[cfg(feature = "contract")]
-pub mod contract;
-#[cfg(feature = "contract")]
-mod contract_datasets;
-#[cfg(feature = "contract")]
-mod contract_ladder;
-#[cfg(feature = "contract")]
-mod contract_limits;
-#[cfg(feature = "contract")]
-mod contract_maintenance;
-#[cfg(feature = "contract")]
-mod contract_story;
 pub mod leaderboard;
 pub mod maintenance;
 pub mod memory;
 mod memory_signer;
-mod memory_table;
 pub mod signer;
 
 use std::error::Error;

@@ -1,15 +1,13 @@
-//! The core without a cloud: the rules, the frozen format, and the workflow on ports that fail on purpose.
+//! The core without a cloud: the rules, boards, and the frozen format.
 #![allow(clippy::expect_used)] // helpers of tests are tests
 
-mod contract;
+mod board_log;
 mod documents;
 mod evidence;
-mod failure;
 mod feedback;
 mod figures;
 mod frozen;
 mod ladder;
-mod pipeline;
 mod reading;
 mod rounds;
 mod rules;

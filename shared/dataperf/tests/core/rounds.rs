@@ -1,15 +1,11 @@
-//! Boards against an independent sort, for any history of submissions; and uploads through a challenge.
+//! Boards against an independent sort, for any history of submissions.
 
-use dataperf::challenge::{Ranking, Terms};
-use dataperf::facts::Rules;
-use dataperf::ports::leaderboard::{Board, Leaderboards, Projected, Submission};
-use dataperf::ports::maintenance::{Maintenance, Order};
-use dataperf::ports::memory::MemoryLeaderboards;
-use dataperf::scorecard::Metrics;
-use dataperf::{Descriptor, Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
+use dataperf::challenge::Ranking;
+use dataperf::facts::{Fact, Rules};
+use dataperf::ports::leaderboard::{Board, Entry, Ranked, with_shared_ranks};
+use dataperf::ports::maintenance::Order;
+use dataperf::{Digest, Direction, Ending, SubmissionId, Timestamp, Upload};
 use proptest::prelude::*;
-
-use crate::tiny;
 
 /// One upload: by whom, when, its score, and whether it is withdrawn in the end.
 type Event = (u8, i64, f64, bool);
@@ -40,52 +36,29 @@ fn upload(n: usize, event: &Event) -> Upload {
     }
 }
 
-async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
-    let table = MemoryLeaderboards::default();
-    for (n, event) in events.iter().enumerate() {
+fn rows(events: &[Event], order: Order) -> Vec<Ranked> {
+    let fact = |(n, event): (usize, &Event)| {
         let (upload, submitter) = (upload(n, event), submitter(event.0));
-        let terms = Terms {
-            ranking: order.ranking,
-            ..Terms::outside_any_challenge(&submitter)
-        };
-        let received = Submission::new(board(), submitter.clone(), terms.is_baseline, upload.clone());
-        table.receive(&received).await.expect("received");
-        let (digest, score) = (Digest::of(b""), event.2);
-        let metrics = Metrics::new();
-        let hosted = Descriptor {
-            direction: order.direction,
-            ..tiny::HOSTED
-        };
-        let receipt = Receipt {
-            schema: Receipt::SCHEMA,
-            signature: None,
-            submission: upload.id(),
-            revision: 1,
+        let entry = Entry {
+            id: upload.id(),
+            board: board(),
+            is_baseline: submitter.starts_with("baseline-"),
             submitter,
-            round: "open".into(),
-            bucket: upload.bucket,
-            key: upload.key,
-            version: None,
             received_at: upload.received_at,
-            finished_at: upload.received_at,
-            feedback: None,
-            withheld_until: None,
-            ladder: None,
-            verdict: Verdict::scored("b", "l", digest, digest, Scorecard { score, metrics }),
+            withdrawn_at: event.3.then(|| Timestamp::from_unix_millis(1)),
+            withdrawals: Vec::new(),
+            ending: Some(Ending::Scored),
+            score: Some(event.2),
+            climb: None,
+            dataset: Some(Digest::of(b"")),
         };
-        table.record(&receipt, &hosted, &terms).await.expect("ended");
-    }
-    for (n, event) in events.iter().enumerate().filter(|(_, event)| event.3) {
-        let at = Timestamp::from_unix_millis(1);
-        table
-            .withdraw("b", &upload(n, event).id(), at, order.direction, None)
-            .await
-            .expect("withdrawn");
-    }
-    let rules = Rules::ranked_by(order);
-    let projected = table.project(&board(), &rules, None).await;
-    assert_eq!(projected.expect("a board"), Projected::Current);
-    table
+        Fact { entry, last: None }
+    };
+    let facts: Vec<Fact> = events.iter().enumerate().map(fact).collect();
+    with_shared_ranks(
+        dataperf::facts::board(&facts, &Rules::ranked_by(order)).public,
+        None,
+    )
 }
 
 /// The rows that follow from the events by sorting them, with the ranks counted one by one.
@@ -145,11 +118,8 @@ proptest! {
         direction in prop_oneof![Just(Direction::HigherIsBetter), Just(Direction::LowerIsBetter)],
     ) {
         let order = Order { direction, ranking };
-        let table = pollster::block_on(play(&events, order));
-        let top = pollster::block_on(table.top(&board(), usize::MAX)).expect("a board");
-        let rows: Vec<_> = top.iter().map(|row| (row.shown_rank(), row.entry.id.clone())).collect();
+        let rows = rows(&events, order);
+        let rows: Vec<_> = rows.iter().map(|row| (row.shown_rank(), row.entry.id.clone())).collect();
         prop_assert_eq!(rows, expected(&events, order));
-        let first = pollster::block_on(table.top(&board(), 3)).expect("a board");
-        prop_assert_eq!(&first[..], &top[..first.len()]);
     }
 }

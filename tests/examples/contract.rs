@@ -2,7 +2,9 @@
 //!
 //! The tests do so with the local cloud; `tests/peers/run moto` does it with this program. It ends with 0 when both keep them.
 
-use dataperf::ports::contract;
+#[path = "../contracts/suites/mod.rs"]
+mod contract;
+
 use dataperf_aws::{Clients, S3Bucket, Table};
 
 #[tokio::main]

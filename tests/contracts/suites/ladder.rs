@@ -1,16 +1,19 @@
 //! What every table must do where the Ladder releases scores: the order in which it records decides.
 
-use super::contract_story::{HOSTED, Outcome, Story};
-use super::leaderboard::{Board, Entry, Recorded};
-use super::maintenance::{Finalized, Maintenance, Revised, Revision};
-use crate::challenge::{Ranking, Together};
-use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
-use crate::{Digest, Receipt, Timestamp};
+use super::story::{HOSTED, Outcome, Story};
+use dataperf::challenge::{Ranking, Together};
+use dataperf::ladder::{Climb, LastReleased, Margin, Rung, released};
+use dataperf::ports::leaderboard::{Board, Entry, Recorded};
+use dataperf::ports::maintenance::{Finalized, Maintenance, Revised, Revision};
+use dataperf::{Digest, Receipt, Timestamp};
 
 /// Less is better in it.
 const STEP: f64 = 0.125;
 
-async fn rung<T: Maintenance>(story: &Story<'_, T>, submitter: &str) -> Result<Rung, super::PortError> {
+async fn rung<T: Maintenance>(
+    story: &Story<'_, T>,
+    submitter: &str,
+) -> Result<Rung, dataperf::ports::PortError> {
     let evaluation = story.terms.ladder_of(&story.board.leaderboard);
     let benchmark = &story.board.benchmark;
     story.table.rung(benchmark, evaluation, submitter).await
@@ -20,7 +23,7 @@ async fn rung<T: Maintenance>(story: &Story<'_, T>, submitter: &str) -> Result<R
 async fn on_rung<T: Maintenance>(
     story: &Story<'_, T>,
     receipt: &Receipt,
-) -> Result<Receipt, super::PortError> {
+) -> Result<Receipt, dataperf::ports::PortError> {
     let rung = rung(story, &receipt.submitter).await?;
     let release = |score| {
         released(
@@ -55,9 +58,9 @@ async fn submit<T: Maintenance>(
 }
 
 /// The series as `score`, with a star where that is the submission's own.
-async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, super::PortError> {
+async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, dataperf::ports::PortError> {
     let series = story.table.series(&story.board).await?;
-    let line = |line: &super::leaderboard::Entry| {
+    let line = |line: &dataperf::ports::leaderboard::Entry| {
         let star = if line.climb == Some(Climb::Climbed) {
             "*"
         } else {
@@ -68,7 +71,7 @@ async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, sup
     Ok(series.iter().map(line).collect())
 }
 
-pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcome {
+pub(crate) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcome {
     released_in_the_order_of_recording(table, benchmark).await?;
     rankings(table, benchmark).await?;
     boards_of_one_evaluation(table, benchmark).await?;
@@ -218,7 +221,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         };
         withdraw(&faster).await?;
         let best = async || {
-            Ok::<_, super::PortError>(
+            Ok::<_, dataperf::ports::PortError>(
                 rung(&three, "ada")
                     .await?
                     .best(Some(one.dataset), HOSTED.direction)
@@ -397,8 +400,9 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 assert!(table.finalize(&of_row, &HOSTED).await?);
             }
         }
-        let shown = |rows: &[super::leaderboard::Ranked]| -> Vec<(String, Option<f64>)> {
-            let row = |row: &super::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
+        let shown = |rows: &[dataperf::ports::leaderboard::Ranked]| -> Vec<(String, Option<f64>)> {
+            let row =
+                |row: &dataperf::ports::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
             rows.iter().map(row).collect()
         };
         let stands = story.ranked(&last).await?;
@@ -514,7 +518,7 @@ async fn another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 ids.sort();
                 found.push(ids);
             }
-            Ok::<_, super::PortError>(found)
+            Ok::<_, dataperf::ports::PortError>(found)
         };
         assert_eq!(
             stands().await?,
@@ -552,14 +556,17 @@ async fn again(story: &Story<'_, impl Maintenance>, of: &Receipt, score: Option<
 }
 
 /// The line of a submission that has ended.
-async fn entry_of(story: &Story<'_, impl Maintenance>, receipt: &Receipt) -> Result<Entry, super::PortError> {
+async fn entry_of(
+    story: &Story<'_, impl Maintenance>,
+    receipt: &Receipt,
+) -> Result<Entry, dataperf::ports::PortError> {
     let known = story
         .table
         .submission(&story.board.benchmark, &receipt.submission)
         .await?;
     known
         .map(|known| known.entry())
-        .ok_or_else(|| super::PortError::Malformed {
+        .ok_or_else(|| dataperf::ports::PortError::Malformed {
             what: format!("submission `{}`", receipt.submission),
             why: "it is not there".into(),
         })

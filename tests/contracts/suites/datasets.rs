@@ -1,13 +1,13 @@
 //! What every table must do where scores of a board come from several data sets: the best is that of one of them.
 
-use super::contract_story::{HOSTED, Outcome, Story};
-use super::leaderboard::Ranked;
-use super::maintenance::{Maintenance, Revised};
-use crate::challenge::Ranking;
-use crate::{Digest, Receipt, Timestamp};
+use super::story::{HOSTED, Outcome, Story};
+use dataperf::challenge::Ranking;
+use dataperf::ports::leaderboard::Ranked;
+use dataperf::ports::maintenance::{Maintenance, Revised};
+use dataperf::{Digest, Receipt, Timestamp};
 
 /// Less is better in it.
-pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outcome {
+pub(crate) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, benchmark, "data sets", Ranking::Best);
     let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
     story.dataset = one;

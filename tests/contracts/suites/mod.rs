@@ -1,24 +1,32 @@
-//! What every implementation of a port must do. The memory ports and the AWS adapters run the same suites.
+//! What every implementation of a port must do.
 
 use bytes::Bytes;
 
-use super::PortError;
-use super::bucket::{Bucket, Got};
-use super::contract_story::HOSTED;
-use super::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, Projected, Recorded, Reopened, Submission};
-use super::maintenance::{Order, Ranking};
-use crate::challenge::{BASELINE_PREFIX, Terms};
-use crate::descriptor::Descriptor;
-use crate::facts::Rules;
-use crate::rank::Direction;
-use crate::rejection::Reason;
-use crate::scorecard::{MetricValue, Metrics, Scorecard};
-use crate::verdict::{Ending, Receipt, Verdict};
-use crate::{Digest, SubmissionId, SubmitterName, Timestamp, Upload};
+use dataperf::Descriptor;
+use dataperf::Direction;
+use dataperf::Reason;
+use dataperf::challenge::{BASELINE_PREFIX, Terms};
+use dataperf::facts::Rules;
+use dataperf::ports::PortError;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::{
+    Board, Entry, Leaderboards, OPEN_ROUND, Projected, Recorded, Reopened, Submission,
+};
+use dataperf::ports::maintenance::{Order, Ranking};
+use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
+use dataperf::{Digest, SubmissionId, SubmitterName, Timestamp, Upload};
+use dataperf::{Ending, Receipt, Verdict};
+use story::HOSTED;
 
-pub use super::contract_maintenance::maintenance;
+mod datasets;
+mod ladder;
+mod limits;
+mod maintenance;
+mod story;
 
-use super::contract_story::Outcome;
+pub(crate) use maintenance::maintenance;
+
+use story::Outcome;
 
 /// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
 ///
@@ -27,7 +35,7 @@ use super::contract_story::Outcome;
 ///
 /// # Panics
 /// When the bucket breaks a promise.
-pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
+pub(crate) async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
     let key = format!("{prefix}/a key with spaces, +, % and ü.json");
     assert_eq!(bucket.get(&key, None, 100).await?, Got::Missing);
     assert_eq!(bucket.get_ranges(&key, &[0..1, 1..2]).await?, None);
@@ -199,7 +207,7 @@ impl Story<'_> {
 ///
 /// # Panics
 /// When the table breaks a promise.
-pub async fn leaderboards(table: &impl Leaderboards, benchmark: &str) -> Outcome {
+pub(crate) async fn leaderboards(table: &impl Leaderboards, benchmark: &str) -> Outcome {
     let story = Story { benchmark };
     empty(table, &story).await?;
     one_submission_ends_once(table, &story).await?;
@@ -379,7 +387,7 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
         let projected = table.project(&board, &rules, Some(submitter)).await?;
         assert_eq!(projected, Projected::Current);
     }
-    let shown = |ranked: &super::leaderboard::Ranked| {
+    let shown = |ranked: &dataperf::ports::leaderboard::Ranked| {
         (ranked.rank, ranked.entry.submitter.clone(), ranked.entry.score)
     };
     let top: Vec<_> = table.top(&board, 10).await?.iter().map(shown).collect();

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::contract_story::{Outcome, Story};
-use super::leaderboard::{Board, Recorded, Reopened, Submission, Usage};
-use super::maintenance::Maintenance;
-use crate::Digest;
-use crate::Timestamp;
-use crate::challenge::{Limits, OverLimit, Ranking, Reserved, Together};
-use crate::fault::Cause;
-use crate::programs::{Program, Programs, PublicRun};
-use crate::rejection::Reason;
-use crate::verdict::Verdict;
+use super::story::{Outcome, Story};
+use dataperf::Digest;
+use dataperf::Reason;
+use dataperf::Timestamp;
+use dataperf::Verdict;
+use dataperf::challenge::{Limits, OverLimit, Ranking, Reserved, Together};
+use dataperf::fault::Cause;
+use dataperf::ports::leaderboard::{Board, Recorded, Reopened, Submission, Usage};
+use dataperf::ports::maintenance::Maintenance;
+use dataperf::programs::{Program, Programs, PublicRun};
 
 /// Places are kept while uploads are evaluated, once each, and given back where no score comes of it.
-pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome {
+pub(crate) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, benchmark, "places", Ranking::Best);
     let (daily, total) = (Some(5), Some(2));
     story.terms.limits = Some(Limits { daily, total });
@@ -22,7 +22,7 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
     let usage = async |board: &Board| {
         let used = table.usage(board, "ada", at).await?;
         assert_eq!(used.day, used.total);
-        Ok::<_, crate::ports::PortError>(used.total)
+        Ok::<_, dataperf::ports::PortError>(used.total)
     };
     let over = Reserved::OverLimit(OverLimit {
         limit: 2,
@@ -106,7 +106,7 @@ async fn failures_of_artifacts(table: &impl Maintenance, benchmark: &str) -> Out
     let mut story = Story::new(table, benchmark, "slow", Ranking::Best);
     let usage = async |board: &Board| {
         let used = table.usage(board, "ada", Timestamp::from_unix_millis(1)).await?;
-        Ok::<_, crate::ports::PortError>(used.day)
+        Ok::<_, dataperf::ports::PortError>(used.day)
     };
     let failures = story.terms.failures(&story.board);
     let (daily, total) = (Some(5), Some(5));
@@ -143,7 +143,7 @@ async fn failures_of_artifacts(table: &impl Maintenance, benchmark: &str) -> Out
 }
 
 /// A program that has failed on public data gives its place back and is counted among the day's failures, once.
-pub(super) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outcome {
+pub(crate) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outcome {
     failures_of_artifacts(table, benchmark).await?;
     let mut story = Story::new(table, benchmark, "failures", Ranking::Best);
     story.terms.programs = Some(Programs {

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::leaderboard::{Board, Entry, OPEN_ROUND, Projected, Ranked, Recorded, Submission};
-use super::maintenance::{Maintenance, Order};
-use crate::challenge::{BASELINE_PREFIX, Ranking, Terms};
-use crate::descriptor::Descriptor;
-use crate::facts::Rules;
-use crate::rank::Direction;
-use crate::rejection::Reason;
-use crate::scorecard::{Metrics, Scorecard};
-use crate::verdict::{Receipt, Verdict};
-use crate::{Digest, Timestamp, Upload};
+use dataperf::Descriptor;
+use dataperf::Direction;
+use dataperf::Reason;
+use dataperf::challenge::{BASELINE_PREFIX, Ranking, Terms};
+use dataperf::facts::Rules;
+use dataperf::ports::leaderboard::{Board, Entry, OPEN_ROUND, Projected, Ranked, Recorded, Submission};
+use dataperf::ports::maintenance::{Maintenance, Order};
+use dataperf::scorecard::{Metrics, Scorecard};
+use dataperf::{Digest, Timestamp, Upload};
+use dataperf::{Receipt, Verdict};
 
-pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// The code of a rejection that counts against a submitter's limits.
-pub(super) const COUNTED: &str = "one_label";
+pub(crate) const COUNTED: &str = "one_label";
 
 /// What a story's benchmark says of itself, whatever its id: less is better, and one of its rejections counts.
-pub(super) const HOSTED: Descriptor = Descriptor {
+pub(crate) const HOSTED: Descriptor = Descriptor {
     id: "story",
     about: "what a table is tried with",
     direction: Direction::LowerIsBetter,
@@ -44,16 +44,16 @@ pub(super) const HOSTED: Descriptor = Descriptor {
 };
 
 /// Uploads to one board of one table.
-pub(super) struct Story<'a, T> {
-    pub(super) table: &'a T,
-    pub(super) board: Board,
-    pub(super) terms: Terms,
+pub(crate) struct Story<'a, T> {
+    pub(crate) table: &'a T,
+    pub(crate) board: Board,
+    pub(crate) terms: Terms,
     /// What scores are said to be scored with.
-    pub(super) dataset: Digest,
+    pub(crate) dataset: Digest,
 }
 
 impl<'a, T: Maintenance> Story<'a, T> {
-    pub(super) fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
+    pub(crate) fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
         let board = Board {
             benchmark: benchmark.into(),
             leaderboard: leaderboard.into(),
@@ -72,7 +72,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
     }
 
     /// Projects the board by its rules as they are now.
-    async fn project(&self, changed: Option<&str>) -> Result<(), super::PortError> {
+    async fn project(&self, changed: Option<&str>) -> Result<(), dataperf::ports::PortError> {
         let rules = Rules {
             order: Order {
                 direction: HOSTED.direction,
@@ -88,19 +88,19 @@ impl<'a, T: Maintenance> Story<'a, T> {
     }
 
     /// The ranked rows of the board or its final board, as they follow from all facts.
-    pub(super) async fn ranked(&self, board: &Board) -> Result<Vec<Ranked>, super::PortError> {
+    pub(crate) async fn ranked(&self, board: &Board) -> Result<Vec<Ranked>, dataperf::ports::PortError> {
         self.project(None).await?;
         self.table.top(board, 100).await
     }
 
     /// The same, without ranks and in no order.
-    pub(super) async fn rows(&self, board: &Board) -> Result<Vec<Entry>, super::PortError> {
+    pub(crate) async fn rows(&self, board: &Board) -> Result<Vec<Entry>, dataperf::ports::PortError> {
         self.project(None).await?;
         self.table.rows(board).await
     }
 
     /// Receives an upload, and gives the receipt of a score or, for none, of a rejection.
-    pub(super) async fn receipt(
+    pub(crate) async fn receipt(
         &self,
         submitter: &str,
         at: i64,
@@ -140,7 +140,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         })
     }
 
-    pub(super) fn verdict(&self, score: Option<f64>) -> Verdict {
+    pub(crate) fn verdict(&self, score: Option<f64>) -> Verdict {
         let (benchmark, leaderboard) = (&self.board.benchmark, &self.board.leaderboard);
         let Some(score) = score else {
             return Verdict::rejected(
@@ -161,7 +161,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         Verdict::scored(benchmark, leaderboard, self.dataset, digest, card)
     }
 
-    pub(super) async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
+    pub(crate) async fn end(&self, receipt: &Receipt) -> Result<Recorded, dataperf::ports::PortError> {
         let terms = Terms {
             is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
             ..self.terms.clone()
@@ -171,7 +171,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         Ok(recorded)
     }
 
-    pub(super) async fn submit(
+    pub(crate) async fn submit(
         &self,
         submitter: &str,
         at: i64,
@@ -183,9 +183,9 @@ impl<'a, T: Maintenance> Story<'a, T> {
     }
 
     /// The board as `rank submitter score`, baselines without a rank.
-    pub(super) async fn top(&self) -> Result<Vec<String>, super::PortError> {
+    pub(crate) async fn top(&self) -> Result<Vec<String>, dataperf::ports::PortError> {
         let top = self.ranked(&self.board).await?;
-        let row = |ranked: &super::leaderboard::Ranked| {
+        let row = |ranked: &dataperf::ports::leaderboard::Ranked| {
             let rank = ranked
                 .shown_rank()
                 .map_or("-".to_owned(), |rank| rank.to_string());
@@ -198,7 +198,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         Ok(top.iter().map(row).collect())
     }
 
-    pub(super) async fn series(&self) -> Result<Vec<f64>, super::PortError> {
+    pub(crate) async fn series(&self) -> Result<Vec<f64>, dataperf::ports::PortError> {
         let series = self.table.series(&self.board).await?;
         Ok(series.iter().filter_map(|line| line.score).collect())
     }

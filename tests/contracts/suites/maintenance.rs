@@ -1,11 +1,11 @@
 //! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
 
-use super::contract_story::{COUNTED, HOSTED, Outcome, Story};
-use super::leaderboard::{Entry, Ranked, Recorded, Usage, Withdrawal};
-use super::maintenance::{Maintenance, Reinstated, Revised, Withdrawn};
-use crate::challenge::{Limits, OverLimit, Ranking, Together};
-use crate::verdict::{Ending, Receipt};
-use crate::{SubmissionId, Timestamp};
+use super::story::{COUNTED, HOSTED, Outcome, Story};
+use dataperf::challenge::{Limits, OverLimit, Ranking, Together};
+use dataperf::ports::leaderboard::{Entry, Ranked, Recorded, Usage, Withdrawal};
+use dataperf::ports::maintenance::{Maintenance, Reinstated, Revised, Withdrawn};
+use dataperf::{Ending, Receipt};
+use dataperf::{SubmissionId, Timestamp};
 
 const DAY: i64 = 86_400_000;
 /// Rankings, baselines, limits, withdrawals, re-scoring. `benchmark` keeps several runs in one table apart.
@@ -15,12 +15,12 @@ const DAY: i64 = 86_400_000;
 ///
 /// # Panics
 /// When the table breaks a promise.
-pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
+pub(crate) async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     rankings(table, benchmark).await?;
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
-    super::contract_limits::places(table, benchmark).await?;
-    super::contract_limits::failures(table, benchmark).await?;
+    super::limits::places(table, benchmark).await?;
+    super::limits::failures(table, benchmark).await?;
     counted_rejections(table, benchmark).await?;
     shared_limits(table, benchmark).await?;
     withdrawals(table, benchmark).await?;
@@ -30,8 +30,8 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for ranking in [Ranking::Best, Ranking::Latest] {
         rescoring(table, benchmark, ranking).await?;
     }
-    super::contract_datasets::datasets(table, benchmark).await?;
-    super::contract_ladder::ladders(table, benchmark).await
+    super::datasets::datasets(table, benchmark).await?;
+    super::ladder::ladders(table, benchmark).await
 }
 
 async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {

@@ -1,0 +1,135 @@
+//! Published boards: what a document says of itself, and of a document that was kept.
+
+use std::collections::BTreeMap;
+
+use dataperf::board_log::{BoardDocument, BoardParts, Finding, PublishedBoard, canonical_digest};
+use dataperf::challenge::Ranking;
+use dataperf::ports::leaderboard::{Board, Entry, with_shared_ranks};
+use dataperf::ports::memory::MemorySigner;
+use dataperf::{Digest, Direction, Ending, Feedback, SubmissionId, Timestamp};
+
+fn board() -> Board {
+    Board {
+        benchmark: "b".into(),
+        leaderboard: "l".into(),
+        round: "spring".into(),
+    }
+}
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_unix_millis(millis)
+}
+
+/// A board with these scores, best first, each of another submitter; `dataset` is that of each row.
+fn published(scores: &[(&str, f64, &str)]) -> PublishedBoard {
+    let entry = |(submitter, score, dataset): &(&str, f64, &str)| Entry {
+        id: SubmissionId::of("bucket", submitter, ""),
+        board: board(),
+        submitter: (*submitter).to_owned(),
+        received_at: at(1),
+        is_baseline: submitter.starts_with("baseline-"),
+        withdrawn_at: None,
+        withdrawals: Vec::new(),
+        ending: Some(Ending::Scored),
+        score: Some(*score),
+        climb: None,
+        dataset: Some(Digest::of(dataset.as_bytes())),
+    };
+    let rows = with_shared_ranks(scores.iter().map(entry), None);
+    let parts = BoardParts {
+        rows: &rows,
+        comparison: None,
+        evidence: &BTreeMap::new(),
+        direction: Direction::HigherIsBetter,
+        ranking: Ranking::Best,
+        dataset: Some(Digest::of(b"now")),
+        is_closed: false,
+    };
+    PublishedBoard::new(&parts, Feedback::Full)
+}
+
+/// The documents of a log, each with its digest.
+fn log(boards: Vec<PublishedBoard>, seed: &str) -> Vec<(BoardDocument, Digest)> {
+    let signer = MemorySigner::new(seed).expect("a key");
+    let (mut documents, mut earlier) = (Vec::new(), Vec::new());
+    for (n, published) in boards.into_iter().enumerate() {
+        let of = board();
+        let signed = BoardDocument::sign(
+            &of,
+            n as u64 + 1,
+            earlier.clone(),
+            published,
+            &signer,
+            at(n as i64),
+        );
+        let (json, digest) = pollster::block_on(signed).expect("signed");
+        assert_eq!(canonical_digest(&json).expect("a digest"), digest);
+        documents.push((serde_json::from_value(json).expect("a document"), digest));
+        earlier.insert(0, digest);
+    }
+    documents
+}
+
+#[test]
+fn ranks_follow_from_scores_baselines_and_data_sets() {
+    let board = published(&[
+        ("other", 0.99, "before"),
+        ("baseline-a", 0.9, "now"),
+        ("ada", 0.8, "now"),
+        ("bo", 0.8, "now"),
+        ("cy", 0.5, "now"),
+    ]);
+    let ranks: Vec<_> = board
+        .rows
+        .iter()
+        .map(|row| (row.submitter.as_str(), row.rank))
+        .collect();
+    let expected = [
+        ("baseline-a", None),
+        ("ada", Some(1)),
+        ("bo", Some(1)),
+        ("cy", Some(3)),
+        ("other", None),
+    ];
+    assert_eq!(ranks, expected);
+    let documents = log(vec![board], "one");
+    let mut document = documents[0].0.clone();
+    assert_eq!(document.check(), []);
+    document.board.rows[3].rank = Some(2);
+    document.board.rows.swap(0, 4);
+    let found = document.check();
+    assert!(
+        matches!(&found[0], Finding::WrongRank { submitter, .. } if submitter == "cy"),
+        "{found:?}"
+    );
+    assert!(
+        matches!(&found[1], Finding::WrongOrder { submitter } if submitter == "ada"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_kept_document_shows_what_was_changed() {
+    let first = published(&[("ada", 0.8, "now"), ("bo", 0.5, "now")]);
+    let removed = published(&[("ada", 0.8, "now")]);
+    let changed = published(&[("ada", 0.8, "now"), ("bo", 0.75, "now")]);
+    let documents = log(vec![first.clone(), removed, changed, first.clone()], "one");
+    let compare = |n: usize, kept: usize| {
+        let ((document, own), (kept, digest)) = (&documents[n], &documents[kept]);
+        let found = document.compare_with(kept, *digest, *own);
+        found
+            .iter()
+            .map(|one| serde_json::to_value(one).expect("JSON")["code"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(compare(1, 0), ["removed_row"]);
+    assert_eq!(compare(2, 0), ["changed_score"]);
+    assert_eq!(compare(3, 0), [""; 0]);
+    assert_eq!(compare(0, 0), [""; 0]);
+    assert_eq!(compare(0, 3), ["older"]);
+    // somebody else's log of the same board
+    let fork = log(vec![published(&[("eve", 0.9, "now")]), first], "one");
+    let (document, own) = &fork[1];
+    let found = document.compare_with(&documents[0].0, documents[0].1, *own);
+    assert_eq!(found, [Finding::Fork { number: 1 }]);
+}
