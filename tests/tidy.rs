@@ -478,7 +478,7 @@ fn what_is_hosted_is_listed_once() {
 /// The guide for a new benchmark shows one as it is.
 #[test]
 fn the_guide_shows_a_benchmark_as_it_is() {
-    let guide = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let guide = fs::read_to_string(root().join("docs/new-benchmark.md")).unwrap();
     let (_, shown) = guide
         .split_once("impl Benchmark for SpeechSelection {\n")
         .unwrap();
@@ -488,7 +488,7 @@ fn the_guide_shows_a_benchmark_as_it_is() {
     let (_, shown) = shown.split_once("    // constants\n\n").unwrap();
     assert!(
         code.ends_with(shown),
-        "ARCHITECTURE.md shows other functions than `{path}` has:{shown}"
+        "docs/new-benchmark.md shows other functions than `{path}` has:{shown}"
     );
     let n_functions = |text: &str| text.matches("    fn ").count() + text.matches("    async fn ").count();
     assert_eq!(n_functions(shown), 3, "the guide says three");

@@ -1,5 +1,5 @@
 //! What the digits of a score tell: the mean of three fractions can be taken apart into them, and no longer once it is rounded, as
-//! rounds do (docs/decisions/0193).
+//! rounds do (docs/decisions/table-keeps-released-scores.md).
 
 use std::collections::BTreeSet;
 

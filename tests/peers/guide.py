@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run every command of docs/host-your-own.md, word for word and in order, against `dataperf local`."""
+"""Run every command of docs/host.md, word for word and in order, against `dataperf local`."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from checks import Checks
 from local_cloud import local_cloud
 
-DOCUMENT = "docs/host-your-own.md"
+DOCUMENT = "docs/host.md"
 
 
 def main():

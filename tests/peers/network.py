@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train the network of `curation` in PyTorch, as docs/network.md describes it, and compare with ours.
+"""Train the network of `curation` in PyTorch, as docs/models.md describes it, and compare with ours.
 
 Nothing is taken over from ours but the images: weights and the order of the examples are drawn here, by NumPy.
 """

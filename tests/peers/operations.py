@@ -27,7 +27,7 @@ from moto_judge import PATIENCE_SECONDS, signing_aliases, start_server, wait_for
 NAME = "dataperf"
 ACCOUNT, REGION = "123456789012", "us-east-1"  # moto's
 # Whose commands of the AWS command line are run too, before the stack is taken down.
-OTHER_DOCUMENTS = ["README.md", "infra/README.md", "docs/notifications.md", "docs/nibbler.md"]
+OTHER_DOCUMENTS = ["docs/submit.md", "infra/README.md", "docs/nibbler.md"]
 BENCHMARK = "speech-selection"
 BOARD = "en-25"
 # Begins of statements that are not run, and why.

@@ -1,4 +1,4 @@
-//! The network on the demo's numerals, for the peer test and for the table in docs/network.md.
+//! The network on the demo's numerals, for the peer test and for the table in docs/models.md.
 //!
 //! `curation sets DIRECTORY` writes the sets as plain bytes, `curation train DIRECTORY HEIGHT WIDTH CLASSES SEED [STEPS]` trains
 //! on those there, `curation table SEEDS` prints the baselines' accuracies, and `curation clean` trains on as many clean numerals

@@ -87,7 +87,7 @@ pub enum Model {
     Learner(Learner),
 }
 
-/// The network for images, see docs/network.md.
+/// The network for images, see docs/models.md.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum FixedNetwork {

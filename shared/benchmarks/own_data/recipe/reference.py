@@ -3,7 +3,7 @@
     python shared/benchmarks/own_data/recipe/reference.py score FOLDER ARTIFACT [--leaderboard NAME]
     python shared/benchmarks/own_data/recipe/reference.py expected DEMO      writes expected_scores.json beside the submissions
 
-It is written from docs/own-data.md and shares no code with the project."""
+It is written from docs/host.md and shares no code with the project."""
 
 import argparse
 import csv

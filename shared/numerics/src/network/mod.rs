@@ -2,7 +2,7 @@
 //!
 //! Weights and predictions are the same bits on every processor and with every number of threads: each number is one chain
 //! of fused multiply-adds in a fixed order, a batch is cut into parts that don't depend on the threads, and the parts'
-//! gradients are summed in order. docs/network.md describes it so that it can be written again; the peer test does.
+//! gradients are summed in order. docs/models.md describes it so that it can be written again; the peer test does.
 
 #![allow(
     clippy::inline_always,
