@@ -70,6 +70,7 @@ async fn a_published_board_is_what_the_api_shows_and_verifies() {
     }
     world.settle().await;
     compare(&world).await;
+    assert_eq!(world.command(&["keys", "publish"]).code, 0);
     let public_keys = keys(&world, "public-keys.json");
     let receipts = world.scratch().join("receipts");
     let reading = Reading::of(world).await;

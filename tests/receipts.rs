@@ -381,7 +381,7 @@ async fn releasing_killed_at_any_moment() {
     assert!(!released("r0").await, "not while anything is withheld");
     assert_eq!(
         object(&world, &sent[0][0].object_key()).await["feedback"],
-        "score"
+        "metrics"
     );
 
     assert_eq!(crate::challenges::publish(&world, &rounds(false)).code, 0);

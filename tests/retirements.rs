@@ -273,7 +273,8 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
     every_view_has_the_data_set(&reading, fresh);
 
     // the report is there also when the fresh data set has become the round's own
-    let own = json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "dataset": fresh }]);
+    let own =
+        json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "preset": "practice", "dataset": fresh }]);
     assert_eq!(publish(world, &own).code, 0);
     let answered = reading.ask(ANONYMOUS, &of_report).json();
     assert_eq!(answered["finished_at"], json!(found.finished_at), "{answered}");

@@ -180,10 +180,10 @@ async fn the_command_line_submits_and_shows() {
     assert_eq!(
         (
             shown.code,
-            whole.shown(Feedback::Score, hosted(&whole.verdict.benchmark))
+            whole.shown(Feedback::Metrics, hosted(&whole.verdict.benchmark))
         ),
         (0, receipt.unsigned()),
-        "the table keeps everything, and the receipt in the bucket shows the score"
+        "the table keeps everything, and the receipt in the bucket what is shown"
     );
     let history = world.command(&["status", BENCHMARK, "--submitter", "ada"]).json();
     assert_eq!(

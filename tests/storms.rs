@@ -185,7 +185,7 @@ async fn clear_up(world: &World, sent: &[Sent], datasets: &[&Path]) {
         let verdict = &whole.verdict;
         assert_eq!(
             receipts[&sent.id()].verdict,
-            whole.shown(Feedback::Score, hosted(&verdict.benchmark)).verdict
+            whole.shown(Feedback::Metrics, hosted(&verdict.benchmark)).verdict
         );
         let expected = &expected[n % N_ARTIFACTS];
         assert!(

@@ -60,7 +60,7 @@ def broken_block(benchmark, resources):
     expected = {
         "Metadata.BuildMethod": (metadata.get("BuildMethod"), "rust-cargolambda"),
         "Metadata.BuildProperties.Binary": (metadata.get("BuildProperties", {}).get("Binary"), benchmark),
-        "CodeUri": (properties.get("CodeUri"), f"functions/{benchmark}"),
+        "CodeUri": (properties.get("CodeUri"), "functions"),
         "FunctionName": (properties.get("FunctionName"), {"Fn::Sub": f"${{Name}}-{benchmark}"}),
     }
     for what, (found, wanted) in expected.items():
@@ -93,7 +93,7 @@ def broken_servant(name, resources):
         return
     properties = block["Properties"]
     for what, found, wanted in [
-        ("CodeUri", properties.get("CodeUri"), f"functions/{name}"),
+        ("CodeUri", properties.get("CodeUri"), "functions"),
         ("FunctionName", properties.get("FunctionName"), {"Fn::Sub": f"${{Name}}-{name}"}),
         ("Binary", block.get("Metadata", {}).get("BuildProperties", {}).get("Binary"), name),
     ]:
@@ -121,7 +121,7 @@ def broken_events(benchmarks, folder):
 
 
 def broken_layout(project):
-    folders = sorted(path.parent.name for path in (project / "functions").glob("*/Cargo.toml"))
+    folders = sorted(path.parent.name for path in (project / "functions").glob("*/main.rs"))
     benchmarks = [folder for folder in folders if folder not in SERVANTS]
     resources = load(project / "template.yaml")["Resources"]
     for benchmark in benchmarks:

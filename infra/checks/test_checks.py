@@ -165,7 +165,7 @@ class Faults(unittest.TestCase):
                 target = copy / source.relative_to(PROJECT)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, target)
-        for manifest in (PROJECT / "functions").glob("*/Cargo.toml"):
+        for manifest in (PROJECT / "functions").glob("*/main.rs"):
             (copy / "functions" / manifest.parent.name).mkdir(parents=True)
             shutil.copy(manifest, copy / "functions" / manifest.parent.name)
         text = (copy / file).read_text()
@@ -191,7 +191,7 @@ class Faults(unittest.TestCase):
     def test_a_function_folder_without_a_block_is_found(self):
         copy = self.copy_with_fault("template.yaml", "Transform", "Transform")
         (copy / "functions/no-such-benchmark").mkdir()
-        (copy / "functions/no-such-benchmark/Cargo.toml").touch()
+        (copy / "functions/no-such-benchmark/main.rs").touch()
         problems = "\n".join(broken_layout(copy))
         self.assertIn("no `NoSuchBenchmarkFunction`", problems)
         self.assertIn("events/no-such-benchmark.json is missing", problems)

@@ -57,6 +57,14 @@ pub(super) async fn stored(world: &World, key: &str) -> Option<Receipt> {
     }
 }
 
+/// How much a stored receipt shows.
+pub(crate) fn as_stored(stored: &Receipt) -> dataperf::Shown {
+    dataperf::Shown {
+        level: stored.feedback.unwrap(),
+        whole_at: stored.withheld_until,
+    }
+}
+
 /// The receipt in the results bucket, which the table's agrees with.
 pub(crate) async fn receipt(world: &World, sent: &Sent) -> Receipt {
     let submission = world
@@ -69,7 +77,7 @@ pub(crate) async fn receipt(world: &World, sent: &Sent) -> Receipt {
     let stored = stored(world, &receipt.object_key()).await.expect("it is written");
     assert_eq!(
         stored.unsigned(),
-        receipt.shown(stored.feedback.unwrap(), hosted(&receipt.verdict.benchmark))
+        receipt.shown(as_stored(&stored), hosted(&receipt.verdict.benchmark))
     );
     receipt
 }

@@ -110,7 +110,7 @@ impl Nibbler {
         for (receipt, stored) in self.world.ended(BENCHMARK, sent).await {
             let level = stored.feedback.expect("a receipt says its level");
             assert!(
-                [Feedback::Score, Feedback::Full].contains(&level),
+                [Feedback::Metrics, Feedback::Full].contains(&level),
                 "full after the closing"
             );
             assert_eq!(

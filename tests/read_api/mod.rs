@@ -390,6 +390,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
         finished_at: received.upload.received_at,
         feedback: None,
         withheld_until: None,
+        shown_at_first: None,
         ladder: None,
         verdict: Verdict::scored(BENCHMARK, "en-25", digest, digest, card),
     };

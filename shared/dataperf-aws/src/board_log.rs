@@ -98,6 +98,8 @@ pub struct LogStores<'a> {
 pub(crate) struct RowsToPublish<'a> {
     pub(crate) rows: &'a [Ranked],
     pub(crate) evidence: &'a BTreeMap<SubmissionId, Digest>,
+    /// Whether the rows of the board are compared.
+    pub(crate) is_compared: bool,
     pub(crate) dataset: Option<Digest>,
 }
 
@@ -148,10 +150,11 @@ impl LogStores<'_> {
     pub async fn publish_rows(&self, board: &Board, hosted: &Descriptor) -> Result<(), PortError> {
         let version = self.table.version(board).await?;
         let rules = self.table.rules(board, hosted, self.datasets).await?;
-        let (rows, _) = self.table.rows_with_counts(board, MAX_ROWS).await?;
+        let rows = self.table.all_rows(board, MAX_ROWS).await?;
         let rows = RowsToPublish {
             rows: &rows,
             evidence: &BTreeMap::new(),
+            is_compared: false,
             dataset: rules.dataset,
         };
         self.publish(board, hosted, &rules, &rows).await?;
@@ -166,13 +169,14 @@ impl LogStores<'_> {
         rows: &RowsToPublish<'_>,
         at: Timestamp,
     ) -> Result<PublishedBoard, PortError> {
-        let comparison = match self
-            .results
-            .get(&Comparison::key(board), None, MAX_COMPARISON_BYTES)
-            .await?
-        {
-            Got::Object(object) => Comparison::from_bytes(&object.bytes).ok(),
-            Got::Missing | Got::TooLarge { .. } => None,
+        let comparison = if rows.is_compared {
+            let key = Comparison::key(board);
+            match self.results.get(&key, None, MAX_COMPARISON_BYTES).await? {
+                Got::Object(object) => Comparison::from_bytes(&object.bytes).ok(),
+                Got::Missing | Got::TooLarge { .. } => None,
+            }
+        } else {
+            None
         };
         let challenge = Challenge::published(self.datasets, &board.benchmark).await;
         let challenge = challenge.map_err(|error| PortError::Malformed {

@@ -160,7 +160,8 @@ async fn every_minute(
     compare_boards(table, evaluators, hosted).await
 }
 
-/// Has the boards compared whose rows have changed, and those projected whose facts have and whose rows have not: who was to do it was killed.
+/// Has the boards compared whose rows have changed, those projected whose facts have and whose rows have not, since who was to do it was killed, and
+/// those published that have changed.
 async fn compare_boards(
     table: &Table,
     evaluators: &Evaluators,
@@ -168,6 +169,7 @@ async fn compare_boards(
 ) -> Result<usize, PortError> {
     let mut boards: BTreeSet<Board> = table.boards_to_compare(hosted.id).await?.into_iter().collect();
     boards.extend(table.boards_to_project(hosted.id).await?);
+    boards.extend(table.boards_to_publish(hosted.id).await?);
     for board in &boards {
         evaluators.compare(hosted, board).await?;
     }
@@ -179,7 +181,8 @@ async fn project_boards(
     evaluators: &Evaluators,
     hosted: &Descriptor,
 ) -> Result<usize, PortError> {
-    let boards = table.boards_to_project(hosted.id).await?;
+    let mut boards: BTreeSet<Board> = table.boards_to_project(hosted.id).await?.into_iter().collect();
+    boards.extend(table.boards_to_publish(hosted.id).await?);
     for board in &boards {
         evaluators.compare(hosted, board).await?;
     }

@@ -243,6 +243,7 @@ impl Comparer {
             let rows = RowsToPublish {
                 rows: &rows,
                 evidence: &evidence,
+                is_compared: true,
                 dataset,
             };
             stores.publish(&board, hosted, &rules, &rows).await?;

@@ -292,8 +292,7 @@ impl Table {
         Ok(noted.unwrap_or_default())
     }
 
-    /// The boards of a benchmark whose rows do not follow from their facts, and which nobody projects; and those that have changed since they were
-    /// published, a minute ago or more.
+    /// The boards of a benchmark whose rows do not follow from their facts, and which nobody projects.
     ///
     /// # Errors
     /// [`PortError`].
@@ -305,15 +304,30 @@ impl Table {
         {
             let reader = Reader { item: &item };
             let [version, projected] = [VERSION, PROJECTED].map(|name| reader.number::<u64>(name));
-            let [until, due_at, logged_at] =
-                [UNTIL, DUE_AT, LOGGED_AT].map(|name| reader.maybe::<Timestamp>(name));
-            let version = version?.unwrap_or_default();
-            let may_be_published = logged_at?
-                .is_none_or(|last| last.unix_millis().saturating_add(INTERVAL_MILLIS) <= now.unix_millis());
-            let is_due = version != projected?.unwrap_or_default()
-                || due_at?.is_some_and(|due_at| due_at <= now)
-                || may_be_published && reader.number(LOGGED)? != Some(version);
+            let [until, due_at] = [UNTIL, DUE_AT].map(|name| reader.maybe::<Timestamp>(name));
+            let is_due = version?.unwrap_or_default() != projected?.unwrap_or_default()
+                || due_at?.is_some_and(|due_at| due_at <= now);
             if is_due && until?.is_none_or(|until| until <= now) {
+                boards.push(reader::board(&item)?);
+            }
+        }
+        Ok(boards)
+    }
+
+    /// The boards of a benchmark that have changed since they were published, a minute ago or more.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn boards_to_publish(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
+        let (mut boards, now) = (Vec::new(), now());
+        let partition = Partition::of(projections_partition(benchmark));
+        for item in self.query(&partition).await? {
+            let reader = Reader { item: &item };
+            let (version, logged): (Option<u64>, Option<u64>) =
+                (reader.number(VERSION)?, reader.number(LOGGED)?);
+            let last: Option<Timestamp> = reader.maybe(LOGGED_AT)?;
+            let next = last.map(|last| last.unix_millis().saturating_add(INTERVAL_MILLIS));
+            if version != logged && next.is_none_or(|next| next <= now.unix_millis()) {
                 boards.push(reader::board(&item)?);
             }
         }
@@ -454,6 +468,18 @@ impl Table {
             entries.push(entry);
         }
         Ok((with_shared_ranks(entries, None), counts))
+    }
+
+    /// The first rows of a board, read without the index.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn all_rows(&self, board: &Board, max_rows: usize) -> Result<Vec<Ranked>, PortError> {
+        let mut items = self.query(&Partition::of(rows_partition(board))).await?;
+        items.sort_by_cached_key(|item| item.get("rank").and_then(|rank| rank.as_s().ok()).cloned());
+        items.truncate(max_rows);
+        let entries: Vec<Entry> = items.iter().map(reader::entry).collect::<Result<_, _>>()?;
+        Ok(with_shared_ranks(entries, None))
     }
 
     /// The data set whose scores were compared when a board was projected last.

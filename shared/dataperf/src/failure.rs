@@ -27,6 +27,10 @@ impl Judge for FailureJudge {
         false
     }
 
+    fn knows_challenge(&self) -> bool {
+        false
+    }
+
     fn terms(&self, submission: &Submission) -> Terms {
         // In which round it counts is decided when it is evaluated again.
         Terms::outside_any_challenge(&submission.submitter)

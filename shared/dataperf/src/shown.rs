@@ -60,8 +60,9 @@ impl Receipt {
         });
         Self {
             feedback: Some(level),
+            shown_at_first: None,
             withheld_until: whole_at.filter(|_| is_withheld),
-            ladder,
+            ladder: ladder.filter(|_| level > Feedback::Nothing),
             verdict,
             ..self.clone()
         }

@@ -109,6 +109,7 @@ impl Submission {
             finished_at,
             feedback: None,
             withheld_until: None,
+            shown_at_first: None,
             ladder: None,
             verdict,
             signature: None,

@@ -415,6 +415,9 @@ pub struct Receipt {
     /// How much of the verdict this document shows; without it everything, as the table keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// How much was shown when it was recorded; in the table only. Whoever does not know the challenge shows no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_at_first: Option<Feedback>,
     /// When the score is shown, where the round withholds it and that time is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld_until: Option<Timestamp>,

@@ -15,7 +15,7 @@ use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
 use crate::facts::Rules;
 use crate::fault::FaultKind;
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Shown};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Leaderboards, Projected, Recorded, Submission};
@@ -45,6 +45,11 @@ pub trait Judge {
     /// The challenge that is published, if one is and it can be read: it says how much of a receipt is shown.
     fn challenge(&self) -> Option<Challenge> {
         None
+    }
+
+    /// Whether the caller knows what is published. The caretaker does not: it has no right to read challenges.
+    fn knows_challenge(&self) -> bool {
+        true
     }
 
     /// The time until which nobody but the organizer sees a board, if that is after `at`.
@@ -153,6 +158,31 @@ struct RowsBy {
     hidden_until: Option<Timestamp>,
 }
 
+/// How much of a receipt is shown follows from this.
+#[derive(Clone, Copy)]
+enum ShownBy<'a> {
+    /// The challenge that is published; `None` where none is.
+    Challenge(Option<&'a Challenge>),
+    /// What was shown when the receipt was recorded, since the challenge is not known.
+    Recording,
+}
+
+impl ShownBy<'_> {
+    fn challenge(&self) -> Option<&Challenge> {
+        match self {
+            Self::Challenge(challenge) => *challenge,
+            Self::Recording => None,
+        }
+    }
+
+    fn shown(&self, receipt: &Receipt, at: Timestamp) -> Shown {
+        match self {
+            Self::Challenge(challenge) => shown_of_receipt(*challenge, receipt, at),
+            Self::Recording => receipt.shown_at_first.unwrap_or(Feedback::Nothing).into(),
+        }
+    }
+}
+
 /// An upload that has its verdict and its receipt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
@@ -180,6 +210,11 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
         .instrument(info_span!("receive"))
         .await?;
     let terms = judge.terms(&submission); // the first delivery's time stands
+    let by = if judge.knows_challenge() {
+        ShownBy::Challenge(challenge.as_ref())
+    } else {
+        ShownBy::Recording
+    };
     let board = Board {
         round: terms.round.clone(),
         ..submission.board.clone()
@@ -189,11 +224,10 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
         hidden_until: judge.hidden_until(&board, (ports.now)()),
     });
     if let Some(receipt) = submission.receipt {
-        return settled(receipt, false, rows, hosted, challenge.as_ref(), ports).await;
+        return settled(receipt, false, rows, hosted, by, ports).await;
     }
     let verdict = judge.judge(&submission, &terms).await?;
-    let (hosted, challenge) = ((hosted, rows), challenge.as_ref());
-    record(&submission, verdict, &terms, hosted, challenge, ports).await
+    record(&submission, verdict, &terms, (hosted, rows), by, ports).await
 }
 
 /// A run over a board in which submissions that have ended are judged again.
@@ -240,21 +274,14 @@ pub(crate) async fn settle_again<J: Judge>(
         ..before.clone()
     };
     for _ in 0..MAX_TRIES {
-        release(
-            &mut receipt,
-            Some(&before),
-            &terms,
-            hosted,
-            challenge.as_ref(),
-            ports,
-        )
-        .await?;
+        let by = ShownBy::Challenge(challenge.as_ref());
+        release(&mut receipt, Some(&before), &terms, hosted, by, ports).await?;
         match again.table.revise(&receipt, hosted, again.run).await? {
             Revised::Recorded => {
-                return settled(receipt, true, Some(rows), hosted, challenge.as_ref(), ports).await;
+                return settled(receipt, true, Some(rows), hosted, by, ports).await;
             }
             Revised::Settled(other) => {
-                return settled(other, false, Some(rows), hosted, challenge.as_ref(), ports).await;
+                return settled(other, false, Some(rows), hosted, by, ports).await;
             }
             Revised::Moved => {
                 let now = ports
@@ -279,7 +306,20 @@ async fn release(
     before: Option<&Receipt>,
     terms: &Terms,
     hosted: &Descriptor,
-    challenge: Option<&Challenge>,
+    by: ShownBy<'_>,
+    ports: Ports<'_>,
+) -> Result<(), PortError> {
+    release_score(receipt, before, terms, hosted, by, ports).await?;
+    receipt.shown_at_first = Some(by.shown(receipt, (ports.now)()).level);
+    Ok(())
+}
+
+async fn release_score(
+    receipt: &mut Receipt,
+    before: Option<&Receipt>,
+    terms: &Terms,
+    hosted: &Descriptor,
+    by: ShownBy<'_>,
     ports: Ports<'_>,
 ) -> Result<(), PortError> {
     if let Some(before) = before {
@@ -291,7 +331,7 @@ async fn release(
         }
     }
     receipt.ladder = match terms.ladder {
-        Some(ladder) if shown_of_receipt(challenge, receipt, (ports.now)()).level < Feedback::Full => {
+        Some(ladder) if by.shown(receipt, (ports.now)()).level < Feedback::Full => {
             let evaluation = terms.ladder_of(&receipt.verdict.leaderboard);
             let rung = ports
                 .leaderboards
@@ -327,7 +367,7 @@ async fn record(
     verdict: Verdict,
     terms: &Terms,
     (hosted, rows): (&Descriptor, Option<RowsBy>),
-    challenge: Option<&Challenge>,
+    by: ShownBy<'_>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
     let mut receipt = submission.to_receipt(finished_at(submission, &verdict, ports), verdict);
@@ -336,12 +376,12 @@ async fn record(
         receipt.round.clone_from(&terms.round);
     }
     for _ in 0..MAX_TRIES {
-        release(&mut receipt, None, terms, hosted, challenge, ports).await?;
+        release(&mut receipt, None, terms, hosted, by, ports).await?;
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
             Recorded::LadderMoved => {}
-            Recorded::Now => return settled(receipt, true, rows, hosted, challenge, ports).await,
+            Recorded::Now => return settled(receipt, true, rows, hosted, by, ports).await,
             Recorded::Before(other) => {
-                return settled(other, false, rows, hosted, challenge, ports).await;
+                return settled(other, false, rows, hosted, by, ports).await;
             }
             Recorded::OverLimit(over) => {
                 receipt.verdict = terms.over_limit_verdict(over, &receipt);
@@ -357,13 +397,13 @@ async fn settled(
     recorded: bool,
     rows: Option<RowsBy>,
     hosted: &Descriptor,
-    challenge: Option<&Challenge>,
+    by: ShownBy<'_>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
     let board = receipt.board();
     // a verdict of before may be of a data set that is active no more
     let scored_with = receipt.verdict.dataset.filter(|_| recorded);
-    let rules = Rules::new(hosted, challenge, &board, scored_with, (ports.now)());
+    let rules = Rules::new(hosted, by.challenge(), &board, scored_with, (ports.now)());
     let hidden_until = rules
         .hidden_until
         .or_else(|| rows.and_then(|rows| rows.hidden_until));
@@ -380,7 +420,16 @@ async fn settled(
         rows.is_some() && (receipt.verdict.status == Ending::Scored || receipt.revision > FIRST_REVISION);
     let project = async |changed| ports.leaderboards.project(&board, &rules, changed).await;
     let mut is_behind = may_move_rows && project(Some(&receipt.submitter)).await? == Projected::Behind;
-    write_shown(&receipt, hosted, challenge, ports).await?;
+    let at = (ports.now)();
+    write_receipt(
+        ports.results,
+        ports.signer,
+        &receipt,
+        hosted,
+        by.shown(&receipt, at),
+        at,
+    )
+    .await?;
     for _ in 0..MAX_PROJECTIONS {
         if !is_behind {
             break;

@@ -174,6 +174,7 @@ impl Story<'_> {
             finished_at: Timestamp::from_unix_millis(received.upload.received_at.unix_millis() + 1_500),
             feedback: None,
             withheld_until: None,
+            shown_at_first: None,
             ladder: None,
             verdict,
         }

@@ -135,6 +135,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             finished_at: Timestamp::from_unix_millis(at + 1),
             feedback: None,
             withheld_until: None,
+            shown_at_first: None,
             ladder: None,
             verdict: self.verdict(score),
         })

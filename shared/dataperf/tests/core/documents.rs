@@ -349,7 +349,7 @@ fn keys_that_do_not_fit_a_preset_are_refused() {
     assert!(
         refused.reasons()[0]
             .message
-            .contains("did you mean `daily_limit`?")
+            .contains("did you mean `daily_limit`")
     );
 }
 

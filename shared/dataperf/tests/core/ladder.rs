@@ -178,6 +178,7 @@ fn receipt(n: usize, score: f64) -> Receipt {
         finished_at: at,
         feedback: None,
         withheld_until: None,
+        shown_at_first: None,
         ladder: None,
         verdict: Verdict::scored(tiny::HOSTED.id, "en-25", dataset, artifact, card),
         signature: None,

@@ -37,6 +37,7 @@ fn receipt() -> Receipt {
         finished_at: at(2),
         feedback: None,
         withheld_until: None,
+        shown_at_first: None,
         ladder: None,
         verdict: Verdict::scored("speech-selection", "en-25", dataset, artifact, card),
         signature: None,

@@ -1,7 +1,0 @@
-//! The real binary, started where it can't work, says what it lacks.
-
-#[path = "../../../tests/function_starts.rs"]
-mod function_starts;
-
-const BINARY: &str = env!("CARGO_BIN_EXE_uploads");
-const MORE: &[&str] = &["DATAPERF_SUBMISSIONS_BUCKET", "DATAPERF_SUBMISSIONS_URL"];
