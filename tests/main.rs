@@ -14,7 +14,6 @@ mod books;
 mod caretaking;
 mod causes;
 mod challenges;
-mod circles;
 mod comparisons;
 mod contracts;
 
@@ -56,7 +55,6 @@ mod sweeping;
 mod tables;
 mod text;
 mod tidy;
-mod traces;
 mod unreadable;
 mod uploads;
 mod wire_formats;

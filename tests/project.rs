@@ -191,24 +191,3 @@ pub(crate) fn codes(verdict: &Value) -> BTreeMap<String, usize> {
     }
     codes
 }
-
-/// The project's own Rust files.
-pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && !name.starts_with('.') && name != "target" {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// What a program is made of: without its tests, comments and help.
-pub(crate) fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let (text, _) = text.split_once("\nmod tests {").unwrap_or((&text, ""));
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
-}

@@ -261,7 +261,7 @@ async fn no_question_costs_more_on_a_larger_board() {
             ("page of a history", 1, 10),
             ("one submission", 1, 1),
             ("boards", 1, 1),
-            ("unfinished", 17, 0), // a query for each of their partitions, and one for those of earlier versions
+            ("unfinished", 16, 0), // a query for each of their partitions
         ]
     );
     if let Ok(n) = std::env::var("DATAPERF_SCALE") {

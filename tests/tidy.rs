@@ -10,7 +10,7 @@ use dataperf_hosted::deployment::SHARED_FUNCTIONS;
 use dataperf_hosted::lists::TEMPLATES;
 use dataperf_hosted::{HOSTED, functions_of};
 
-use crate::project::{code, root, sources};
+use crate::project::root;
 
 /// `speech-selection` as `SpeechSelection`.
 fn pascal_case(id: &str) -> String {
@@ -371,94 +371,6 @@ fn every_crate_has_the_lints() {
         let inherits = has("[lints]") && has("workspace = true");
         let has_its_own = has("[lints.rust]") && has("[lints.clippy]") && has("unwrap_used = \"warn\"");
         assert!(inherits || has_its_own, "`{}` has no lints", manifest.display());
-    }
-}
-
-#[test]
-fn nothing_is_left_undone() {
-    // Split, so that this file does not find itself.
-    let undone = ["todo", "unimplemented"]
-        .map(|name| format!("{name}!("))
-        .into_iter()
-        .chain([["#[ig", "nore]"].concat()]);
-    let undone: Vec<String> = undone
-        .chain(["TO", "FIX"].map(|start| format!("{start}{}", if start == "TO" { "DO" } else { "ME" })))
-        .collect();
-    let mut files = Vec::new();
-    sources(root(), &mut files);
-    assert!(files.len() > 80, "{}", files.len());
-    for path in files {
-        let text = fs::read_to_string(&path).unwrap();
-        for word in &undone {
-            assert!(!text.contains(word), "`{}` has `{word}`", path.display());
-        }
-    }
-}
-
-/// Folders of programs that host whatever is registered.
-const HOSTING: [&str; 10] = [
-    "shared/dataperf/src",
-    "shared/dataperf-aws/src",
-    "shared/numerics/src",
-    "shared/http/src",
-    "functions/leaderboards",
-    "functions/uploads",
-    "local/src",
-    "datasets/src",
-    "baselines/src",
-    "cli/src",
-];
-
-/// What is hosted has one seam, its descriptor, and in the command line its `Extension`: whoever knows Adversarial Nibbler by name
-/// is Adversarial Nibbler, or registers it.
-#[test]
-fn only_the_registration_knows_adversarial_nibbler() {
-    let registration = [
-        "cli/src/registry.rs",
-        "cli/src/main.rs",
-        "cli/src/commands/mod.rs",
-    ];
-    // its option, and an example in the help
-    let help = [
-        "long = \"nibbler-keys\"",
-        "dataperf submitter add rosa adversarial-nibbler --rater",
-    ];
-    let mut n_files = 0;
-    for folder in HOSTING {
-        let mut files = Vec::new();
-        sources(&root().join(folder), &mut files);
-        n_files += files.len();
-        files.retain(|path| {
-            let is_its_own = path.starts_with(root().join("cli/src/commands/nibbler"));
-            !is_its_own && !registration.iter().any(|place| path.ends_with(place))
-        });
-        for path in files {
-            let code = code(&path);
-            let mut lines = code.lines();
-            let found = lines.find(|line| {
-                let is_help = help.iter().any(|help| line.contains(help));
-                line.to_lowercase().contains("nibbler") && !is_help
-            });
-            assert_eq!(found, None, "`{}`", path.display());
-        }
-    }
-    assert!(n_files > 250, "{n_files}");
-    let hosted = fs::read_to_string(root().join("shared/hosted/src/lib.rs")).unwrap();
-    assert!(hosted.contains("dataperf_nibbler::DESCRIPTOR"));
-}
-
-/// The list of what is hosted stands once: a file that names two of them would be a second one.
-#[test]
-fn what_is_hosted_is_listed_once() {
-    for folder in HOSTING {
-        let mut files = Vec::new();
-        sources(&root().join(folder), &mut files);
-        for path in files {
-            let code = code(&path);
-            let is_named = |id: &&str| code.contains(&format!("\"{id}\""));
-            let named: Vec<&str> = dataperf_hosted::IDS.iter().copied().filter(is_named).collect();
-            assert!(named.len() < 2, "`{}` names {named:?}", path.display());
-        }
     }
 }
 

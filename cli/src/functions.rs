@@ -1,7 +1,6 @@
 //! How the functions are run that the cloud on this machine starts.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,9 +54,6 @@ pub(crate) struct FunctionArgs {
     /// The interpreter for submitted programs in Python, such as a virtual environment's, in rounds that take them; bubblewrap runs it
     #[arg(long, value_name = "FILE", default_value = "python3")]
     pub(crate) python: PathBuf,
-    /// Send the functions' traces to X-Ray's daemon, or to a collector that speaks its language, by UDP
-    #[arg(long, value_name = "HOST:PORT")]
-    xray_daemon: Option<SocketAddr>,
 }
 
 /// Three processes for each core.
@@ -78,7 +74,6 @@ impl Default for FunctionArgs {
             sweep_after: SWEEP_AFTER,
             give_up_after: 3600,
             python: "python3".into(),
-            xray_daemon: None,
         }
     }
 }
@@ -122,9 +117,6 @@ pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionS
             binary.display()
         );
     }
-    let traces = args
-        .xray_daemon
-        .map(|daemon| ("AWS_XRAY_DAEMON_ADDRESS".to_owned(), daemon.to_string()));
     Ok(FunctionSpec {
         name: benchmark.to_owned(),
         binary,
@@ -133,7 +125,7 @@ pub(crate) fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionS
         policy: Some(rights(benchmark)?),
         timeout: Duration::from_secs(args.time_limit),
         concurrency: args.concurrency.unwrap_or_else(usual_concurrency).max(1),
-        environment: environment(benchmark).into_iter().chain(traces).collect(),
+        environment: environment(benchmark).into_iter().collect(),
     })
 }
 

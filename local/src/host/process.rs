@@ -28,9 +28,6 @@ const INIT_LIMIT: Duration = Duration::from_secs(10);
 /// How long to wait for an answer that was sent before its process ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// The variable of a function with the address of X-Ray's daemon. If a function has it, all its invocations are sampled.
-const XRAY_DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
-
 /// How an attempt ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
@@ -63,7 +60,7 @@ impl Process {
     /// Starts the binary with the environment that Lambda gives, a working directory and a log of its own.
     pub(crate) async fn start(context: &HostContext, spec: Arc<FunctionSpec>) -> std::io::Result<Self> {
         let id = ids::fresh();
-        let api = RuntimeApi::start(spec.environment.contains_key(XRAY_DAEMON)).await?;
+        let api = RuntimeApi::start().await?;
         let dir = context.data_dir.join("functions").join(&spec.name).join(&id);
         std::fs::create_dir_all(&dir)?;
         let log_file = context

@@ -42,8 +42,6 @@ pub(crate) struct Work {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether X-Ray is told of the invocations.
-    is_traced: bool,
     /// Work that the process has not taken yet.
     offered: Mutex<Option<Work>>,
     offer: Notify,
@@ -70,13 +68,10 @@ impl Drop for RuntimeApi {
 
 impl RuntimeApi {
     /// Listens on a free port of this machine.
-    pub(crate) async fn start(is_traced: bool) -> std::io::Result<Self> {
+    pub(crate) async fn start() -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
-            is_traced,
-            ..Shared::default()
-        });
+        let shared = Arc::new(Shared::default());
         let secret = ids::fresh();
         let api = Router::new().nest(&format!("/{secret}"), router(Arc::clone(&shared)));
         let service = hyper_util::service::TowerToHyperService::new(api);
@@ -147,9 +142,8 @@ async fn next(State(shared): State<Arc<Shared>>) -> Response {
     };
     let digits = work.request_id.replace('-', "");
     let trace_id = format!(
-        "Root=1-{:08x}-{digits:.24};Parent={digits:.16};Sampled={}",
-        work.deadline_ms / 1000,
-        u8::from(shared.is_traced)
+        "Root=1-{:08x}-{digits:.24};Parent={digits:.16};Sampled=0",
+        work.deadline_ms / 1000
     );
     *locked(&shared.taken) = Some((work.request_id.clone(), work.answer));
     let headers = [

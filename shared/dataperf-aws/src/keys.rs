@@ -246,18 +246,17 @@ fn sort_key(entry: &Entry) -> String {
 /// The partition of a submission's mark.
 pub(crate) fn unfinished_shard(benchmark: &str, id: &SubmissionId) -> String {
     let digit = &id.as_str()[..1]; // an id is a digest, whose digits are spread evenly
-    format!("{}#{digit}", before_shards(benchmark))
+    format!("{}#{digit}", unfinished_prefix(benchmark))
 }
 
-/// The one partition of marks of versions before there were shards, and what shards begin with.
-pub(crate) fn before_shards(benchmark: &str) -> String {
+/// What the partitions with marks of a benchmark begin with.
+pub(crate) fn unfinished_prefix(benchmark: &str) -> String {
     format!("{benchmark}#unfinished")
 }
 
-/// All partitions with marks of a benchmark. Marks of earlier versions come first.
+/// All partitions with marks of a benchmark.
 pub(crate) fn unfinished_shards(benchmark: &str) -> Vec<String> {
-    let before = before_shards(benchmark);
+    let prefix = unfinished_prefix(benchmark);
     let digits = DIGITS.filter_map(|digit| char::from_digit(digit, N_SHARDS));
-    let numbered = digits.map(|digit| format!("{before}#{digit}"));
-    std::iter::once(before.clone()).chain(numbered).collect()
+    digits.map(|digit| format!("{prefix}#{digit}")).collect()
 }

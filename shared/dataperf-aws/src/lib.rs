@@ -63,7 +63,6 @@ mod time_limit;
 mod tokens;
 mod unfinished;
 mod updates;
-mod xray;
 
 pub use board_log::{LogStores, MAX_DOCUMENT_BYTES};
 pub use board_page::BoardPlace;

@@ -13,12 +13,10 @@ use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 
 use crate::give_up::give_up;
-use crate::items::{self, text};
 use crate::keys::{Key, unfinished_shards};
 use crate::runtime::now;
 use crate::sweep::{AT_ONCE, Sweep, Swept, is_over};
 use crate::sweep_state::{State, save};
-use crate::table::{Cancelled, Condition, Step};
 use crate::unfinished::Mark;
 
 /// Marks that are read, and held, at once.
@@ -32,8 +30,6 @@ enum Became {
     Evaluated,
     /// Its submission has failed.
     GivenUp,
-    /// Its submission had ended, and the mark was taken away.
-    Cleared,
 }
 
 /// Marks of one partition: those after `after`, and none after `to`.
@@ -102,7 +98,7 @@ impl Sweep<'_> {
                 match became {
                     Ok(Became::Evaluated) => swept.n_evaluated += 1,
                     Ok(Became::GivenUp) => swept.n_given_up += 1,
-                    Ok(Became::Left | Became::Cleared) => {}
+                    Ok(Became::Left) => {}
                     Err(error) => swept.note(error),
                 }
             }
@@ -135,8 +131,7 @@ impl Sweep<'_> {
             why: "it is marked as unfinished and there is none".into(),
         })?;
         if submission.receipt.is_some() {
-            self.clear(benchmark, entry, key).await?;
-            return Ok(Became::Cleared);
+            return Ok(Became::Left); // it has ended since the mark was read
         }
         if age_millis(marked_at) >= self.limits.patience_seconds * 1000 {
             self.give_up(hosted, entry, &submission.upload).await?;
@@ -147,24 +142,6 @@ impl Sweep<'_> {
         }
         self.evaluate(hosted, &submission.upload, "unfinished").await?;
         Ok(Became::Evaluated)
-    }
-
-    /// Takes away the mark of a submission that has ended, left by an earlier version, unless the submission has been reopened meanwhile.
-    async fn clear(&self, benchmark: &str, entry: &Entry, mark: Key) -> Result<(), PortError> {
-        let ended = Condition {
-            text: "#status <> :received",
-            names: &["status"],
-            values: vec![("received", text(items::RECEIVED))],
-        };
-        let submission = Key::submission(benchmark, &entry.id);
-        let operations = vec![
-            (Step::Submission, self.table.check(submission, ended)),
-            (Step::Other, self.table.delete(mark, None)),
-        ];
-        match self.table.transact(operations).await {
-            Ok(()) | Err(Cancelled::Condition(_)) => Ok(()),
-            Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => Err(error),
-        }
     }
 
     async fn give_up(
