@@ -120,7 +120,7 @@ async fn a_published_board_is_what_the_api_shows_and_verifies() {
     assert_eq!((ran.code, &ran.json()["verified"]), (0, &json!(true)), "{ran:?}");
     let checked = ran.json()["checked"].to_string();
     for part in [
-        "signed by",
+        "the document was signed by",
         "ranks and ties",
         "4 scores are those of their receipts",
         "4 scores are what their artifacts",

@@ -61,7 +61,8 @@ pub(super) async fn stored(world: &World, key: &str) -> Option<Receipt> {
 pub(crate) fn as_stored(stored: &Receipt) -> dataperf::Shown {
     dataperf::Shown {
         level: stored.feedback.unwrap(),
-        whole_at: stored.withheld_until,
+        whole_at: None,
+        score_at: stored.withheld_until,
     }
 }
 

@@ -389,12 +389,18 @@ async fn merge(
         tags.insert(benchmark.clone(), found.map(|found| found.tag));
         let published = match Challenge::published(&datasets, benchmark).await {
             Ok(Some(published)) => published,
-            // no rounds stay
-            Ok(None) | Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => Challenge {
+            Ok(None) => Challenge {
                 rounds: Vec::new(),
                 ..challenge.clone()
             },
             Err(error @ ChallengeError::Port(_)) => return Err(error.into()),
+            Err(error) => {
+                return Err(anyhow::Error::new(error).context(format!(
+                    "the published challenge of {benchmark} can't be read, so that nobody knows which of its rounds stay: \
+                     publish its last version again with `dataperf challenge rollback {benchmark}`, or end it with \
+                     `dataperf challenge remove {benchmark}`"
+                )));
+            }
         };
         published_ids.extend(published.rounds.iter().map(|round| round.id.clone()));
         match challenge.clone().merged_into(&published, removed) {

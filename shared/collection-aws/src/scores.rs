@@ -1,10 +1,10 @@
 //! A step of a score: received and recorded as a submission is, so that boards, histories and best-over-time need nothing new.
 
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::ports::leaderboard::{Board, Submission};
+use dataperf::ports::leaderboard::Submission;
 use dataperf::scorecard::{Metrics, Scorecard};
 use dataperf::workflow::{Judge, Settled, WorkflowError, settle};
-use dataperf::{Descriptor, Digest, Reason, Timestamp, Upload, UploadKey, Verdict};
+use dataperf::{Descriptor, Digest, Reason, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 
 use crate::collection::{Collection, Score};
@@ -19,7 +19,7 @@ const NO_BUCKET: &str = "scores";
 /// Judges a step of a score, which follows from the decision on an item.
 struct ScoreJudge<'a, C: Collection> {
     table: &'a Table,
-    /// The challenge that is published, which says until when a board is hidden. Steps are shown whole.
+    /// The challenge that is published, which says until when a board is hidden.
     challenge: Option<&'a Challenge>,
     step: &'a Step<C>,
     score: &'a Score,
@@ -38,8 +38,8 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
         }
     }
 
-    fn hidden_until(&self, board: &Board, at: Timestamp) -> Option<Timestamp> {
-        self.challenge?.hidden_until(board, at)
+    fn challenge(&self) -> Option<Challenge> {
+        self.challenge.cloned()
     }
 
     async fn judge(self, _submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {

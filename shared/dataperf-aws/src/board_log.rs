@@ -36,6 +36,7 @@ const NUMBER: &str = "number";
 const EARLIER: &str = "earlier";
 const CONTENT: &str = "content";
 const PUBLISHED_AT: &str = "published_at";
+const VERSION: &str = "version";
 
 /// How far the log of a board has come.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +49,8 @@ struct LogState {
     content: Option<Digest>,
     /// When it was written.
     published_at: Option<Timestamp>,
+    /// The version of the board's facts from before its rows were read.
+    version: u64,
 }
 
 impl LogState {
@@ -67,17 +70,19 @@ impl LogState {
             })?,
             content: reader.maybe(CONTENT)?,
             published_at: reader.maybe(PUBLISHED_AT)?,
+            version: reader.number(VERSION)?.unwrap_or_default(),
         })
     }
 
     /// The state after one more document.
-    fn with(&self, digest: Digest, content: Digest, at: Timestamp) -> Self {
+    fn with(&self, digest: Digest, content: Digest, at: Timestamp, version: u64) -> Self {
         let earlier = [digest].into_iter().chain(self.earlier.iter().copied());
         Self {
             number: self.number + 1,
             earlier: earlier.take(MAX_EARLIER).collect(),
             content: Some(content),
             published_at: Some(at),
+            version,
         }
     }
 }
@@ -97,15 +102,19 @@ pub struct LogStores<'a> {
 /// The rows of a board, as they are published.
 pub(crate) struct RowsToPublish<'a> {
     pub(crate) rows: &'a [Ranked],
+    /// How many rows the board has.
+    pub(crate) n_rows: usize,
     pub(crate) evidence: &'a BTreeMap<SubmissionId, Digest>,
     /// Whether the rows of the board are compared.
     pub(crate) is_compared: bool,
     pub(crate) dataset: Option<Digest>,
+    /// The version of the board's facts from before the rows were read.
+    pub(crate) version: u64,
 }
 
 impl LogStores<'_> {
-    /// Appends a document to a board's log, unless the last one has the same board, is of the last minute, or the board is hidden. Gives the number
-    /// of the last document, or 0.
+    /// Appends a document to a board's log, unless the last one has the same board, is of the last minute, or the board is hidden. Says whether the
+    /// log has the board as it is now, as far as anybody may see it.
     ///
     /// # Errors
     /// [`PortError`]; the board is published by a later call.
@@ -115,7 +124,7 @@ impl LogStores<'_> {
         hosted: &Descriptor,
         rules: &Rules,
         rows: &RowsToPublish<'_>,
-    ) -> Result<u64, PortError> {
+    ) -> Result<bool, PortError> {
         let at = now();
         let key = Key::log(board);
         for _ in 0..TRIES {
@@ -123,18 +132,22 @@ impl LogStores<'_> {
             let state = item.as_ref().map(LogState::read).transpose()?.unwrap_or_default();
             let is_hidden = rules.hidden_until.is_some_and(|until| at < until);
             if is_hidden || rows.rows.is_empty() && state.number == 0 {
-                return Ok(state.number);
+                return Ok(true);
             }
             let next = state.published_at.map_or(i64::MIN, |last| {
                 last.unix_millis().saturating_add(INTERVAL_MILLIS)
             });
             let published = self.published(board, hosted, rules, rows, at).await?;
             let content = published.digest()?;
-            if state.content == Some(content) || at.unix_millis() < next {
-                return Ok(state.number);
+            if state.content == Some(content) {
+                return Ok(true);
             }
-            if let Some(number) = self.append(board, &key, &state, (published, content), at).await? {
-                return Ok(number);
+            if at.unix_millis() < next || rows.version < state.version {
+                return Ok(false);
+            }
+            let new = (published, content, rows.version);
+            if self.append(board, &key, &state, new, at).await? {
+                return Ok(true);
             }
         }
         Err(PortError::Transient {
@@ -150,15 +163,19 @@ impl LogStores<'_> {
     pub async fn publish_rows(&self, board: &Board, hosted: &Descriptor) -> Result<(), PortError> {
         let version = self.table.version(board).await?;
         let rules = self.table.rules(board, hosted, self.datasets).await?;
-        let rows = self.table.all_rows(board, MAX_ROWS).await?;
+        let (rows, n_rows) = self.table.all_rows(board, MAX_ROWS).await?;
         let rows = RowsToPublish {
             rows: &rows,
+            n_rows,
             evidence: &BTreeMap::new(),
             is_compared: false,
             dataset: rules.dataset,
+            version,
         };
-        self.publish(board, hosted, &rules, &rows).await?;
-        self.table.note_published(board, version).await
+        if self.publish(board, hosted, &rules, &rows).await? {
+            self.table.note_published(board, version).await?;
+        }
+        Ok(())
     }
 
     async fn published(
@@ -193,6 +210,7 @@ impl LogStores<'_> {
             .and_then(|challenge| challenge.round(&board.round));
         let parts = BoardParts {
             rows: rows.rows,
+            n_rows: rows.n_rows,
             comparison: comparison.as_ref(),
             evidence: rows.evidence,
             direction: rules.order.direction,
@@ -203,37 +221,37 @@ impl LogStores<'_> {
         Ok(PublishedBoard::new(&parts, level))
     }
 
-    /// Appends the next document. `None` where somebody else has appended one.
+    /// Appends the next document, unless somebody else has appended one. Says whether it did.
     async fn append(
         &self,
         board: &Board,
         key: &Key,
         state: &LogState,
-        (published, content): (PublishedBoard, Digest),
+        (published, content, version): (PublishedBoard, Digest, u64),
         at: Timestamp,
-    ) -> Result<Option<u64>, PortError> {
+    ) -> Result<bool, PortError> {
         let number = state.number + 1;
         let (json, digest) =
             BoardDocument::sign(board, number, state.earlier.clone(), published, self.signer, at).await?;
         let bytes = serde_json::to_vec(&json).map_err(|error| malformed(board, &error))?;
         let place = BoardDocument::key(board, number);
         if self.results.put_if_absent(&place, Bytes::from(bytes)).await? {
-            self.note(board, key, state, &state.with(digest, content, at))
+            self.note(board, key, state, &state.with(digest, content, at, version))
                 .await?;
-            return Ok(Some(number));
+            return Ok(true);
         }
         // its writer was killed, or is about to note it
         let Got::Object(object) = self.results.get(&place, None, MAX_DOCUMENT_BYTES).await? else {
-            return Ok(None);
+            return Ok(false);
         };
         let stored: serde_json::Value =
             serde_json::from_slice(&object.bytes).map_err(|error| malformed(board, &error))?;
         let digest = canonical_digest(&stored)?;
         let stored: BoardDocument =
             serde_json::from_value(stored).map_err(|error| malformed(board, &error))?;
-        let after = state.with(digest, stored.board.digest()?, stored.published_at);
+        let after = state.with(digest, stored.board.digest()?, stored.published_at, version);
         self.note(board, key, state, &after).await?;
-        Ok(None)
+        Ok(false)
     }
 
     /// Notes how far the log has come, unless somebody else has noted it.
@@ -251,6 +269,7 @@ impl LogStores<'_> {
             ("leaderboard".to_owned(), text(&board.leaderboard)),
             ("round".to_owned(), text(&board.round)),
             (NUMBER.to_owned(), count(after.number)),
+            (VERSION.to_owned(), count(after.version)),
             (EARLIER.to_owned(), text(earlier.join(" "))),
         ];
         set.extend(

@@ -234,21 +234,38 @@ impl Comparer {
     ) -> Result<(), PortError> {
         let version = stores.table.version(board).await?;
         let rules = stores.table.rules(board, hosted, stores.datasets).await?;
-        let public = of_facts(board);
+        let (public, mut is_current) = (of_facts(board), true);
+        let ladder = ladder(&public, stores.datasets).await?;
         for board in [public.of_final(), public] {
-            let (rows, _) = stores.table.rows_with_counts(&board, MAX_ROWS).await?;
-            let replicates = self.replicates(&board, &rows, stores.results).await?;
-            let dataset = dataset_of(&board, &rules, &rows);
+            // not by the index, which follows the rows later
+            let (rows, n_rows) = stores.table.all_rows(&board, MAX_ROWS).await?;
+            let mut replicates = self.replicates(&board, &rows, stores.results).await?;
+            let dataset = if board.is_final() {
+                dataset_of(&board, &rules, &rows)
+            } else {
+                stores.table.compared_dataset(&board).await?
+            };
+            if ladder == Some(Ladder::Auto) {
+                // equal digests of held scores would tell that nothing has changed
+                for row in rows.iter().filter(|row| row.entry.climb.is_some()) {
+                    replicates.remove(&row.entry.id);
+                }
+            }
             let evidence = evidence(&board, hosted, dataset, &replicates, stores.datasets).await?;
             let rows = RowsToPublish {
                 rows: &rows,
+                n_rows,
                 evidence: &evidence,
                 is_compared: true,
                 dataset,
+                version,
             };
-            stores.publish(&board, hosted, &rules, &rows).await?;
+            is_current &= stores.publish(&board, hosted, &rules, &rows).await?;
         }
-        stores.table.note_published(board, version).await
+        if is_current {
+            stores.table.note_published(board, version).await?;
+        }
+        Ok(())
     }
 
     /// Compares a board after one of its submissions has been scored, or marks it to be compared.
@@ -366,7 +383,7 @@ impl Comparer {
         let dataset = dataset_of(board, &rules, &rows);
         let is_released = rows.iter().any(|row| row.entry.climb.is_some());
         let ladder = if is_released {
-            ladder(board, stores).await?
+            ladder(board, stores.datasets).await?
         } else {
             None
         };
@@ -392,7 +409,7 @@ impl Comparer {
             return Ok(()); // no close shows them
         }
         // where the challenge can't be read nothing is written: whoever finishes rounds leaves a mark once it is mended
-        let challenge = challenge(board, stores).await?;
+        let challenge = challenge(board, stores.datasets).await?;
         let from = Pairs::shown_from(challenge.as_ref(), board, found.dataset);
         if from.is_none_or(|from| from > at) {
             return Ok(());
@@ -443,6 +460,16 @@ impl Comparer {
         for (id, read) in read {
             found.extend(read.map(|read| (id, Arc::new(read))));
         }
+        if !is_small {
+            // what was kept of a smaller board would make intervals depend on what this process has seen
+            for found in found.values_mut().filter(|found| !found.correctness.is_empty()) {
+                let head = Replicates {
+                    correctness: Vec::new(),
+                    ..Replicates::clone(found)
+                };
+                *found = Arc::new(head);
+            }
+        }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(found.iter().map(|(id, found)| (id.clone(), found.clone())));
         let n_bytes = |kept: &Replicates| 4 * kept.deviations.len() + kept.correctness.len();
@@ -487,8 +514,8 @@ async fn evidence(
 }
 
 /// How a board's round releases scores; `None` also where the published challenge can't be read.
-async fn ladder(board: &Board, stores: &Stores<'_>) -> Result<Option<Ladder>, PortError> {
-    let challenge = challenge(board, stores).await?;
+async fn ladder(board: &Board, datasets: &S3Bucket) -> Result<Option<Ladder>, PortError> {
+    let challenge = challenge(board, datasets).await?;
     let round = challenge
         .as_ref()
         .and_then(|challenge| challenge.round(&board.round));
@@ -496,8 +523,8 @@ async fn ladder(board: &Board, stores: &Stores<'_>) -> Result<Option<Ladder>, Po
 }
 
 /// The challenge of a board's benchmark; `None` also where it can't be read, which makes finishing rounds fail as well.
-async fn challenge(board: &Board, stores: &Stores<'_>) -> Result<Option<Challenge>, PortError> {
-    match Challenge::published(stores.datasets, &board.benchmark).await {
+async fn challenge(board: &Board, datasets: &S3Bucket) -> Result<Option<Challenge>, PortError> {
+    match Challenge::published(datasets, &board.benchmark).await {
         Err(ChallengeError::Port(error)) => Err(error),
         Err(error) => {
             tracing::warn!(board = ?board, %error, "the challenge can't be read");

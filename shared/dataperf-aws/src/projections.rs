@@ -323,8 +323,8 @@ impl Table {
         let partition = Partition::of(projections_partition(benchmark));
         for item in self.query(&partition).await? {
             let reader = Reader { item: &item };
-            let (version, logged): (Option<u64>, Option<u64>) =
-                (reader.number(VERSION)?, reader.number(LOGGED)?);
+            let [version, logged] = [VERSION, LOGGED].map(|name| reader.number::<u64>(name));
+            let (version, logged) = (version?.unwrap_or_default(), logged?.unwrap_or_default());
             let last: Option<Timestamp> = reader.maybe(LOGGED_AT)?;
             let next = last.map(|last| last.unix_millis().saturating_add(INTERVAL_MILLIS));
             if version != logged && next.is_none_or(|next| next <= now.unix_millis()) {
@@ -470,16 +470,21 @@ impl Table {
         Ok((with_shared_ranks(entries, None), counts))
     }
 
-    /// The first rows of a board, read without the index.
+    /// The first rows of a board, read without the index, and how many it has.
     ///
     /// # Errors
     /// [`PortError`].
-    pub(crate) async fn all_rows(&self, board: &Board, max_rows: usize) -> Result<Vec<Ranked>, PortError> {
+    pub(crate) async fn all_rows(
+        &self,
+        board: &Board,
+        max_rows: usize,
+    ) -> Result<(Vec<Ranked>, usize), PortError> {
         let mut items = self.query(&Partition::of(rows_partition(board))).await?;
         items.sort_by_cached_key(|item| item.get("rank").and_then(|rank| rank.as_s().ok()).cloned());
+        let n_rows = items.len();
         items.truncate(max_rows);
         let entries: Vec<Entry> = items.iter().map(reader::entry).collect::<Result<_, _>>()?;
-        Ok(with_shared_ranks(entries, None))
+        Ok((with_shared_ranks(entries, None), n_rows))
     }
 
     /// The data set whose scores were compared when a board was projected last.

@@ -74,6 +74,8 @@ pub struct PublishedBoard {
     pub dataset: Option<Digest>,
     /// What comparing the rows says of the board; `None` where they have not been compared.
     pub comparison: Option<PublishedComparison>,
+    /// How many rows the board has. Where it is more than there are `rows`, the last ones are left out.
+    pub n_rows: usize,
     /// The rows, best first; behind them those of other data sets.
     pub rows: Vec<PublishedRow>,
 }
@@ -84,6 +86,8 @@ pub struct PublishedBoard {
 pub struct PublishedComparison {
     /// The confidence of all intervals.
     pub confidence: f64,
+    /// Rows that were compared. Rows of the board that came later have no `n_submissions`.
+    pub n_compared: usize,
     /// Rows that may be the best.
     pub n_best: usize,
     /// Rows that can't be compared.
@@ -160,6 +164,8 @@ impl EvidenceKey {
 pub struct BoardParts<'a> {
     /// The rows, best first.
     pub rows: &'a [Ranked],
+    /// How many rows the board has, with those that are left out.
+    pub n_rows: usize,
     /// Their comparison, where there is one.
     pub comparison: Option<&'a Comparison>,
     /// The digest of each row's evidence.
@@ -209,6 +215,7 @@ impl PublishedBoard {
             dataset: parts.dataset,
             comparison: summary.map(|summary| PublishedComparison {
                 confidence: CONFIDENCE,
+                n_compared: summary.n_rows,
                 n_best: summary.n_best,
                 n_missing: summary.n_missing,
                 resolution: summary.resolution,
@@ -216,8 +223,14 @@ impl PublishedBoard {
                 why_none: summary.why_none,
                 why_no_score_intervals: summary.why_no_score_intervals,
             }),
+            n_rows: parts.n_rows,
             rows: rows.collect(),
         }
+    }
+
+    /// Whether rows are left out.
+    pub fn is_cut(&self) -> bool {
+        self.n_rows > self.rows.len()
     }
 
     /// The digest of its canonical form: equal for equal boards.
@@ -295,13 +308,15 @@ pub enum Finding {
         /// The number.
         number: u64,
     },
-    /// The log does not reach back to the kept document.
-    #[error(
-        "document {since} is more than {MAX_EARLIER} documents older: compare with one between the two first"
-    )]
-    TooFar {
-        /// The number of the kept one.
-        since: u64,
+    /// The document names fewer earlier ones than its number says.
+    #[error("document {number} names {named} earlier ones and should name {expected}")]
+    ShortChain {
+        /// The number of the document.
+        number: u64,
+        /// How many it names.
+        named: usize,
+        /// How many it should name.
+        expected: usize,
     },
     /// A row of the kept document is gone, and its submitter has none.
     #[error("the row of `{submitter}` (submission {submission}) was removed")]
@@ -310,6 +325,16 @@ pub enum Finding {
         submitter: String,
         /// The submission.
         submission: SubmissionId,
+    },
+    /// The row of a submitter has fallen behind by itself.
+    #[error("the row of `{submitter}` was submission {submission} and is {lowered} now")]
+    LoweredRow {
+        /// Whose row it is.
+        submitter: String,
+        /// The submission that had it.
+        submission: SubmissionId,
+        /// How it has fallen behind.
+        lowered: Lowered,
     },
     /// A submission has another score with the same data set.
     #[error("submission {submission} of `{submitter}` had the score {before} and has {now}")]
@@ -323,6 +348,40 @@ pub enum Finding {
         /// The score now.
         now: String,
     },
+}
+
+/// How a row can fall behind although nobody was better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lowered {
+    /// Another submission with a worse score has the row.
+    WorseScore,
+    /// An older submission has the row.
+    OlderSubmission,
+    /// The row is a baseline now, which has no rank.
+    Baseline,
+    /// The row is of another data set now, and has no rank.
+    OtherDataset,
+}
+
+impl std::fmt::Display for Lowered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::WorseScore => "a submission with a worse score",
+            Self::OlderSubmission => "an older submission",
+            Self::Baseline => "a baseline",
+            Self::OtherDataset => "a score of another data set",
+        })
+    }
+}
+
+/// What comparing a document with a kept one gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Since {
+    /// What has been changed since; nothing where it is empty.
+    Compared(Vec<Finding>),
+    /// The document names fewer earlier ones than there are between the two.
+    TooFar,
 }
 
 fn shown(rank: Option<usize>) -> String {
@@ -374,6 +433,15 @@ impl BoardDocument {
         Ok((json, digest))
     }
 
+    /// The board that it is about.
+    pub fn place(&self) -> Board {
+        Board {
+            benchmark: self.benchmark.clone(),
+            leaderboard: self.leaderboard.clone(),
+            round: self.round.clone(),
+        }
+    }
+
     /// What does not follow from the document's own rows.
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -398,6 +466,14 @@ impl BoardDocument {
                 });
             }
         }
+        let expected = usize::try_from(self.number.saturating_sub(1)).unwrap_or(usize::MAX);
+        if self.earlier.len() != expected.min(MAX_EARLIER) {
+            findings.push(Finding::ShortChain {
+                number: self.number,
+                named: self.earlier.len(),
+                expected: expected.min(MAX_EARLIER),
+            });
+        }
         let mut seen = std::collections::BTreeSet::new();
         for row in rows.iter().filter(|row| !seen.insert(&row.submitter)) {
             findings.push(Finding::RepeatedSubmitter {
@@ -407,55 +483,96 @@ impl BoardDocument {
         findings
     }
 
-    /// What has happened to the log since a document that was kept, which has this `digest`.
-    pub fn compare_with(&self, kept: &Self, digest: Digest, own: Digest) -> Vec<Finding> {
-        let place = |of: &Self| (of.benchmark.clone(), of.leaderboard.clone(), of.round.clone());
-        if place(self) != place(kept) {
-            return vec![Finding::OtherBoard];
+    /// What has happened to the log since a document that was kept, which has this `digest`. `own` is the digest of this document.
+    pub fn compare_with(&self, kept: &Self, digest: Digest, own: Digest) -> Since {
+        if self.place() != kept.place() {
+            return Since::Compared(vec![Finding::OtherBoard]);
         }
-        let fork = vec![Finding::Fork { number: kept.number }];
+        let fork = Since::Compared(vec![Finding::Fork { number: kept.number }]);
         let Some(distance) = self.number.checked_sub(kept.number) else {
-            return vec![Finding::Older {
+            let older = Finding::Older {
                 number: self.number,
                 since: kept.number,
-            }];
+            };
+            return if self.published_at > kept.published_at {
+                fork // the log was begun again
+            } else {
+                Since::Compared(vec![older])
+            };
         };
         if distance == 0 {
-            return if own == digest { Vec::new() } else { fork };
+            return if own == digest {
+                Since::Compared(Vec::new())
+            } else {
+                fork
+            };
         }
-        match usize::try_from(distance - 1)
+        let named = usize::try_from(distance - 1)
             .ok()
-            .and_then(|idx| self.earlier.get(idx))
-        {
+            .and_then(|idx| self.earlier.get(idx));
+        match named {
             Some(named) if *named == digest => {}
             Some(_) => return fork,
-            None => {
-                return vec![Finding::TooFar { since: kept.number }];
-            }
+            None => return Since::TooFar,
         }
-        let rows: BTreeMap<&str, &PublishedRow> = self
+        let rows = self.board.rows.iter().map(|row| (row.submitter.as_str(), row));
+        let rows: BTreeMap<&str, &PublishedRow> = rows.collect();
+        let changes = kept
             .board
             .rows
             .iter()
-            .map(|row| (row.submitter.as_str(), row))
-            .collect();
-        let changed = |before: &PublishedRow| match rows.get(before.submitter.as_str()) {
-            None => Some(Finding::RemovedRow {
-                submitter: before.submitter.clone(),
-                submission: before.submission.clone(),
-            }),
-            Some(now) => {
-                let is_same = now.submission == before.submission
-                    && (now.dataset, now.is_released) == (before.dataset, before.is_released);
-                (is_same && now.score.to_bits() != before.score.to_bits()).then(|| Finding::ChangedScore {
+            .filter_map(|before| match rows.get(before.submitter.as_str()) {
+                Some(now) => self.change_of_row(kept, before, now),
+                None if self.board.is_cut() => None,
+                None => Some(Finding::RemovedRow {
                     submitter: before.submitter.clone(),
                     submission: before.submission.clone(),
-                    before: before.score.to_string(),
-                    now: now.score.to_string(),
-                })
-            }
+                }),
+            });
+        Since::Compared(changes.collect())
+    }
+
+    /// What has happened to a row that is still there.
+    fn change_of_row(&self, kept: &Self, before: &PublishedRow, now: &PublishedRow) -> Option<Finding> {
+        let lowered = |lowered| {
+            Some(Finding::LoweredRow {
+                submitter: before.submitter.clone(),
+                submission: before.submission.clone(),
+                lowered,
+            })
         };
-        kept.board.rows.iter().filter_map(changed).collect()
+        if now.is_baseline && !before.is_baseline {
+            return lowered(Lowered::Baseline);
+        }
+        if now.dataset != before.dataset {
+            let has_lost = self.board.dataset == kept.board.dataset
+                && differ(now.dataset, self.board.dataset)
+                && !differ(before.dataset, kept.board.dataset);
+            return lowered(Lowered::OtherDataset).filter(|_| has_lost);
+        }
+        let is_same_form = now.is_released == before.is_released;
+        if now.submission == before.submission {
+            let is_changed = is_same_form && now.score.to_bits() != before.score.to_bits();
+            return is_changed.then(|| Finding::ChangedScore {
+                submitter: before.submitter.clone(),
+                submission: before.submission.clone(),
+                before: before.score.to_string(),
+                now: now.score.to_string(),
+            });
+        }
+        if self.board.ranking != kept.board.ranking {
+            return None;
+        }
+        let is_worse = if self.board.higher_is_better {
+            now.score < before.score
+        } else {
+            now.score > before.score
+        };
+        match self.board.ranking {
+            Ranking::Best if is_same_form && is_worse => lowered(Lowered::WorseScore),
+            Ranking::Latest if now.received_at < before.received_at => lowered(Lowered::OlderSubmission),
+            Ranking::Best | Ranking::Latest => None,
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Shown {
     pub level: Feedback,
     /// When everything is shown, if that time is known: the closing of the last round that uses the same data.
     pub whole_at: Option<Timestamp>,
+    /// When a score is shown that is withheld now, if that time is known.
+    pub score_at: Option<Timestamp>,
 }
 
 impl Shown {
@@ -49,6 +51,7 @@ impl Shown {
     pub const WHOLE: Self = Self {
         level: Feedback::Full,
         whole_at: None,
+        score_at: None,
     };
 }
 
@@ -58,6 +61,7 @@ impl From<Feedback> for Shown {
         Self {
             level,
             whole_at: None,
+            score_at: None,
         }
     }
 }

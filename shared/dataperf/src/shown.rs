@@ -16,7 +16,8 @@ impl Verdict {
     #[must_use]
     pub fn shown(&self, level: Feedback, hosted: &Descriptor) -> Self {
         let mut shown = self.clone();
-        if level == Feedback::Full || !hosted.has_hidden_data {
+        let is_whole = level == Feedback::Full || !hosted.has_hidden_data;
+        if is_whole && level > Feedback::Nothing {
             return shown;
         }
         let mut kept = Map::new();
@@ -32,7 +33,7 @@ impl Verdict {
     /// The names of the metrics that `level` withholds, as their benchmark describes them: `*` stands for each concept,
     /// task or market.
     pub fn withheld(&self, level: Feedback, hosted: &Descriptor) -> Vec<String> {
-        if !hosted.has_hidden_data {
+        if !hosted.has_hidden_data && level > Feedback::Nothing {
             return Vec::new();
         }
         let leaves = leaves(hosted.metrics, &self.metrics);
@@ -47,7 +48,7 @@ impl Receipt {
     /// that its round has released.
     #[must_use]
     pub fn shown(&self, shown: impl Into<Shown>, hosted: &Descriptor) -> Self {
-        let Shown { level, whole_at } = shown.into();
+        let Shown { level, score_at, .. } = shown.into();
         let mut verdict = self.verdict.shown(level, hosted);
         if level < Feedback::Full {
             verdict.score = self.public_score().filter(|_| level > Feedback::Nothing);
@@ -61,7 +62,7 @@ impl Receipt {
         Self {
             feedback: Some(level),
             shown_at_first: None,
-            withheld_until: whole_at.filter(|_| is_withheld),
+            withheld_until: score_at.filter(|_| is_withheld),
             ladder: ladder.filter(|_| level > Feedback::Nothing),
             verdict,
             ..self.clone()

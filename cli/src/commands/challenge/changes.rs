@@ -1,7 +1,7 @@
 //! What another challenge changes for rounds that have begun.
 
 use anyhow::Result;
-use dataperf::challenge::{Challenge, ChallengeError, Round};
+use dataperf::challenge::{Challenge, ChallengeError, Preset, Round};
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Feedback, Reason, pointer};
@@ -43,8 +43,12 @@ pub(super) async fn changes_of_rounds(
         let then = replaced_by.and_then(|challenge| challenge.round(&round.id));
         let message = match (round.release(), then) {
             (Some(before), then)
-                if then
-                    .is_none_or(|then| then.release() != Some(before) || leaves_out_boards(then, round)) =>
+                if then.is_none_or(|then| {
+                    let is_blind = |round: &Round| round.preset == Preset::Blind;
+                    then.release() != Some(before)
+                        || is_blind(then) != is_blind(round)
+                        || leaves_out_boards(then, round)
+                }) =>
             {
                 "this change shows more or less of its scores, on some or all of its boards: scores that were \
                  released stay as they are until all results are shown after the close, a `final` board is \

@@ -179,6 +179,7 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
     warnings.extend(changes_of_rounds(&cloud, benchmark, Some(&challenge)).await?);
     let tag = found.map(|found| found.tag);
     replace(&cloud, benchmark, &challenge, tag.as_deref()).await?;
+    cloud.project_all(benchmark).await?;
     let said = format!(
         "the challenge number {} of {} is in force again",
         wanted.number, wanted.at

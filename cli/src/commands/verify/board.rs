@@ -1,21 +1,24 @@
 //! `dataperf verify board.json`: a published board, its log, its scores and its intervals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use dataperf::board_log::{BoardDocument, BoardParts, EvidenceKey, PublishedBoard, canonical_digest};
+use dataperf::board_log::{
+    BoardDocument, BoardParts, EvidenceKey, MAX_EARLIER, PublishedBoard, PublishedRow, Since,
+    canonical_digest,
+};
 use dataperf::comparison::{Comparison, MAX_COUNTED_ROWS, Rows};
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::gather;
 use dataperf::evidence::Weights;
 use dataperf::ladder::{Climb, Margin};
-use dataperf::ports::leaderboard::{Board, Entry, Ranked};
+use dataperf::ports::leaderboard::{Entry, Ranked};
 use dataperf::ranking::differ;
 use dataperf::replicates::Replicates;
-use dataperf::{Digest, Direction, Ending, Feedback, NoIntervals, Receipt, SubmissionId};
+use dataperf::{Digest, Direction, Ending, Feedback, NoIntervals, Receipt, SubmissionId, SubmitterName};
 use dataperf_datasets::Import;
 use serde_json::{Value, json};
 
@@ -80,6 +83,10 @@ fn read_document(path: &Path) -> Result<ReadDocument> {
         document.schema,
         BoardDocument::SCHEMA
     );
+    for row in &document.board.rows {
+        // it becomes a path and is printed
+        row.submitter.parse::<SubmitterName>().with_context(about)?;
+    }
     let digest = canonical_digest(&json)?;
     Ok(ReadDocument {
         json,
@@ -95,19 +102,33 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
     }
     let read = read_document(&args.receipt)?;
     let mut report = Report::default();
-    check_signature(args, &read, &mut report)?;
+    check_signature(args, &read, "document", &mut report)?;
     report.add(read.document.check(), "ranks and ties follow from the scores")?;
     match &args.since {
         Some(path) => {
             let kept = read_document(path)?;
-            let found = read
+            check_signature(args, &kept, "kept document", &mut report)?;
+            let number = kept.document.number;
+            match read
                 .document
-                .compare_with(&kept.document, kept.digest, read.digest);
-            let holds = format!(
-                "the log goes on from document {}, and no row was removed",
-                kept.document.number
-            );
-            report.add(found, &holds)?;
+                .compare_with(&kept.document, kept.digest, read.digest)
+            {
+                Since::Compared(found) => {
+                    let holds = if read.document.board.is_cut() {
+                        report
+                            .not_checked
+                            .push("whether rows behind the last one were removed: they are left out".into());
+                        format!("the log goes on from document {number}")
+                    } else {
+                        format!("the log goes on from document {number}, and no row was removed")
+                    };
+                    report.add(found, &holds)?;
+                }
+                Since::TooFar => report.not_checked.push(format!(
+                    "whether the log goes on from document {number}: it is more than {MAX_EARLIER} documents older. \
+                     Compare with one between the two first"
+                )),
+            }
         }
         None => report
             .not_checked
@@ -136,18 +157,20 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
     }
 }
 
-fn check_signature(args: &VerifyArgs, read: &ReadDocument, report: &mut Report) -> Result<()> {
+/// Checks the signature of a document. `name` says which one.
+fn check_signature(args: &VerifyArgs, read: &ReadDocument, name: &str, report: &mut Report) -> Result<()> {
     let Some(path) = &args.keys else {
-        report
-            .not_checked
-            .push("the signature: name the public keys with `--keys`".into());
+        report.not_checked.push(format!(
+            "the signature of the {name}: name the public keys with `--keys`"
+        ));
         return Ok(());
     };
     match keys_of(path)?.check(&read.json) {
-        Ok(signature) => report
-            .checked
-            .push(format!("signed by {} at {}", signature.key, signature.signed_at)),
-        Err(error) => report.find("signature", error.to_string()),
+        Ok(signature) => report.checked.push(format!(
+            "the {name} was signed by {} at {}",
+            signature.key, signature.signed_at
+        )),
+        Err(error) => report.find("signature", format!("the {name}: {error}")),
     }
     Ok(())
 }
@@ -176,7 +199,11 @@ fn check_receipts(
     report: &mut Report,
 ) -> Result<()> {
     let keys = args.keys.as_deref().map(keys_of).transpose()?;
-    let mut receipts: BTreeMap<SubmissionId, Receipt> = BTreeMap::new();
+    // a final board has the scores of a submission with another data set
+    let rows = document.board.rows.iter();
+    let wanted: BTreeMap<&SubmissionId, Option<Digest>> =
+        rows.map(|row| (&row.submission, row.dataset)).collect();
+    let (mut receipts, mut others) = (BTreeMap::<SubmissionId, Receipt>::new(), BTreeSet::new());
     for path in json_files(folder)? {
         let bytes = fs::read(&path).with_context(|| format!("can't read `{}`", path.display()))?;
         let Ok(json) = serde_json::from_slice::<Value>(&bytes) else {
@@ -185,8 +212,15 @@ fn check_receipts(
         let Ok(receipt) = serde_json::from_value::<Receipt>(json.clone()) else {
             continue;
         };
+        let Some(dataset) = wanted.get(&receipt.submission) else {
+            continue;
+        };
         if let Some(error) = keys.as_ref().and_then(|keys| keys.check(&json).err()) {
             report.find("receipt_signature", format!("`{}`: {error}", path.display()));
+            continue;
+        }
+        if receipt.verdict.dataset != *dataset {
+            others.insert(receipt.submission);
             continue;
         }
         let known = receipts
@@ -196,17 +230,18 @@ fn check_receipts(
             receipts.insert(receipt.submission.clone(), receipt);
         }
     }
-    let (mut n_equal, mut n_missing, mut n_other) = (0, 0, 0);
+    let (mut n_equal, mut n_missing, mut n_other, mut n_other_data) = (0, 0, 0, 0);
     for row in &document.board.rows {
         let Some(receipt) = receipts.get(&row.submission) else {
-            n_missing += 1;
+            if others.contains(&row.submission) {
+                n_other_data += 1;
+            } else {
+                n_missing += 1;
+            }
             continue;
         };
-        if receipt.submitter != row.submitter || receipt.verdict.dataset != row.dataset {
-            let message = format!(
-                "the receipt of {} is of another submitter or data set",
-                row.submission
-            );
+        if receipt.submitter != row.submitter {
+            let message = format!("the receipt of {} is of another submitter", row.submission);
             report.find("other_receipt", message);
         } else if receipt.climb().is_some() != row.is_released || receipt.verdict.score.is_none() {
             n_other += 1; // written when the round showed more or less
@@ -230,6 +265,11 @@ fn check_receipts(
         report.not_checked.push(format!(
             "{n_missing} scores by receipts: they are not in `{}`",
             folder.display()
+        ));
+    }
+    if n_other_data > 0 {
+        report.not_checked.push(format!(
+            "{n_other_data} scores by receipts, which are of another data set"
         ));
     }
     if n_other > 0 {
@@ -275,25 +315,38 @@ async fn recompute(
     };
     let found = with_benchmark(&document.benchmark, task).await?;
     let key = EvidenceKey::new(&opened.manifest, hosted.is_public);
-    let mut n_evidence = 0;
+    let (mut n_evidence, mut replicates) = (0, BTreeMap::new());
     for row in &document.board.rows {
-        let computed = found.replicates.get(&row.submission);
-        if let (Some(key), Some(computed), Some(evidence)) = (&key, computed, row.evidence) {
-            if key.digest(computed) == evidence {
-                n_evidence += 1;
-            } else {
-                report.find(
-                    "evidence_differs",
-                    format!("the evidence of `{}` is another one", row.submitter),
-                );
+        let Some(candidates) = found.candidates.get(&row.submission) else {
+            continue;
+        };
+        let evidence = key.as_ref().zip(row.evidence);
+        let is_of_row = |one: &&Arc<Replicates>| match evidence {
+            Some((key, evidence)) => key.digest(one) == evidence,
+            None => true,
+        };
+        match candidates.iter().find(is_of_row) {
+            Some(one) => {
+                n_evidence += usize::from(evidence.is_some());
+                replicates.insert(row.submission.clone(), one.clone());
             }
+            None => report.find(
+                "evidence_differs",
+                format!("the evidence of `{}` is another one", row.submitter),
+            ),
+        }
+        if candidates.len() > 1 && evidence.is_none() {
+            report.not_checked.push(format!(
+                "which of the artifacts of `{}` with this score is the row's",
+                row.submitter
+            ));
         }
     }
     for (submitter, why) in &found.without_score {
         report.find("score_differs", format!("`{submitter}`: {why}"));
     }
-    if !found.replicates.is_empty() {
-        let n = found.replicates.len();
+    if !found.candidates.is_empty() {
+        let n = found.candidates.len();
         report
             .checked
             .push(format!("{n} scores are what their artifacts give"));
@@ -311,10 +364,17 @@ async fn recompute(
             .push("intervals: they follow from all rows".into());
         return Ok(());
     }
-    if !found.without_score.is_empty() {
-        return Ok(());
+    if document.board.dataset != Some(opened.digest) {
+        report
+            .not_checked
+            .push("intervals: the board is of another data set".into());
+    } else if document.board.is_cut() {
+        report
+            .not_checked
+            .push("intervals: they follow from all rows, and some are left out".into());
+    } else if found.without_score.is_empty() && replicates.len() == found.candidates.len() {
+        check_intervals(document, &replicates, hosted.direction, report);
     }
-    check_intervals(document, &found.replicates, hosted.direction, report);
     Ok(())
 }
 
@@ -329,11 +389,18 @@ fn check_intervals(
         report.not_checked.push("intervals: the document has none".into());
         return;
     };
-    let board = Board {
-        benchmark: document.benchmark.clone(),
-        leaderboard: document.leaderboard.clone(),
-        round: document.round.clone(),
-    };
+    let board = document.place();
+    let is_of_board = |row: &&PublishedRow| row.dataset == document.board.dataset;
+    let of_board = document.board.rows.iter().filter(is_of_board);
+    // a row that came after the comparison
+    let is_new = |row: &PublishedRow| row.n_submissions.is_none();
+    let n_compared = of_board.clone().filter(|row| !is_new(row)).count();
+    if n_compared != published.n_compared {
+        report
+            .not_checked
+            .push("intervals: rows that they were computed from have changed since".into());
+        return;
+    }
     let rows: Vec<Ranked> = document
         .board
         .rows
@@ -367,10 +434,20 @@ fn check_intervals(
             )
         })
         .collect();
-    let shows_every_score = published.why_no_score_intervals == Some(NoIntervals::ScoresRounded);
+    let is_released = document.board.rows.iter().any(|row| row.is_released);
+    let shows_every_score = is_released && published.why_none != Some(NoIntervals::LadderReleases);
+    let new: BTreeSet<&SubmissionId> = of_board
+        .filter(|row| is_new(row))
+        .map(|row| &row.submission)
+        .collect();
+    let compared: Vec<Ranked> = rows
+        .iter()
+        .filter(|row| !new.contains(&row.entry.id))
+        .cloned()
+        .collect();
     let comparison = Comparison::of(
         &Rows {
-            rows: &rows,
+            rows: &compared,
             replicates,
             n_submissions: &n_submissions,
             direction,
@@ -381,6 +458,7 @@ fn check_intervals(
     );
     let parts = BoardParts {
         rows: &rows,
+        n_rows: document.board.n_rows,
         comparison: Some(&comparison),
         evidence: &BTreeMap::new(),
         direction,
@@ -392,11 +470,8 @@ fn check_intervals(
     let computed = PublishedBoard::new(&parts, level);
     let mut n_differ = 0;
     for (row, again) in document.board.rows.iter().zip(&computed.rows) {
-        let of = |row: &dataperf::board_log::PublishedRow| {
-            (row.rank_interval, row.interval, row.is_above_baselines)
-        };
-        // a row that came after the comparison has none yet
-        if row.n_submissions.is_some() && of(row) != of(again) {
+        let of = |row: &PublishedRow| (row.rank_interval, row.interval, row.is_above_baselines);
+        if of(row) != of(again) {
             n_differ += 1;
             let message = format!(
                 "`{}` has the rank interval {:?} and should have {:?}",
@@ -430,7 +505,8 @@ struct Recompute<'a> {
 /// What scoring the artifacts has given.
 #[derive(Default)]
 struct Recomputed {
-    replicates: BTreeMap<SubmissionId, Arc<Replicates>>,
+    /// The replicates of all artifacts of a row's submitter that have the row's score.
+    candidates: BTreeMap<SubmissionId, Vec<Arc<Replicates>>>,
     /// Submitters without an artifact.
     missing: Vec<String>,
     /// Submitters none of whose artifacts has the score of the row.
@@ -450,8 +526,9 @@ impl Action for Recompute<'_> {
         let bar = progress::counting(rows.len() as u64, "scoring rows");
         for row in rows.iter().filter(|row| row.dataset == Some(self.digest)) {
             let mut scores = Vec::new();
-            for path in artifacts_of(&self.submissions.join(&row.submitter))? {
-                let Ok(Ok(artifact)) = read_for::<B>(&path) else {
+            let (mut candidates, files) = (Vec::new(), artifacts_of(&self.submissions.join(&row.submitter))?);
+            for path in &files {
+                let Ok(Ok(artifact)) = read_for::<B>(path) else {
                     continue;
                 };
                 let Ok(evaluated) = gather(&dataset, leaderboard, &artifact).await else {
@@ -469,24 +546,22 @@ impl Action for Recompute<'_> {
                     if heads_only {
                         replicates.correctness.clear();
                     }
-                    found
-                        .replicates
-                        .insert(row.submission.clone(), Arc::new(replicates));
-                    break;
+                    candidates.push(Arc::new(replicates));
                 }
             }
-            if !found.replicates.contains_key(&row.submission) {
-                if scores.is_empty() {
-                    found.missing.push(row.submitter.clone());
+            if !candidates.is_empty() {
+                found.candidates.insert(row.submission.clone(), candidates);
+            } else if files.is_empty() {
+                found.missing.push(row.submitter.clone());
+            } else {
+                let given: Vec<String> = scores.iter().map(ToString::to_string).collect();
+                let given = if given.is_empty() {
+                    "none".to_owned()
                 } else {
-                    let given: Vec<String> = scores.iter().map(ToString::to_string).collect();
-                    let why = format!(
-                        "the score is {}, and its artifacts give {}",
-                        row.score,
-                        given.join(", ")
-                    );
-                    found.without_score.push((row.submitter.clone(), why));
-                }
+                    given.join(", ")
+                };
+                let why = format!("the score is {}, and its artifacts give {given}", row.score);
+                found.without_score.push((row.submitter.clone(), why));
             }
             bar.inc(1);
         }

@@ -88,7 +88,8 @@ impl Reader {
         choices: &str,
     ) -> Option<T> {
         let value = object.get(key)?;
-        let choice = T::deserialize(value).ok();
+        // an enum can also be read from an object with one key, which is no word
+        let choice = T::deserialize(value).ok().filter(|_| !value.is_object());
         if choice.is_none() {
             self.wrong(
                 "unknown_value",

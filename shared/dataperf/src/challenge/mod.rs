@@ -470,13 +470,20 @@ impl Challenge {
         };
         let last = self.last_with_data_of(board, dataset);
         let whole_at = last.and_then(|last| last.closes);
+        let level = if whole_at.is_some_and(|whole_at| whole_at <= at) {
+            Feedback::Full
+        } else {
+            round.feedback(at)
+        };
         Shown {
-            level: if whole_at.is_some_and(|whole_at| whole_at <= at) {
-                Feedback::Full
-            } else {
-                round.feedback(at)
-            },
+            level,
             whole_at,
+            // a blind round shows rounded scores from its own close on
+            score_at: if level == Feedback::Nothing {
+                round.closes
+            } else {
+                whole_at
+            },
         }
     }
 

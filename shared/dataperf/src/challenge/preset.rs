@@ -86,11 +86,11 @@ impl Challenge {
     }
 
     /// A warning for each round that withholds results until another one closes, which may be scored with the same data. `n_own` is the number of the
-    /// document's own rounds, which come first; published ones follow. Rounds that have closed `at` a time, and have no final board to come, are left out.
+    /// document's own rounds, which come first; published ones follow. Own rounds that have closed `at` a time are left out.
     pub fn warnings_of_shared_data(&self, n_own: usize, hosted: &Descriptor, at: Timestamp) -> Vec<Reason> {
         let mut warnings = Vec::new();
         for (idx, round) in self.rounds.iter().enumerate() {
-            let is_over = round.is_closed(at) && (idx < n_own || round.final_dataset.is_none());
+            let is_over = round.is_closed(at) && idx < n_own;
             if round.preset == Preset::Practice || !hosted.has_hidden_data || is_over {
                 continue;
             }
@@ -169,6 +169,11 @@ impl Reader {
             if round.preset == Preset::Practice && round.programs.is_some() {
                 let message = "programs meet data that nobody has seen, so that their scores are rounded: say `preset: contest` or `blind`";
                 self.wrong("not_with_programs", &pointer(at, "preset"), message);
+            }
+            if round.ladder && hosted.is_some_and(|hosted| !hosted.has_hidden_data) {
+                let message =
+                    "this benchmark has no hidden data that a Ladder could protect: leave `ladder` out";
+                self.wrong("not_of_this_benchmark", &pointer(at, "ladder"), message);
             }
             if round.ladder && hosted.is_some_and(Descriptor::is_place_on_a_curve) {
                 let message = "a Ladder needs the standard error of a score, and a score that is a place on a curve has none: leave `ladder` out";

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::board_log::{BoardDocument, BoardParts, Finding, PublishedBoard, canonical_digest};
+use dataperf::board_log::{
+    BoardDocument, BoardParts, Finding, Lowered, PublishedBoard, Since, canonical_digest,
+};
 use dataperf::challenge::Ranking;
 use dataperf::ports::leaderboard::{Board, Entry, with_shared_ranks};
 use dataperf::ports::memory::MemorySigner;
@@ -38,6 +40,7 @@ fn published(scores: &[(&str, f64, &str)]) -> PublishedBoard {
     let rows = with_shared_ranks(scores.iter().map(entry), None);
     let parts = BoardParts {
         rows: &rows,
+        n_rows: rows.len(),
         comparison: None,
         evidence: &BTreeMap::new(),
         direction: Direction::HigherIsBetter,
@@ -116,7 +119,9 @@ fn a_kept_document_shows_what_was_changed() {
     let documents = log(vec![first.clone(), removed, changed, first.clone()], "one");
     let compare = |n: usize, kept: usize| {
         let ((document, own), (kept, digest)) = (&documents[n], &documents[kept]);
-        let found = document.compare_with(kept, *digest, *own);
+        let Since::Compared(found) = document.compare_with(kept, *digest, *own) else {
+            panic!("too far")
+        };
         found
             .iter()
             .map(|one| serde_json::to_value(one).expect("JSON")["code"].clone())
@@ -131,5 +136,55 @@ fn a_kept_document_shows_what_was_changed() {
     let fork = log(vec![published(&[("eve", 0.9, "now")]), first], "one");
     let (document, own) = &fork[1];
     let found = document.compare_with(&documents[0].0, documents[0].1, *own);
-    assert_eq!(found, [Finding::Fork { number: 1 }]);
+    assert_eq!(found, Since::Compared(vec![Finding::Fork { number: 1 }]));
+    // a log that was begun again, with a lower number at a later time
+    let (document, own) = &fork[0];
+    let later = BoardDocument {
+        published_at: at(1_000),
+        ..document.clone()
+    };
+    let found = later.compare_with(&documents[3].0, documents[3].1, *own);
+    assert_eq!(found, Since::Compared(vec![Finding::Fork { number: 4 }]));
+    // a document that names too few earlier ones
+    let mut short = documents[3].0.clone();
+    short.earlier.truncate(1);
+    assert!(matches!(
+        short.check()[..],
+        [Finding::ShortChain {
+            named: 1,
+            expected: 3,
+            ..
+        }]
+    ));
+    let found = short.compare_with(&documents[0].0, documents[0].1, documents[3].1);
+    assert_eq!(found, Since::TooFar);
+}
+
+#[test]
+fn a_row_that_falls_behind_by_itself_is_found() {
+    let first = published(&[("ada", 0.8, "now"), ("bo", 0.5, "now")]);
+    let mut worse = published(&[("ada", 0.7, "now"), ("bo", 0.5, "now")]);
+    worse.rows[0].submission = SubmissionId::of("bucket", "another", "");
+    let mut baseline = first.clone();
+    baseline.rows[0].is_baseline = true;
+    let other = published(&[("bo", 0.5, "now"), ("ada", 0.8, "before")]);
+    let mut cut = published(&[("ada", 0.8, "now")]);
+    cut.n_rows = 2;
+    for (then, lowered) in [
+        (worse, Some(Lowered::WorseScore)),
+        (baseline, Some(Lowered::Baseline)),
+        (other, Some(Lowered::OtherDataset)),
+        (cut, None),
+    ] {
+        let documents = log(vec![first.clone(), then], "one");
+        let found = documents[1]
+            .0
+            .compare_with(&documents[0].0, documents[0].1, documents[1].1);
+        let expected = lowered.map(|lowered| Finding::LoweredRow {
+            submitter: "ada".into(),
+            submission: first.rows[0].submission.clone(),
+            lowered,
+        });
+        assert_eq!(found, Since::Compared(expected.into_iter().collect()));
+    }
 }
