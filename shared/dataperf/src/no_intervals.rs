@@ -51,12 +51,6 @@ pub enum NoIntervals {
          in simulations of four equal groups, intervals of 95 % held the true score in 82 to 85 % of the cases"
     )]
     WorstOfGroups,
-    /// The items are texts, and nobody knows who wrote which.
-    #[error(
-        "texts of one annotator resemble each other, and draws of single texts ignore that: in simulations with ten to twenty \
-         annotators, rank intervals of 95 % held the true rank in 30 to 88 % of the cases"
-    )]
-    DependentTexts,
     /// The score is that of a program.
     #[error(
         "programs compete on data that nobody has seen, of which an interval would tell more than the score does"

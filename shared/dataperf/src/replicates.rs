@@ -128,7 +128,6 @@ impl Replicates {
             Err(error) => return Err(error),
         };
         let missing = is_of_fixes.then_some(NoIntervals::PlaceOnCurve);
-        let missing = missing.or(B::HAS_DEPENDENT_ITEMS.then_some(NoIntervals::DependentTexts));
         Ok(Self {
             header: Header {
                 dataset: evaluated.provenance.dataset,

@@ -25,6 +25,7 @@ mod shake_up;
 pub use compare::{Compared, MAX_STEPS, compare};
 pub use orders::sure_orders;
 pub use percentiles::{percentile_interval, quantile, rank_percentiles};
+pub(crate) use scores::student;
 pub use scores::{difference_interval, score_interval};
 pub use shake_up::shake_up;
 
