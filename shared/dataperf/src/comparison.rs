@@ -89,7 +89,7 @@ pub struct Line {
     pub interval: Option<(f64, f64)>,
     /// Scored submissions of its submitter to the board.
     pub n_submissions: u32,
-    /// Whether it is surely better than the best baseline.
+    /// Whether it is clearly better than the best baseline.
     pub is_above_baselines: Option<bool>,
 }
 

@@ -23,7 +23,7 @@ pub struct Paired {
     pub interval: Option<(f64, f64)>,
     /// The share of the draws in which the first is the better one; a draw in which both have the same score counts as half.
     pub share_first_better: Option<f64>,
-    /// Which is surely better, 1 or 2, by the rule of rank intervals for a board of these two; `None` where neither is.
+    /// Which is clearly better, 1 or 2, by the rule of rank intervals for a board of these two; `None` where neither is.
     pub surely_better: Option<u8>,
     /// Items of all eval sets.
     pub n_items: usize,

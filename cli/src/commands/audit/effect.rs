@@ -44,7 +44,7 @@ use crate::rows::RowFormat;
     Nothing is replaced, neither scores nor data sets. What stands on the board of a cloud is scored from its \
     stored evidence, and from the artifact that was uploaded where the evidence is missing or lacks models that the \
     other data set needs. The report says how many labels differ, every score before and after, who moved, \
-    and whether an order that was sure turned round."
+    and whether an order that was clear turned round."
 )]
 pub(crate) struct EffectArgs {
     /// The frozen data set that the board is scored with
