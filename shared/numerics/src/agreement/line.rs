@@ -99,25 +99,13 @@ pub fn corrected_line(
     if spread <= 0.0 {
         return None;
     }
-    // points on the line with the spread of true values; measurements have the noise in theirs already
-    let shrunk = (spread / all.spread).sqrt();
-    let true_x: Vec<f64> = x.iter().map(|x| all.mean_x + shrunk * (x - all.mean_x)).collect();
-    let slope = all.together / spread;
-    let true_y: Vec<f64> = true_x
-        .iter()
-        .map(|x| all.mean_y + slope * (x - all.mean_x))
-        .collect();
     let of_draw = |draw: usize| {
-        let at = |truth: &[f64], measured: &[f64], drawn: &[Vec<f64>]| -> Vec<f64> {
-            let points = truth.iter().zip(measured).zip(drawn);
-            points
-                .map(|((truth, measured), drawn)| truth + drawn[draw] - measured)
-                .collect()
-        };
-        Sums::of(&at(&true_x, x, drawn_x), &at(&true_y, y, drawn_y))
+        let at = |drawn: &[Vec<f64>]| drawn.iter().map(|drawn| drawn[draw]).collect::<Vec<f64>>();
+        Sums::of(&at(drawn_x), &at(drawn_y))
     };
     let draws: Vec<Sums> = (0..n_draws).map(of_draw).collect();
-    let spreads: Vec<f64> = draws.iter().map(|of| of.spread - noise).collect();
+    // draws of measurements have the noise of these in their spread a second time
+    let spreads: Vec<f64> = draws.iter().map(|of| of.spread - 2.0 * noise).collect();
     let slopes: Vec<f64> = draws.iter().map(|of| of.together).collect();
     let slope = ratio(all.together, spread, &slopes, &spreads);
     let level = |of: &Sums, spread: f64| of.mean_y * spread - of.mean_x * of.together;
