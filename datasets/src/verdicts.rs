@@ -121,7 +121,7 @@ impl Verdicts {
         let place = |name: &str| header.iter().position(|column| column.trim() == name);
         let mut problems = header_problems(&header, sets.len() > 1);
         let mut lines: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
-        let (mut n_doubts, mut samples) = (vec![0; sets.len()], BTreeMap::<String, Samples>::new());
+        let mut samples = Sampled(vec![None; sets.len()]);
         let mut numbers = LineNumbers::of(text);
         for record in reader.records() {
             if !header_is_usable(&header, sets.len() > 1) {
@@ -139,22 +139,15 @@ impl Verdicts {
             }
             let field = |name: &str| place(name).and_then(|place| record.get(place)).map(str::trim);
             let verdict = field("verdict").unwrap_or_default();
-            let is_control = match field("sample").unwrap_or_default() {
-                CONTROL => Some(true),
-                IN_DOUBT => Some(false),
-                "" => None,
-                other => {
-                    problems.push(format!(
-                        "line {number}: `sample` is {}, and has to be `{IN_DOUBT}` or `{CONTROL}`, as the audit wrote it",
-                        quote(other)
-                    ));
+            let is_control = match is_control(number, &field) {
+                Ok(is_control) => is_control,
+                Err(why) => {
+                    problems.push(why);
                     continue;
                 }
             };
             if verdict.is_empty() {
-                if let (Some(false), Some(set)) = (is_control, set_of(&field, sets)) {
-                    n_doubts[set] += 1;
-                }
+                samples.undecided(is_control, set_of(&field, sets));
                 continue;
             }
             match line(number, &field, verdict, sets) {
@@ -170,18 +163,7 @@ impl Verdicts {
                         ));
                         continue;
                     };
-                    if let Some(is_control) = is_control {
-                        n_doubts[line.set] += usize::from(!is_control);
-                        let is_wrong = class != set.labels[line.row];
-                        let of_set = samples.entry(set.at.name.clone()).or_default();
-                        let stratum = if is_control {
-                            &mut of_set.others
-                        } else {
-                            &mut of_set.doubts
-                        };
-                        stratum.n_decided += 1;
-                        stratum.n_found += usize::from(is_wrong);
-                    }
+                    samples.decided(is_control, line.set, class != set.labels[line.row]);
                     let before = lines.insert((line.set, line.row), (line.number, class));
                     if let Some((first, other)) = before {
                         let how = if other == class { "the same" } else { "another" };
@@ -212,16 +194,10 @@ impl Verdicts {
             for (set, _) in lines.keys() {
                 *reviewed.entry(sets[*set].at.name.clone()).or_default() += 1;
             }
-            for (set, n_doubts) in sets.iter().zip(n_doubts) {
-                if let Some(of_set) = samples.get_mut(&set.at.name) {
-                    of_set.doubts.n_items = n_doubts;
-                    of_set.others.n_items = set.labels.len().saturating_sub(n_doubts);
-                }
-            }
             Ok(Self {
                 edits,
                 reviewed,
-                samples,
+                samples: samples.of(sets),
             })
         } else {
             Err(problems)
@@ -281,6 +257,54 @@ fn header_problems(header: &csv::StringRecord, needs_set: bool) -> Vec<String> {
     let twice = WORK_LIST_COLUMNS.iter().filter(|name| count(name) > 1);
     problems.extend(twice.map(|name| format!("it has the column `{name}` twice: keep one")));
     problems
+}
+
+/// What the lines so far say of each eval set; `None` where none says whether it is in doubt or of a control sample.
+struct Sampled(Vec<Option<Samples>>);
+
+impl Sampled {
+    /// Counts a line without a verdict.
+    fn undecided(&mut self, is_control: Option<bool>, set: Option<usize>) {
+        if let (Some(false), Some(set)) = (is_control, set) {
+            self.0[set].get_or_insert_default().doubts.n_items += 1;
+        }
+    }
+
+    /// Counts a line with a verdict.
+    fn decided(&mut self, is_control: Option<bool>, set: usize, is_wrong: bool) {
+        let Some(is_control) = is_control else { return };
+        let samples = self.0[set].get_or_insert_default();
+        samples.doubts.n_items += usize::from(!is_control);
+        let stratum = if is_control {
+            &mut samples.others
+        } else {
+            &mut samples.doubts
+        };
+        stratum.n_decided += 1;
+        stratum.n_found += usize::from(is_wrong);
+    }
+
+    fn of(self, sets: &[Labelled]) -> BTreeMap<String, Samples> {
+        let with_rest = |(set, samples): (&Labelled, Option<Samples>)| {
+            let mut samples = samples?;
+            samples.others.n_items = set.labels.len().saturating_sub(samples.doubts.n_items);
+            Some((set.at.name.clone(), samples))
+        };
+        sets.iter().zip(self.0).filter_map(with_rest).collect()
+    }
+}
+
+/// Whether a line is of the control sample, or of a label in doubt; `None` where it does not say.
+fn is_control<'a>(number: u64, field: &dyn Fn(&str) -> Option<&'a str>) -> Result<Option<bool>, String> {
+    match field("sample").unwrap_or_default() {
+        CONTROL => Ok(Some(true)),
+        IN_DOUBT => Ok(Some(false)),
+        "" => Ok(None),
+        other => Err(format!(
+            "line {number}: `sample` is {}, and has to be `{IN_DOUBT}` or `{CONTROL}`, as the audit wrote it",
+            quote(other)
+        )),
+    }
 }
 
 /// The eval set that a line is of.

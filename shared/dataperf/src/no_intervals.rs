@@ -10,6 +10,8 @@ use crate::Digest;
 
 /// The fewest items of a class (of a group) for which an interval holds what it promises.
 pub const MIN_ITEMS: usize = 20;
+/// The fewest items of a class for which ranks have intervals by swaps of answers (docs/statistics.md).
+pub(crate) const MIN_SWAPPED_ITEMS: usize = 12;
 /// The fewest clusters with a class (of a group), where clusters are drawn, for the same reason.
 pub const MIN_CLUSTERS: usize = 20;
 /// The most submissions for which a retirement's report has intervals: their draws are read one after another, within a run of the function.

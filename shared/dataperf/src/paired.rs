@@ -157,9 +157,11 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 200,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
+            parts: Vec::new(),
             correctness: (0..200)
                 .map(|item| if item < n_right { 255 } else { 0 })
                 .collect(),

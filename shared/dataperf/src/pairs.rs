@@ -263,9 +263,11 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 200,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),
+            parts: Vec::new(),
             correctness: (0..200)
                 .map(|item| 255 * u8::from(((item * 7_919) ^ (place * 104_729)) % 1_009 % 10 > 2))
                 .collect(),

@@ -18,7 +18,7 @@ use dataperf::evidence::{Evidence, Provenance, Weights};
 use dataperf::frozen::Manifest;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
-use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Direction, pointer};
 use dataperf_aws::S3Bucket;
 use dataperf_datasets::Import;
@@ -440,7 +440,7 @@ impl<B: Benchmark> Versions<B> {
     fn of_kept(&self, candidate: &Candidate) -> Option<Pair> {
         let kept = candidate.kept.as_ref()?;
         let head = Replicates::from_bytes(&candidate.name, kept).ok()?;
-        let evidence = kept.get(HEAD_BYTES + head.header.n_items..)?;
+        let evidence = kept.get(head.header.evidence_begin()..)?;
         let (provenance, evidence) = Evidence::from_bytes(evidence).ok()?;
         let before = replicates::<B>(self.before.1.clone(), evidence.clone(), provenance.clone()).ok()?;
         let after = replicates::<B>(self.after.1.clone(), evidence, provenance).ok()?;

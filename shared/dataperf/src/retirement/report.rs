@@ -403,9 +403,11 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 100,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
+            parts: Vec::new(),
             correctness: Vec::new(),
         })
     }

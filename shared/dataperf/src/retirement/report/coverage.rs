@@ -101,9 +101,11 @@ fn scored(random: &mut Random, of: &str, items_of_class: usize, harder: f64) -> 
                     n_redrawn: 0,
                     n_items,
                     n_parts: None,
+                    has_parts: false,
                     without_score_interval: None,
                 },
                 deviations,
+                parts: Vec::new(),
                 correctness: Vec::new(),
             })
         });
