@@ -2,7 +2,7 @@
 
 import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, save, token, whoami } from "./api.js";
-import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
+import { bestOverTime, intervalScale, onProbitAxes, scale, strip, whisker } from "./charts.js";
 import { brackets } from "./brackets.js";
 import { boardName, capital, command, countdown, counted, crumbs, ends, h, href, plain, prose, ranks, rough, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide, working } from "./dom.js";
 import { keep, takesDrops } from "./drop.js";
@@ -47,7 +47,7 @@ function standings(benchmark, parts, query, page, who) {
       "tr",
       { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: [row.submitter === who?.submitter ? "mine" : "", row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : ""].join(" ").trim() || null },
       h("td", { class: "n rank" }, lanes, row.rank ?? unranked(row), row.public_rank === null ? null : h("span", { class: "ranks" }, `public ${row.public_rank}`), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
-      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), row.submitter === who?.submitter ? h("span", { class: "tag you" }, "you") : null, tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not surely better than the best baseline") : null),
+      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), row.submitter === who?.submitter ? h("span", { class: "tag you" }, "you") : null, tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not clearly better than the best baseline") : null),
       h(
         "td",
         { class: "scored" },
@@ -139,8 +139,10 @@ function retired(report) {
   const figures = [
     ["Mean gap, score before less score after", report.gap],
     ["The same of the baselines", report.gap_of_baselines],
-    ["Slope of new scores on old ones", report.slope],
+    ["Slope of new scores on old ones, without their noise", report.slope],
     ["Its intercept", report.intercept],
+    ["The slope on probit axes", report.probit_slope],
+    ["Its intercept", report.probit_intercept],
     ["Kendall's tau-b between the orders", report.tau_b],
   ];
   const rejected = report.n_rejected > 0 ? ` ${plain(report.n_rejected)} ${report.n_rejected === 1 ? "is" : "are"} against the rules of the new one.` : "";
@@ -151,14 +153,22 @@ function retired(report) {
     h("p", {}, `The board's data set was retired for one that no upload had seen${report.retired_at ? `, ${when(report.retired_at)}` : ""}. What stood on the board, ${some(report.n_scored, "submission")} and the baselines, was scored with both.${rejected}`),
     h("table", { class: "files" }, h("caption", { class: "unseen" }, "How scores with both data sets differ"), h("thead", {}, h("tr", {}, ["Figure", "Value", "95 %"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, figures.map(line))),
     report.why_none ? h("p", { class: "note" }, `No intervals: ${report.why_none}.`) : null,
+    onBoth(report),
   );
+}
+
+/** The scores with both data sets as a plot; null where they are no shares. */
+function onBoth({ lines, probit_slope: slope, probit_intercept: intercept }) {
+  const plot = onProbitAxes(lines, slope, intercept);
+  if (!plot) return null;
+  return h("figure", {}, plot, h("figcaption", { class: "note" }, `New scores over old ones, on probit axes; baselines are grey. Dashed: equal scores.${slope ? " The line goes through the true scores: the noise of those measured is taken out." : ""}`));
 }
 
 /** The report of a round whose data set has been retired; null before all is scored. */
 async function retirement(benchmark, parts, name) {
   const round = benchmark.challenge?.rounds.find(({ id }) => id === name);
   if (!round?.retires_at || Date.parse(round.retires_at) > Date.now()) return null;
-  return ask([...parts, "retirement"], { round: name, limit: 1 }).catch((problem) => {
+  return ask([...parts, "retirement"], { round: name, limit: 200 }).catch((problem) => {
     if (!["not_retired", "hidden_board"].includes(problem.code)) console.error(problem); // the rest of the board is shown
     return null;
   });
@@ -170,7 +180,7 @@ function worth({ comparison, rows, next }, isOfPeople) {
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
-  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `Any of the ${plain(comparison.n_best)} ranked submissions may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
+  const best = comparison.n_best === 1 ? "One submission is clearly the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `Any of the ${plain(comparison.n_best)} ranked submissions may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
   const noScores = comparison.why_no_score_intervals ? ` Scores have no intervals: ${comparison.why_no_score_intervals}.` : "";
   const withheld = comparison.is_resolution_withheld ? " Which difference of scores this eval set tells apart is not shown before everything is." : "";
   const resolution = comparison.resolution === null ? withheld : ` With this eval set two neighbours that differ by ${rough(comparison.resolution)} or more are told apart in 80 % of cases, if these two alone are compared; among many submissions the difference has to be larger.`;
@@ -178,7 +188,7 @@ function worth({ comparison, rows, next }, isOfPeople) {
   const newer = !comparison.why_no_score_intervals && rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   const clusters = comparison.is_clustered ? " Whole clusters of the eval set, such as all items of one speaker, are drawn together." : "";
   const legend = brackets(rows).size > 0 ? " A bar marks those that may be the best; a bracket joins neighbours that are not told apart." : "";
-  return h("p", { class: "note worth" }, `${best}${resolution}${missing} ${comparison.why_no_score_intervals ? "Ranks hold" : "Ranks and score intervals hold"} with 95 % confidence for other eval sets of this kind and size.${noScores}${clusters}${newer}${legend}`);
+  return h("p", { class: "note worth" }, `${best}${resolution}${missing} ${comparison.why_no_score_intervals ? "Ranks hold" : "Ranks and score intervals hold"} with 95 % confidence for each row, not for all rows at once, on other eval sets of this kind and size.${noScores}${clusters}${newer}${legend}`);
 }
 
 const SHOWN = {

@@ -216,3 +216,48 @@ export function scale(rows) {
   const spreads = rows.map((row) => row.spread).filter(Boolean);
   return [Math.min(...spreads.map((spread) => spread.min)), Math.max(...spreads.map((spread) => spread.max))];
 }
+
+/** The quantile of the normal distribution: Wichura's algorithm AS 241 (1988), PPND7. */
+export function probit(share) {
+  const ratio = ([a, b, c, d], [e, f, g], r) => (((d * r + c) * r + b) * r + a) / (((g * r + f) * r + e) * r + 1);
+  const q = share - 0.5;
+  if (Math.abs(q) <= 0.425) return q * ratio([3.3871327179, 50.434271938, 159.29113202, 59.10937472], [17.895169469, 78.757757664, 67.1875636], 0.180625 - q * q);
+  const r = Math.sqrt(-Math.log(Math.min(share, 1 - share)));
+  const above = r <= 5 ? ratio([1.4234372777, 2.75681539, 1.3067284816, 0.17023821103], [0.7370016425, 0.12021132975, 0], r - 1.6) : ratio([6.657905115, 3.081226386, 0.42868294337, 0.017337203997], [0.24197894225, 0.012258202635, 0], r - 5);
+  return q < 0 ? -above : above;
+}
+
+const TICKS = [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
+const [WIDE, LEFT, BOTTOM] = [360, 44, 36]; // of a square plot and its margins
+
+/** New scores over old ones on probit axes, with the line through their true values and the one of equal scores. Null where a score is no share. */
+export function onProbitAxes(lines, slope, intercept) {
+  const both = lines.filter(({ after }) => after !== null);
+  if (both.length < 3 || !both.every(({ before, after }) => [before, after].every((value) => value > 0 && value < 1))) return null;
+  const points = both.map((line) => ({ ...line, x: probit(line.before), y: probit(line.after) }));
+  const all = points.flatMap(({ x, y }) => [x, y]);
+  const [low, high] = [Math.min(...all) - 0.1, Math.max(...all) + 0.1];
+  const at = (value) => ((value - low) / (high - low)) * (WIDE - LEFT - 8);
+  const [across, up] = [(value) => LEFT + at(value), (value) => WIDE - BOTTOM - at(value)];
+  const within = TICKS.filter((tick) => probit(tick) > low && probit(tick) < high);
+  const ticks = within.length > 0 ? within : [both[0].before];
+  const line = (of, name) => {
+    // the part of the line within the plot
+    const ends = [low, high].map((x) => [x, of(x)]);
+    const [[x1, y1], [x2, y2]] = ends;
+    const cut = (y) => Math.min(Math.max(y, low), high);
+    const x = (y, own) => (y === cut(y) || y1 === y2 ? own : x1 + ((cut(y) - y1) / (y2 - y1)) * (x2 - x1));
+    return s("line", { class: name, x1: across(x(y1, x1)), y1: up(cut(y1)), x2: across(x(y2, x2)), y2: up(cut(y2)) });
+  };
+  const label = `New scores over old ones of ${both.length} submissions, on probit axes`;
+  return s(
+    "svg",
+    { class: "probits", viewBox: `0 0 ${WIDE} ${WIDE}`, role: "img", "aria-label": label },
+    s("title", {}, label),
+    ticks.map((tick) => [s("text", { x: across(probit(tick)), y: WIDE - BOTTOM + 16, "text-anchor": "middle" }, plain(tick)), s("text", { x: LEFT - 6, y: up(probit(tick)) + 4, "text-anchor": "end" }, plain(tick))]),
+    s("text", { x: (WIDE + LEFT) / 2, y: WIDE - 4, "text-anchor": "middle" }, "score with the retired data set"),
+    line((x) => x, "same"),
+    slope && intercept ? line((x) => intercept.value + slope.value * x, "fit") : null,
+    points.map(({ x, y, is_baseline: isBaseline, submitter }) => s("circle", { class: isBaseline ? "soft" : null, cx: across(x), cy: up(y), r: 3.5 }, s("title", {}, submitter))),
+  );
+}

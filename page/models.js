@@ -1,6 +1,6 @@
 // What `dataperf dynamic models` or `board` says of programs, with weights to move. The file is read in the browser and goes nowhere.
 
-import { capital, command, crumbs, h, href, plain, say, some, wide, words } from "./dom.js";
+import { capital, command, crumbs, h, href, plain, ranks, say, some, wide, words } from "./dom.js";
 import { takesDrops } from "./drop.js";
 
 const AXES = ["performance", "compute", "memory", "robustness", "fairness"]; // the order of points
@@ -30,11 +30,13 @@ function weighing({ models, weights: given, why_no_intervals: why }) {
   const weights = [...given];
   const body = h("tbody");
   const draw = () => {
+    // intervals are of the order under the file's weights, and of no other
+    const areGiven = weights.every((weight, idx) => weight === given[idx]);
     const line = (of) =>
       h(
         "tr",
         { "data-name": of.name },
-        h("td", { class: "n rank" }, plain(of.place)),
+        h("td", { class: "n rank" }, plain(of.place), areGiven && of.ranks ? h("span", { class: "ranks" }, ranks(of.ranks)) : null),
         h("th", { scope: "row" }, of.name, of.is_on_front ? h("span", { class: "tag" }, "front") : null),
         h("td", { class: "n" }, of.sum.toFixed(2)),
         h("td", {}, moved(of)),
@@ -72,7 +74,7 @@ function weighing({ models, weights: given, why_no_intervals: why }) {
     h("h2", { id: "order" }, "Order under these weights"),
     h("div", { class: "weights" }, sliders.map(({ node }) => node), back),
     wide("Order of models", h("table", { class: "numbers" }, h("caption", { class: "unseen" }, "Order of models"), h("thead", {}, h("tr", {}, head.map((name, idx) => h("th", { scope: "col", class: [0, 2].includes(idx) || idx > 3 ? "n" : null }, name)))), body)),
-    h("p", { class: "note" }, why ? `Ranks have no intervals: ${why}. ` : null, "Points are what each figure is worth by the fixed rates of the data set. On the front is who is beaten by nobody in everything; the share of all weights under which a model leads does not depend on those chosen here. Dynascore 2021 is as Dynabench computed it, from the other models of the board."),
+    h("p", { class: "note" }, why ? `Ranks have no intervals: ${why}. ` : "Below a rank are the ranks that a model could have on texts of other annotators, with 95 % confidence for each model, not for all at once. They belong to the weights of the file. ", "Points are what each figure is worth by the fixed rates of the data set. On the front is who is beaten by nobody in everything; the share of all weights under which a model leads does not depend on those chosen here. Dynascore 2021 is as Dynabench computed it, from the other models of the board."),
   );
 }
 

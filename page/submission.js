@@ -57,7 +57,7 @@ function placed(one, board, { digits } = {}) {
   if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : "Not on the board: another submission of the same submitter stands there.") : null;
   if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
   const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
-  const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and surely so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
+  const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and clearly so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
   const interval = row.interval ? ` Its score is between ${ends(row.interval, digits).join(" and ")} with 95 % confidence.` : "";
   return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${sure}.${interval}`);
 }

@@ -42,7 +42,7 @@ function reason(benchmark, one) {
   return h("details", {}, h("summary", {}, code, n > 1 ? ` and ${plain(n - 1)} more` : ""), text, more);
 }
 
-const ranks = ([first, last]) => (first === last ? `surely ${first}` : `${first} to ${last}`);
+const ranks = ([first, last]) => (first === last ? `clearly ${first}` : `${first} to ${last}`);
 
 /** A row of the board: its rank and how sure it is. */
 function rank(row) {

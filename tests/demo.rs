@@ -110,8 +110,11 @@ fn corrected_labels_change_ranks() {
             .and_then(Value::as_u64)
             .unwrap_or_else(|| panic!("{pointer} in {document}"))
     };
-    // somebody who knows the truth changes what was planted and is in doubt, and nothing else
-    assert_eq!(number("/n_edits"), number("/in_doubt/n_right"));
+    // somebody who knows the truth changes what was planted and is in doubt or in the control sample, and nothing else
+    assert!(
+        (number("/in_doubt/n_right")..=number("/n_planted")).contains(&number("/n_edits")),
+        "{document}"
+    );
     assert_eq!(number("/effect/errors/0/n_changed"), number("/n_edits"));
     assert!(2 * number("/n_edits") > number("/n_planted"), "{document}");
     let lines = document["effect"]["lines"].as_array().unwrap();

@@ -97,7 +97,7 @@ fn the_story_is_true() {
         ],
     );
     falls("digits-set", &["ada", "baseline-as-it-is"]);
-    // who is surely the best, and who are not told apart
+    // who is clearly the best, and who are not told apart
     assert_eq!(board("digits-20")["comparison"]["n_best"], 1);
     let tie = board("digits-50");
     assert_eq!(tie["comparison"]["n_best"], 2);

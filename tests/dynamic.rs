@@ -146,7 +146,7 @@ fn the_next_model_is_trained_on_rounds_asked_and_compared() {
     );
     let csv = ran(&[&["--format", "csv"], &compared[..]].concat()).stdout;
     assert!(
-        csv.starts_with("task,model,round,n,n_wrong,error\nsentiment,r1,spring,2,"),
+        csv.starts_with("task,model,round,n,n_wrong,error,n_annotators,from,to\nsentiment,r1,spring,2,"),
         "{csv}"
     );
     let markdown = ran(&[&compared[..], &["--markdown"]].concat()).stdout;

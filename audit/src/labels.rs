@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use dataperf_baselines::random::Random;
 use dataperf_baselines::splits::stratified_folds;
 use dataperf_numerics::confident_learning::flagged;
 use ndarray::{Array2, ArrayView2};
@@ -110,6 +111,38 @@ pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Resu
             .then(a.row.cmp(&b.row))
     });
     Ok(doubts)
+}
+
+/// A random sample of the rows whose labels no learner doubts, ascending: what people find there tells how many wrong labels an audit
+/// misses.
+///
+/// # Shapes and units
+/// `n_items`: of the eval set; `doubts`: its labels in doubt; `n`: the size of the sample, or all rows if there are fewer. The sample
+/// follows from the seed.
+pub fn control_sample(n_items: usize, doubts: &[Doubt], n: usize, seed: u32) -> Vec<usize> {
+    let doubted: BTreeSet<usize> = doubts.iter().map(|doubt| doubt.row).collect();
+    let others: Vec<usize> = (0..n_items).filter(|row| !doubted.contains(row)).collect();
+    let mut sample = Random::new(seed).choose(&others, n);
+    sample.sort_unstable();
+    sample
+}
+
+/// The mean over both learners of what they say of each row, not having seen it: `(n_items, n_classes)`.
+pub(crate) fn said_by_both(
+    rows: ArrayView2<f64>,
+    labels: &[usize],
+    n_classes: usize,
+) -> Result<Array2<f64>, AuditError> {
+    let folds = with_copies_together(rows, labels, &folds(labels, n_classes)?);
+    let mut sum = Array2::zeros((labels.len(), n_classes));
+    for learner in LEARNERS {
+        let said = learner.out_of_sample(rows, labels, n_classes, &folds);
+        sum += &said.map_err(|why| AuditError::Learner {
+            learner: learner.name(),
+            why,
+        })?;
+    }
+    Ok(sum / LEARNERS.len() as f64)
 }
 
 /// The fold of each item.
@@ -240,6 +273,24 @@ mod tests {
             with_copies_together(same.view(), &[0; 4], &[0, 1, 0, 1]),
             [0, 1, 0, 1]
         );
+    }
+
+    #[test]
+    fn a_control_sample_avoids_labels_in_doubt() {
+        let doubt = |row| Doubt {
+            row,
+            given: 0,
+            suggested: 1,
+            margin: 0.5,
+            flagged_by: vec![Learner::Logistic],
+        };
+        let doubts = [doubt(3), doubt(7)];
+        let sample = control_sample(50, &doubts, 10, 1);
+        assert_eq!(sample.len(), 10);
+        assert!(sample.is_sorted() && sample.iter().all(|row| ![3, 7].contains(row)));
+        assert_eq!(control_sample(50, &doubts, 10, 1), sample);
+        assert_ne!(control_sample(50, &doubts, 10, 2), sample);
+        assert_eq!(control_sample(50, &doubts, 100, 1).len(), 48);
     }
 
     #[test]

@@ -17,6 +17,6 @@ mod plant;
 pub use audit::{Audit, SetAudit, audit};
 pub use columns::{ClassCount, Columns};
 pub use duplicates::{Leaks, Pairs};
-pub use labels::{AuditError, Doubt, FOLDS, doubts};
+pub use labels::{AuditError, Doubt, FOLDS, control_sample, doubts};
 pub use learners::{LEARNERS, Learner};
-pub use plant::{Found, found, plant};
+pub use plant::{Found, copies, found, plant, plant_hard};

@@ -1,9 +1,10 @@
 //! Label errors that are planted to see how many of them an audit finds.
 
 use dataperf_baselines::random::Random;
+use ndarray::{Array2, ArrayView2, Axis};
 use serde::Serialize;
 
-use crate::labels::Doubt;
+use crate::labels::{AuditError, Doubt, said_by_both};
 
 /// How many of the planted errors were found, and how many of the finds were planted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -45,6 +46,64 @@ pub fn plant(labels: &[usize], share: f64, seed: u32) -> (Vec<usize>, Vec<usize>
     (planted, rows)
 }
 
+/// The labels with a share of them replaced by the class that both learners together hold for the next likely one, on items that are
+/// hard: those that are drawn from the twice as many whose given class has the smallest lead. So people err, and so wrong labels are harder
+/// to find than those that are drawn evenly. And which rows these are.
+///
+/// # Shapes and units
+/// `rows`: `(n_items, n_features)`, finite; `labels`: `(n_items,)`, below `n_classes`; `share`: of the items, in `[0, 0.5]`.
+///
+/// # Errors
+/// [`AuditError`] when there is too little to learn from, or a learner fails.
+pub fn plant_hard(
+    rows: ArrayView2<f64>,
+    labels: &[usize],
+    n_classes: usize,
+    share: f64,
+    seed: u32,
+) -> Result<(Vec<usize>, Vec<usize>), AuditError> {
+    let said = said_by_both(rows, labels, n_classes)?;
+    let runner_up = |row: usize| {
+        let others = (0..n_classes).filter(|&class| class != labels[row]);
+        others.max_by(|&one, &other| said[[row, one]].total_cmp(&said[[row, other]]))
+    };
+    let lead = |row: usize| {
+        let next = runner_up(row).map_or(0.0, |next| said[[row, next]]);
+        said[[row, labels[row]]] - next
+    };
+    let mut hard: Vec<usize> = (0..labels.len()).collect();
+    hard.sort_by(|&one, &other| lead(one).total_cmp(&lead(other)));
+    let n = (share * labels.len() as f64).round() as usize;
+    hard.truncate(2 * n);
+    let mut rows = Random::new(seed).choose(&hard, n);
+    rows.sort_unstable();
+    let mut planted = labels.to_vec();
+    for &row in &rows {
+        planted[row] = runner_up(row).unwrap_or(labels[row]);
+    }
+    Ok((planted, rows))
+}
+
+/// Copies of `n` rows, drawn by chance, with normal noise in each column: a share of the column's standard deviation. And which rows
+/// were copied.
+///
+/// # Shapes and units
+/// `rows`: `(n_items, n_features)`, finite.
+pub fn copies(rows: ArrayView2<f64>, n: usize, noise: f64, seed: u32) -> (Array2<f64>, Vec<usize>) {
+    let mut random = Random::new(seed);
+    let copied = random.choose(&(0..rows.nrows()).collect::<Vec<_>>(), n);
+    let deviations = rows.std_axis(Axis(0), 0.0);
+    let mut uniform = || (random.below(1 << 24) as f64 + 0.5) / f64::from(1 << 24);
+    let mut normal = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+    let mut noisy = rows.select(Axis(0), &copied);
+    for mut row in noisy.outer_iter_mut() {
+        row.iter_mut()
+            .zip(&deviations)
+            .for_each(|(number, deviation)| *number += noise * deviation * normal());
+    }
+    (noisy, copied)
+}
+
 /// How the doubts of one kind compare with the planted rows.
 pub fn found<'a>(doubts: impl Iterator<Item = &'a Doubt>, planted: &[usize]) -> Found {
     let rows: Vec<usize> = doubts.map(|doubt| doubt.row).collect();
@@ -81,6 +140,38 @@ impl std::ops::AddAssign for Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hard_items_get_the_next_likely_class() {
+        // three classes on a line; what lies between two of them is hard
+        let labels: Vec<usize> = (0..120).map(|row| row % 3).collect();
+        let rows = Array2::from_shape_fn((120, 2), |(row, column)| {
+            let spread = ((row * 7_919 + column * 104_729) % 1_000) as f64 / 1_000.0 - 0.5;
+            4.0 * labels[row] as f64 + if row % 5 == 0 { 6.0 } else { 2.0 } * spread
+        });
+        let (planted, wrong) = plant_hard(rows.view(), &labels, 3, 0.05, 1).expect("learnt");
+        assert_eq!(wrong.len(), 6);
+        for &row in &wrong {
+            assert_eq!(labels[row].abs_diff(planted[row]), 1, "the class beside it");
+        }
+    }
+
+    #[test]
+    fn copies_differ_by_the_noise() {
+        let rows = Array2::from_shape_fn((400, 3), |(row, column)| {
+            ((row * 31) % 400) as f64 * [1.0, 50.0, 0.0][column]
+        });
+        let (noisy, copied) = copies(rows.view(), 300, 0.05, 3);
+        let deviations = rows.std_axis(Axis(0), 0.0);
+        for column in 0..2 {
+            let squares = copied.iter().zip(noisy.column(column));
+            let squares =
+                squares.map(|(&row, number)| ((number - rows[[row, column]]) / deviations[column]).powi(2));
+            let noise = (squares.sum::<f64>() / 300.0).sqrt();
+            assert!((noise - 0.05).abs() < 0.008, "{noise}");
+        }
+        assert!(noisy.column(2).iter().all(|number| *number == 0.0));
+    }
 
     #[test]
     fn a_share_of_the_labels_becomes_another_class() {

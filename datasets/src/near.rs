@@ -5,6 +5,9 @@ use rayon::prelude::*;
 
 /// Cosine similarity of standardized columns from which two rows count as nearly the same.
 pub const NEAR: f32 = 0.999;
+/// The share of a column's numbers, at either end, that count as the number next to them when its scale is taken: an outlier would
+/// otherwise make all other numbers of the column alike.
+const WINSORIZED: f64 = 0.01;
 /// The most standard deviations that a number counts as: two rows are not the same because both have a rare value.
 const MAX_DEVIATIONS: f64 = 10.0;
 /// Multiplications that a search for near duplicates may take; of larger sets it is left out.
@@ -94,15 +97,30 @@ impl Nearest {
 #[derive(Debug, Clone, Copy)]
 struct Column {
     mean: f64,
-    /// 1 / standard deviation; 0 of a column that is constant but for rounding, or has numbers that are not finite.
+    /// 1 / standard deviation, without outliers; 0 of a column that is constant but for rounding, or has numbers that are not finite.
     scale: f64,
 }
 
 impl Column {
     fn of(numbers: ArrayView1<'_, f32>) -> Self {
+        let mut sorted: Vec<f32> = numbers.to_vec();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let rare = (WINSORIZED * sorted.len() as f64).ceil() as usize;
+        let last = sorted.len() - 1;
+        let (low, high) = (sorted[rare.min(last / 2)], sorted[last - rare.min(last / 2)]);
+        let robust = Self::with(sorted.iter().map(|number| number.clamp(low, high)));
+        // but for a few numbers it is constant
+        if low < high && robust.scale > 0.0 {
+            robust
+        } else {
+            Self::with(sorted.iter().copied())
+        }
+    }
+
+    fn with(numbers: impl ExactSizeIterator<Item = f32> + Clone) -> Self {
         let n = numbers.len() as f64;
-        let mean = numbers.iter().map(|&number| f64::from(number)).sum::<f64>() / n;
-        let squares = numbers.iter().map(|&number| (f64::from(number) - mean).powi(2));
+        let mean = numbers.clone().map(f64::from).sum::<f64>() / n;
+        let squares = numbers.map(|number| (f64::from(number) - mean).powi(2));
         let deviation = (squares.sum::<f64>() / n).sqrt();
         let is_constant = deviation <= f64::from(f32::EPSILON) * mean.abs();
         let scale = if deviation.is_finite() && !is_constant {
@@ -200,6 +218,19 @@ mod tests {
         }
         let expected: Vec<(usize, usize)> = (0..20).map(|copy| (copy, 7 * copy)).collect();
         assert_eq!(near(eval, pool), expected);
+    }
+
+    /// By its standard deviation the column with the outlier would say nothing, and rows that differ in it alone would be the same.
+    #[test]
+    fn an_outlier_does_not_hide_its_column() {
+        let mut eval = rows(0, 200);
+        eval[[150, 2]] = 1e7;
+        let mut pool = eval.clone();
+        for row in 0..200 {
+            pool[[row, 2]] = drawn(9_000 + row, 2);
+        }
+        let found = near(eval, pool);
+        assert!(found.len() < 20, "{} rows", found.len());
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::io::Read as _;
 use std::path::Path;
 
 use dataperf::{csv_cell, offer, quote};
+use dataperf_numerics::agreement::{ShareEstimate, Stratum, stratified_share};
 
 use crate::labelled::Labelled;
 
 /// The columns of a work list, in order.
-pub const WORK_LIST_COLUMNS: [&str; 9] = [
+pub const WORK_LIST_COLUMNS: [&str; 10] = [
     "set",
     "row",
     "id",
@@ -19,8 +20,13 @@ pub const WORK_LIST_COLUMNS: [&str; 9] = [
     "margin",
     "flagged_by",
     "likely",
+    "sample",
     "verdict",
 ];
+/// The column [`sample`](WORK_LIST_COLUMNS) of a label in doubt.
+pub const IN_DOUBT: &str = "doubt";
+/// The column [`sample`](WORK_LIST_COLUMNS) of a label that was drawn by chance from those that nobody doubts.
+pub const CONTROL: &str = "control";
 /// A larger file is no work list: 64 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -44,6 +50,24 @@ pub struct Verdicts {
     pub edits: Vec<Edit>,
     /// Lines with a verdict, those that leave the label as it is included, of each eval set by its name.
     pub reviewed: BTreeMap<String, usize>,
+    /// What the lines say of the share of wrong labels, of each eval set by its name.
+    pub samples: BTreeMap<String, Samples>,
+}
+
+/// The labels in doubt and the control sample of an eval set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// The labels in doubt; found are those that were wrong.
+    pub doubts: Stratum,
+    /// The labels that nobody doubts, of which the control sample was looked at.
+    pub others: Stratum,
+}
+
+impl Samples {
+    /// The share of wrong labels in the eval set, with its interval of 95 % confidence; `None` where the control sample has no verdict.
+    pub fn error_rate(&self) -> Option<ShareEstimate> {
+        stratified_share(self.doubts, self.others)
+    }
 }
 
 /// A line with a verdict, as it was read.
@@ -97,6 +121,7 @@ impl Verdicts {
         let place = |name: &str| header.iter().position(|column| column.trim() == name);
         let mut problems = header_problems(&header, sets.len() > 1);
         let mut lines: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
+        let mut samples = Sampled(vec![None; sets.len()]);
         let mut numbers = LineNumbers::of(text);
         for record in reader.records() {
             if !header_is_usable(&header, sets.len() > 1) {
@@ -114,7 +139,15 @@ impl Verdicts {
             }
             let field = |name: &str| place(name).and_then(|place| record.get(place)).map(str::trim);
             let verdict = field("verdict").unwrap_or_default();
+            let is_control = match is_control(number, &field) {
+                Ok(is_control) => is_control,
+                Err(why) => {
+                    problems.push(why);
+                    continue;
+                }
+            };
             if verdict.is_empty() {
+                samples.undecided(is_control, set_of(&field, sets));
                 continue;
             }
             match line(number, &field, verdict, sets) {
@@ -130,6 +163,7 @@ impl Verdicts {
                         ));
                         continue;
                     };
+                    samples.decided(is_control, line.set, class != set.labels[line.row]);
                     let before = lines.insert((line.set, line.row), (line.number, class));
                     if let Some((first, other)) = before {
                         let how = if other == class { "the same" } else { "another" };
@@ -160,7 +194,11 @@ impl Verdicts {
             for (set, _) in lines.keys() {
                 *reviewed.entry(sets[*set].at.name.clone()).or_default() += 1;
             }
-            Ok(Self { edits, reviewed })
+            Ok(Self {
+                edits,
+                reviewed,
+                samples: samples.of(sets),
+            })
         } else {
             Err(problems)
         }
@@ -221,6 +259,64 @@ fn header_problems(header: &csv::StringRecord, needs_set: bool) -> Vec<String> {
     problems
 }
 
+/// What the lines so far say of each eval set; `None` where none says whether it is in doubt or of a control sample.
+struct Sampled(Vec<Option<Samples>>);
+
+impl Sampled {
+    /// Counts a line without a verdict.
+    fn undecided(&mut self, is_control: Option<bool>, set: Option<usize>) {
+        if let (Some(false), Some(set)) = (is_control, set) {
+            self.0[set].get_or_insert_default().doubts.n_items += 1;
+        }
+    }
+
+    /// Counts a line with a verdict.
+    fn decided(&mut self, is_control: Option<bool>, set: usize, is_wrong: bool) {
+        let Some(is_control) = is_control else { return };
+        let samples = self.0[set].get_or_insert_default();
+        samples.doubts.n_items += usize::from(!is_control);
+        let stratum = if is_control {
+            &mut samples.others
+        } else {
+            &mut samples.doubts
+        };
+        stratum.n_decided += 1;
+        stratum.n_found += usize::from(is_wrong);
+    }
+
+    fn of(self, sets: &[Labelled]) -> BTreeMap<String, Samples> {
+        let with_rest = |(set, samples): (&Labelled, Option<Samples>)| {
+            let mut samples = samples?;
+            samples.others.n_items = set.labels.len().saturating_sub(samples.doubts.n_items);
+            Some((set.at.name.clone(), samples))
+        };
+        sets.iter().zip(self.0).filter_map(with_rest).collect()
+    }
+}
+
+/// Whether a line is of the control sample, or of a label in doubt; `None` where it does not say.
+fn is_control<'a>(number: u64, field: &dyn Fn(&str) -> Option<&'a str>) -> Result<Option<bool>, String> {
+    match field("sample").unwrap_or_default() {
+        CONTROL => Ok(Some(true)),
+        IN_DOUBT => Ok(Some(false)),
+        "" => Ok(None),
+        other => Err(format!(
+            "line {number}: `sample` is {}, and has to be `{IN_DOUBT}` or `{CONTROL}`, as the audit wrote it",
+            quote(other)
+        )),
+    }
+}
+
+/// The eval set that a line is of.
+fn set_of<'a>(field: &dyn Fn(&str) -> Option<&'a str>, sets: &[Labelled]) -> Option<usize> {
+    let name = field("set").unwrap_or_default();
+    let only = (sets.len() == 1 && name.is_empty()).then_some(0);
+    only.or_else(|| {
+        sets.iter()
+            .position(|set| set.at.name == name || csv_cell(&set.at.name) == name)
+    })
+}
+
 /// A line's set and row, if everything that the line says of them is true.
 fn line<'a>(
     number: u64,
@@ -228,13 +324,8 @@ fn line<'a>(
     verdict: &'a str,
     sets: &[Labelled],
 ) -> Result<Line<'a>, Vec<String>> {
-    let name = field("set").unwrap_or_default();
-    let only = (sets.len() == 1 && name.is_empty()).then_some(0);
-    let set = only.or_else(|| {
-        sets.iter()
-            .position(|set| set.at.name == name || csv_cell(&set.at.name) == name)
-    });
-    let Some(set) = set else {
+    let Some(set) = set_of(field, sets) else {
+        let name = field("set").unwrap_or_default();
         let known: Vec<&str> = sets.iter().map(|set| set.at.name.as_str()).collect();
         return Err(vec![format!(
             "line {number}: there is no eval set {}: {}",

@@ -62,7 +62,7 @@ pub(crate) struct RowComparison {
     interval: Option<[f64; 2]>,
     /// Scored submissions of the submitter to the board: the best of many tries is better by chance alone.
     n_submissions: Option<u32>,
-    /// Whether the score is surely better than that of the best baseline; `null` where there is none.
+    /// Whether the score is clearly better than that of the best baseline; `null` where there is none.
     is_above_baselines: Option<bool>,
 }
 

@@ -38,7 +38,7 @@ pub struct Pair {
     pub difference_high: Option<f64>,
     /// The share of the draws in which the first is the better one; a draw in which both have the same score counts as half.
     pub share_first_better: f64,
-    /// Which is surely better, 1 or 2, by the rule of rank intervals for these two alone.
+    /// Which is clearly better, 1 or 2, by the rule of rank intervals for these two alone.
     pub surely_better: Option<u8>,
     /// Items of which the first has the better value.
     pub n_items_first_better: usize,

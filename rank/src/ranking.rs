@@ -311,7 +311,7 @@ pub struct Ranking {
     pub resolution: Option<f64>,
     /// Systems that may be the best.
     pub n_best: Option<usize>,
-    /// Pairs of systems next to each other of which the better one is surely better.
+    /// Pairs of systems next to each other of which the better one is clearly better.
     pub n_neighbours_told_apart: Option<usize>,
     /// Why there are no intervals, where there are none.
     pub why_none: Option<WhyNone>,

@@ -32,6 +32,7 @@ use crate::registry::{Action, extension, with_benchmark};
 use crate::rows::{RowFormat, print_tabled};
 
 #[cfg(feature = "local")]
+pub(crate) use correct::error_rates;
 pub(crate) use publish::{Switch, publish};
 
 #[derive(Debug, Subcommand)]

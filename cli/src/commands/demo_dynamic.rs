@@ -193,17 +193,17 @@ fn print_quality(by_error: &[Outcome]) {
         "wrong ones validated, %",
     ]);
     for outcome in by_error {
-        let share = |of: fn(&dataperf_text::campaign::Quality) -> Share| {
+        let share = |of: fn(&dataperf_text::campaign::Quality) -> &Share| {
             let found = outcome.rounds.iter().map(|round| of(&round.quality));
             Share::of_all(found).to_percent()
         };
         shown.add_row([
             format!("{}", 100.0 * outcome.settings.rater_error),
-            share(|quality| quality.fooling),
-            share(|quality| quality.first_verdict),
-            share(|quality| quality.validated),
-            share(|quality| quality.lost),
-            share(|quality| quality.let_through),
+            share(|quality| &quality.fooling),
+            share(|quality| &quality.first_verdict),
+            share(|quality| &quality.validated),
+            share(|quality| &quality.lost),
+            share(|quality| &quality.let_through),
         ]);
     }
     println!("{shown}\n");

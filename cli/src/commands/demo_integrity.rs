@@ -16,9 +16,11 @@ use dataperf_datasets::{Verdicts, WORK_LIST_COLUMNS, correct};
 use dataperf_numerics::agreement::share_interval;
 use serde_json::json;
 
-use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
-use super::dataset::{ImportSource, Switch, publish};
-use super::demo_shared::{DemoArgs, compared, data, end_cloud, print_next_steps, start_cloud};
+use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list};
+use super::dataset::{ImportSource, Switch, error_rates, publish};
+use super::demo_shared::{
+    DemoArgs, compared, data, end_cloud, print_next_steps, start_cloud,
+};
 use super::leaderboard::{boards, print};
 use super::submit::{receipt, upload};
 use crate::Done;
@@ -38,6 +40,8 @@ const SUBMITTERS: [&str; 10] = [
     "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jo", "kim", "lou",
 ];
 const N_CHOSEN: usize = 50;
+/// Labels that nobody doubts and somebody looks at all the same.
+const N_CONTROL: usize = 100;
 
 pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let began = Instant::now();
@@ -195,15 +199,13 @@ async fn submit_all(cloud: &Cloud, shipped: &Path, scratch: &Path) -> Result<()>
     Ok(())
 }
 
-/// The work list, answered by somebody who looks at every label in doubt and knows the right class.
+/// The work list, answered by somebody who looks at every line and knows the right class.
 fn answer(audited: &Audit, planted: &Planted, path: &Path) -> Result<PathBuf> {
     let mut writer = csv::Writer::from_path(path)?;
     writer.write_record(WORK_LIST_COLUMNS)?;
     for of in &audited.sets {
-        for doubt in of.doubts() {
-            let line = work_list_line(of, doubt);
-            let right = planted.truth[doubt.row].as_str();
-            writer.write_record(line.iter().map(String::as_str).chain([right]))?;
+        for line in work_list(of, N_CONTROL, |row| planted.truth[row].as_str()) {
+            writer.write_record(line)?;
         }
     }
     writer.flush()?;
@@ -254,10 +256,18 @@ fn print_all(
     said("  likely errors", likely);
     said("  in doubt", any);
     println!(
-        "somebody who knows the right class looked at all {} labels in doubt and changed {}; {} planted errors are left\n",
-        verdicts.n_reviewed(),
+        "somebody who knows the right class looked at all {} labels in doubt and at {N_CONTROL} others, drawn by chance, and changed {}; \
+         {} planted errors are left",
+        any.n_flagged,
         verdicts.edits.len(),
-        any.n_planted - any.n_right
+        any.n_planted - verdicts.edits.len()
+    );
+    for sentence in error_rates(verdicts) {
+        println!("{sentence}");
+    }
+    println!(
+        "(the truth: {:.1} %)\n",
+        100.0 * any.n_planted as f64 / planted.truth.len() as f64
     );
     print_effect(effect, format)
 }

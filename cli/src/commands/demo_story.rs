@@ -85,7 +85,7 @@ const SCENES: &[Scene] = &[
         leaderboard: TWENTY,
         submitters: &["ada", "bo"],
         says: "An organizer's own data, declared by one document (selection/task.yaml): 20 of 700 digits. \
-               One submission is surely the best, and chance comes last. The first file of the submitter \
+               One submission is clearly the best, and chance comes last. The first file of the submitter \
                `hasty` was rejected; the second one, with the mistakes corrected, stands on the board.",
         order: &[
             &["ada"],
@@ -101,7 +101,7 @@ const SCENES: &[Scene] = &[
         leaderboard: FIFTY,
         submitters: &["ada", "bo"],
         says: "A tie: with fifty digits, ada's and cleo's scores are nearer to each other than this eval set can tell apart. Both may be \
-               the best; bo is surely not.",
+               the best; bo is clearly not.",
         order: &[&["ada", CLEO], &["bo"]],
         n_best: Some(2),
     },

@@ -584,7 +584,7 @@ pub(crate) fn print(shown: &Shown) {
         let leads = top.iter().find(|ranked| ranked.shown_rank() == Some(1));
         let leads = leads.and_then(|leads| shown.line(leads));
         if leads.is_some_and(|line| line.is_above_baselines == Some(false)) {
-            println!("the first is not surely better than the best baseline");
+            println!("the first is not clearly better than the best baseline");
         }
     }
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {

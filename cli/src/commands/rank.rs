@@ -299,10 +299,10 @@ fn print_pair(pair: &Pair, digits: usize) {
         (Some(low), Some(high), _) => {
             println!("\n{difference}, with 95 % confidence {low:+.digits$} to {high:+.digits$}");
             match pair.surely_better {
-                Some(1) => println!("{first} is surely better"),
-                Some(_) => println!("{second} is surely better"),
+                Some(1) => println!("{first} is clearly better"),
+                Some(_) => println!("{second} is clearly better"),
                 None => {
-                    println!("neither is surely better: other items of this kind may turn the order round");
+                    println!("neither is clearly better: other items of this kind may turn the order round");
                 }
             }
         }

@@ -54,6 +54,33 @@ fn verdicts_become_edits() {
 }
 
 #[test]
+fn a_control_sample_gives_an_error_rate() {
+    let text = "set,row,given,sample,verdict\n\
+        eval,0,cat,doubt,dog\n\
+        eval,1,dog,doubt,\n\
+        eval,2,cat,control,cat\n\
+        eval,3,dog,control,\n";
+    let verdicts = Verdicts::parse(text.as_bytes(), &sets()).unwrap();
+    let samples = verdicts.samples["eval"];
+    let of = |n_items, n_decided, n_found| Stratum {
+        n_items,
+        n_decided,
+        n_found,
+    };
+    assert_eq!((samples.doubts, samples.others), (of(2, 1, 1), of(4, 1, 0)));
+    let (share, (low, high)) = samples.error_rate().unwrap();
+    assert!((share - 2.0 / 6.0).abs() < 1e-12 && (low - 1.0 / 6.0).abs() < 1e-12 && high > 0.9);
+    let without = Verdicts::parse(b"row,sample,verdict\n0,doubt,dog\n", &sets()).unwrap();
+    assert_eq!(
+        without.samples["eval"].error_rate(),
+        None,
+        "nobody looked at the others"
+    );
+    let other = problems(b"row,sample,verdict\n0,both,dog\n", &sets());
+    assert!(other.contains("line 2: `sample` is"), "{other}");
+}
+
+#[test]
 fn all_that_is_wrong_is_said_at_once() {
     let text = "set,row,id,given,verdict\n\
         other,0,i0,cat,dog\n\

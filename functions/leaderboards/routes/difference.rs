@@ -39,7 +39,7 @@ struct PairedDifference {
     difference: f64,
     /// The interval of 95 % of the difference over other eval sets of this kind and size; its ends are moved outward to two digits of its width.
     interval: Option<[f64; 2]>,
-    /// The one of the two that is surely better, by the rule of rank intervals; `null` where neither is.
+    /// The one of the two that is clearly better, by the rule of rank intervals; `null` where neither is.
     surely_better: Option<String>,
     /// Why there is no interval, where there is none.
     why_none: Option<String>,

@@ -53,10 +53,15 @@ struct Retirement {
     gap: Option<FigureEstimate>,
     /// The mean gap of the baselines.
     gap_of_baselines: Option<FigureEstimate>,
-    /// The slope of the least-squares line of new scores on old ones; `null` below three submissions.
+    /// The slope of the line of new scores on old ones, with the noise of the scores taken out; `null` below three submissions, and where
+    /// scores spread no more than noise does.
     slope: Option<FigureEstimate>,
     /// The value of that line at an old score of 0.
     intercept: Option<FigureEstimate>,
+    /// The slope of the same line on probit axes; `null` also where a score is no share between 0 and 1.
+    probit_slope: Option<FigureEstimate>,
+    /// The probit of the new score on that line at an old score of 0.5.
+    probit_intercept: Option<FigureEstimate>,
     /// Kendall's tau-b between the two orders; `null` where one tells no two submissions apart.
     tau_b: Option<FigureEstimate>,
     /// Why there are no intervals, where there are none.
@@ -234,6 +239,8 @@ pub(super) async fn retirement(
         gap_of_baselines: estimate(report.gap_of_baselines),
         slope: estimate(report.slope),
         intercept: estimate(report.intercept),
+        probit_slope: estimate(report.probit_slope),
+        probit_intercept: estimate(report.probit_intercept),
         tau_b: estimate(report.tau_b),
         why_none,
         lines: of_page.into_iter().map(line).collect(),

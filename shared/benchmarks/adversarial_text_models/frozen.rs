@@ -10,6 +10,8 @@ use dataperf_text::{Gold, Span};
 
 use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, LEADERBOARD, NONE, Parameters, practice_file, round_file};
 
+/// The unit of evidence: the examples of all rounds.
+pub(super) const EXAMPLES: &str = "examples";
 /// The number of classes of an example: one for each combination of [`RIGHT`], [`ROBUST`] and [`FAIR`].
 pub(super) const N_CLASSES: usize = 8;
 /// The part of a class that says that the answer is right.
@@ -25,19 +27,19 @@ pub struct Frozen {
     parameters: Parameters,
     /// The inputs and the examples; without examples in a participants' kit that is not for practice.
     trial: Trial,
-    /// The rounds; `None` in a participants' kit that is not for practice.
-    rounds: Option<Vec<Round>>,
+    /// How the examples are drawn; `None` in a participants' kit that is not for practice.
+    drawn: Option<Drawn>,
 }
 
-/// Where a round's examples are among those of all rounds.
+/// How the examples of all rounds are drawn: whole annotators, over all rounds at once, so that each draw has every round.
 #[derive(Debug)]
-pub(super) struct Round {
-    pub(super) name: String,
-    /// The place of the round's first example.
-    pub(super) begin: usize,
-    /// `(n_items,)`: the class of a right answer that stays, the same for all. So draws are made within rounds, and not within labels, which mean
-    /// something else in each task.
-    pub(super) truth: Vec<u8>,
+struct Drawn {
+    /// `(n_items,)`: the class of a right answer that stays, the same for all, since labels mean something else in each task.
+    truth: Vec<u8>,
+    /// `(n_items,)`: the number of each example's round.
+    rounds: Vec<usize>,
+    /// `(n_items,)`: the number of each example's annotator, whose texts resemble each other.
+    annotators: Vec<usize>,
 }
 
 impl FrozenPart for Frozen {
@@ -53,7 +55,7 @@ impl FrozenPart for Frozen {
     async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let asked = asked(files, parameters.n_inputs).await?;
-        let (mut items, mut rounds) = (Vec::new(), None);
+        let mut items = None;
         // a kit does not have the hidden files, and may have those for practice
         let places: [fn(&str) -> String; 2] = [round_file, practice_file];
         let has_any = |place: &fn(&str) -> String| {
@@ -61,33 +63,30 @@ impl FrozenPart for Frozen {
             rounds.any(|round| files.has(&place(round)))
         };
         if let Some(place) = places.into_iter().find(has_any) {
-            let of_rounds = rounds.insert(Vec::new());
+            let of_rounds = items.insert(Vec::new());
             for round in &parameters.rounds {
-                let of_round = examples(files, &place(round), round, &asked).await?;
-                of_rounds.push(Round {
-                    name: round.clone(),
-                    begin: items.len(),
-                    truth: vec![RIGHT + ROBUST + FAIR; of_round.len()],
-                });
-                items.extend(of_round);
+                of_rounds.extend(examples(files, &place(round), round, &asked).await?);
             }
         }
-        let trial = Trial::of_numbered(items, asked).map_err(|why| FrozenError::damaged(INPUTS_FILE, why))?;
+        let drawn = items.as_deref().map(|items| Drawn::of(items, &parameters.rounds));
+        let trial = Trial::of_numbered(items.unwrap_or_default(), asked)
+            .map_err(|why| FrozenError::damaged(INPUTS_FILE, why))?;
         Ok(Self {
             parameters,
             trial,
-            rounds,
+            drawn,
         })
     }
 
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        // an example's answer is right where it stays: in each round the metric is the share of such
-        let rounds = self.rounds()?.iter();
-        let items = rounds.map(|round| {
-            let items = EvalItems::of(&round.truth, ItemMetric::Accuracy);
-            (round.name.clone(), items)
-        });
-        Ok(items.collect())
+        let drawn = self.drawn()?;
+        let items = EvalItems {
+            groups: Some(&drawn.rounds),
+            clusters: Some(&drawn.annotators),
+            // an example's answer is right where it stays: the metric is the share of such
+            ..EvalItems::of(&drawn.truth, ItemMetric::Accuracy)
+        };
+        Ok(vec![(EXAMPLES.to_owned(), items)])
     }
 }
 
@@ -102,11 +101,29 @@ impl Frozen {
         &self.trial
     }
 
-    /// The rounds, ascending.
-    pub(super) fn rounds(&self) -> Result<&[Round], FrozenError> {
-        self.rounds.as_deref().ok_or(FrozenError::ForParticipants {
+    fn drawn(&self) -> Result<&Drawn, FrozenError> {
+        self.drawn.as_ref().ok_or(FrozenError::ForParticipants {
             missing: "right answers",
         })
+    }
+
+    /// The examples of all rounds, round after round.
+    pub(super) fn items(&self) -> Result<&[Numbered], FrozenError> {
+        self.drawn().map(|_| self.trial.items())
+    }
+}
+
+impl Drawn {
+    fn of(items: &[Numbered], rounds: &[String]) -> Self {
+        let number = |item: &Numbered| rounds.iter().position(|round| *round == item.round);
+        Self {
+            truth: vec![RIGHT + ROBUST + FAIR; items.len()],
+            rounds: items
+                .iter()
+                .map(|item| number(item).unwrap_or_default())
+                .collect(),
+            annotators: items.iter().map(|item| item.annotator).collect(),
+        }
     }
 }
 
@@ -161,7 +178,7 @@ async fn examples(
 }
 
 fn example(round: &str, row: &[u32; ITEM_NUMBERS], asked: &[AskedLine]) -> Option<Numbered> {
-    let [plain, misspelt, exchanged, label, start, n_chars] = *row;
+    let [plain, misspelt, exchanged, label, start, n_chars, annotator] = *row;
     let some = |number: u32| (number != NONE).then_some(number as usize);
     let line = asked.get(plain as usize)?;
     let gold = if line.task.has_spans() {
@@ -184,5 +201,6 @@ fn example(round: &str, row: &[u32; ITEM_NUMBERS], asked: &[AskedLine]) -> Optio
         plain: plain as usize,
         misspelt: some(misspelt),
         exchanged: some(exchanged),
+        annotator: annotator as usize,
     })
 }

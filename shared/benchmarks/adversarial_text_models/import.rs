@@ -256,12 +256,7 @@ impl ExportFile<'_> {
                 .map_err(|error| error.to_string())
                 .and_then(|row| self.usable(row))
             {
-                Ok(row) => items.push(TrialItem {
-                    round: round.to_owned(),
-                    task: row.task,
-                    input: row.input(),
-                    gold: row.gold,
-                }),
+                Ok(row) => items.push(TrialItem::of_row(round, row)),
                 Err(why) if n_wrong < MAX_PROBLEMS => {
                     n_wrong += 1;
                     problems.push(format!("`{shown}`, line {}: {why}", nth + 1));
@@ -360,5 +355,6 @@ fn numbers(item: &Numbered) -> Result<[u32; ITEM_NUMBERS], String> {
         label,
         start,
         n_chars,
+        number(item.annotator)?,
     ])
 }

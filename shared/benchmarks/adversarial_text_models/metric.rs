@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use dataperf::closed::Measured;
 use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeat, Weights};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::{Batch, LANES, draws_of};
+use dataperf_numerics::bootstrap::{LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 use dataperf_text::compare::{Figures, Judged, Outcome};
 
-use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST};
+use super::frozen::{EXAMPLES, FAIR, Frozen, N_CLASSES, RIGHT, ROBUST};
 
 /// The name of the count of the run's fuel, in units of fuel.
 pub(super) const FUEL: &str = "fuel";
@@ -27,24 +27,21 @@ struct Run {
 
 impl Run {
     fn of(frozen: &Frozen, evidence: &Evidence) -> Result<Self, EvidenceError> {
-        let mut judged = Vec::new();
-        let mut measured = Measured {
-            fuel: 0,
-            memory_bytes: 0,
-        };
-        for round in frozen.rounds()? {
-            let unit = evidence.unit(&round.name, round.truth.len(), N_CLASSES)?;
-            measured.fuel = unit.count(FUEL)?;
-            measured.memory_bytes = unit.count(MEMORY_BYTES)?;
-            let items = frozen.trial().items()[round.begin..].iter();
-            let said = unit.predicted(Repeat::Only)?.iter();
-            judged.extend(said.zip(items).map(|(said, item)| Judged {
-                is_right: said & RIGHT != 0,
-                is_robust: item.misspelt.map(|_| said & ROBUST != 0),
-                is_fair: item.exchanged.map(|_| said & FAIR != 0),
-            }));
-        }
-        Ok(Self { judged, measured })
+        let items = frozen.items()?;
+        let unit = evidence.unit(EXAMPLES, items.len(), N_CLASSES)?;
+        let said = unit.predicted(Repeat::Only)?.iter();
+        let judged = said.zip(items).map(|(said, item)| Judged {
+            is_right: said & RIGHT != 0,
+            is_robust: item.misspelt.map(|_| said & ROBUST != 0),
+            is_fair: item.exchanged.map(|_| said & FAIR != 0),
+        });
+        Ok(Self {
+            judged: judged.collect(),
+            measured: Measured {
+                fuel: unit.count(FUEL)?,
+                memory_bytes: unit.count(MEMORY_BYTES)?,
+            },
+        })
     }
 
     /// The outcome and figures with each example counted as often as its weight says; `weights`: `(n_items,)`.
@@ -68,12 +65,9 @@ pub(super) fn scorecard(
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
     let run = Run::of(frozen, evidence)?;
-    let mut of_items: Vec<u32> = Vec::with_capacity(run.judged.len());
-    for round in frozen.rounds()? {
-        let n_items = round.truth.len();
-        let of_round = weights.unit(&round.name, n_items)?;
-        of_items.extend((0..n_items).map(|nth| of_round.at(nth) as u32));
-    }
+    let n_items = run.judged.len();
+    let of_unit = weights.unit(EXAMPLES, n_items)?;
+    let of_items: Vec<u32> = (0..n_items).map(|nth| of_unit.at(nth) as u32).collect();
     let (outcome, figures) = run.outcome(frozen, &of_items);
     let rates = frozen.rates();
     let each = |names: &[(&str, f64)]| {
@@ -126,14 +120,11 @@ pub(super) fn replicates(
     draws: &Draws,
 ) -> Result<Vec<f64>, EvidenceError> {
     let run = Run::of(frozen, evidence)?;
-    let rounds = frozen.rounds()?;
     draws.scores(|batch| {
-        let drawn = rounds.iter().map(|round| draws.batch(&round.name, batch));
-        let drawn: Vec<Batch> = drawn.collect::<Result<_, _>>()?;
+        let drawn = draws.batch(EXAMPLES, batch)?;
         let mut scores = [0.0; LANES];
         for (lane, score) in scores[..draws_of(batch).len()].iter_mut().enumerate() {
-            let weights: Vec<u32> = drawn.iter().flat_map(|drawn| drawn.weights_of(lane)).collect();
-            *score = run.score(frozen, &weights);
+            *score = run.score(frozen, &drawn.weights_of(lane));
         }
         Ok(scores)
     })

@@ -4,8 +4,9 @@
 //! The data set has
 //! - `public/inputs.jsonl`: the inputs that a program is asked, one a line: the examples of all rounds as they are,
 //!   misspelt, and with other people, in one order that does not tell which is which;
-//! - `rounds/ROUND.safetensors`: `items`, `(n_items, 6)` unsigned 32-bit integers: of each example of the round the numbers of its three
-//!   inputs, of its label among the task's, and of a span where it begins and how many characters it has. Hidden;
+//! - `rounds/ROUND.safetensors`: `items`, `(n_items, 7)` unsigned 32-bit integers: of each example of the round the numbers of its three
+//!   inputs, of its label among the task's, of a span where it begins and how many characters it has, and of the annotator who wrote it,
+//!   among those of all rounds. Hidden;
 //! - where the examples are for practice, `public/rounds/ROUND.safetensors`: the same, for participants.
 //!
 //! An artifact has the answers that a program wrote, and what its run took: [`with_measured`](dataperf::closed::ClosedBoards::with_measured). People can't upload one.
@@ -47,7 +48,7 @@ pub const INPUTS_FILE: &str = "public/inputs.jsonl";
 /// The name of the tensor with a round's examples.
 pub const ITEMS: &str = "items";
 /// The number of numbers that describe an example in [`ITEMS`].
-pub const ITEM_NUMBERS: usize = 6;
+pub const ITEM_NUMBERS: usize = 7;
 /// The value in [`ITEMS`] for an input, a label or a span that an example does not have.
 pub const NONE: u32 = u32::MAX;
 /// The most inputs that a data set may have.
@@ -132,9 +133,6 @@ impl Benchmark for AdversarialTextModels {
         Metric::value("n_items", "examples", Feedback::Metrics),
         Metric::value("n_inputs", "inputs", Feedback::Score),
     ];
-
-    // the frozen rounds don't say which annotator has written which text
-    const HAS_DEPENDENT_ITEMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;

@@ -4,26 +4,20 @@ use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
 use dataperf::frozen::FrozenError;
 use dataperf_text::compare::Judged;
 
-use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
+use super::frozen::{EXAMPLES, FAIR, Frozen, N_CLASSES, RIGHT, ROBUST};
 use super::metric::{FUEL, MEMORY_BYTES};
 use super::validation::Checked;
 
-/// The class of every example, round by round: how the program's answers to it were judged. The fuel and
+/// The class of every example: how the program's answers to it were judged. The fuel and
 /// memory that the program took stand beside the classes, as counts.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
-    let rounds = frozen.rounds()?;
-    let trial = frozen.trial();
-    let judged = trial.judged(&checked.answers);
-    let classes: Vec<u8> = judged.iter().copied().map(class).collect();
-    let unit = |round: &Round| {
-        let n_items = round.truth.len();
-        let predicted = classes[round.begin..][..n_items].to_vec();
-        let unit = UnitEvidence::new(Repeats::Once, n_items, N_CLASSES, predicted)
-            .with_count(FUEL, checked.measured.fuel as usize)
-            .with_count(MEMORY_BYTES, checked.measured.memory_bytes as usize);
-        (round.name.clone(), unit)
-    };
-    Ok(rounds.iter().map(unit).collect())
+    let n_items = frozen.items()?.len();
+    let judged = frozen.trial().judged(&checked.answers);
+    let classes: Vec<u8> = judged.into_iter().map(class).collect();
+    let unit = UnitEvidence::new(Repeats::Once, n_items, N_CLASSES, classes)
+        .with_count(FUEL, checked.measured.fuel as usize)
+        .with_count(MEMORY_BYTES, checked.measured.memory_bytes as usize);
+    Ok(Evidence::of_unit(EXAMPLES, unit))
 }
 
 /// The class of a judged example. An answer counts as unchanged where the example has no misspelt text, or none with other people.

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::NoIntervals;
+use dataperf::benchmark::FrozenPart as _;
 use dataperf::closed::{ClosedBoards, Measured};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{evaluate, gather};
@@ -59,12 +59,7 @@ fn trial() -> Trial {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        rows.into_iter().map(|row| TrialItem {
-            round: (*round).to_owned(),
-            task: row.task,
-            input: row.input(),
-            gold: row.gold,
-        })
+        rows.into_iter().map(|row| TrialItem::of_row(round, row))
     });
     Trial::new(items.collect())
 }
@@ -101,13 +96,20 @@ fn a_score_is_the_hundredth_of_the_points_of_the_offline_comparison() {
     }
 }
 
+/// Annotators are drawn with all their texts, over all rounds at once.
 #[test]
-fn models_have_no_intervals_and_a_reason() {
+fn draws_take_whole_annotators() {
     let (_scratch, dataset) = opened(&demo());
     let artifact = submission("ada/overlap.json").to_string();
     let evaluated = pollster::block_on(gather(&dataset, BOARD, artifact.as_bytes())).unwrap();
-    let replicates = Replicates::of(&evaluated, 0.5).unwrap();
-    assert_eq!(replicates.header.missing, Some(NoIntervals::DependentTexts));
+    let header = Replicates::of(&evaluated, 0.5).unwrap().header;
+    assert_eq!((header.missing, header.is_clustered), (None, true));
+    assert_eq!(header.smallest, 1, "one annotator wrote the demo's test sets");
+    assert_eq!(header.n_items, trial().items().len());
+    let (_, items) = evaluated.frozen.eval_items().unwrap().remove(0);
+    let annotators = items.clusters.unwrap();
+    let of_trial: Vec<usize> = trial().items().iter().map(|item| item.annotator).collect();
+    assert_eq!(annotators, of_trial);
 }
 
 /// What a run takes costs what the rates say, and no more than a hundred points each.

@@ -472,7 +472,8 @@ impl Comparer {
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(found.iter().map(|(id, found)| (id.clone(), found.clone())));
-        let n_bytes = |kept: &Replicates| 4 * kept.deviations.len() + kept.correctness.len();
+        let n_bytes =
+            |kept: &Replicates| 4 * (kept.deviations.len() + kept.parts.len()) + kept.correctness.len();
         if kept.values().map(|kept| n_bytes(kept)).sum::<usize>() > MAX_KEPT_BYTES {
             kept.retain(|id, _| found.contains_key(id));
         }

@@ -66,9 +66,6 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// The codes of rejections that follow from hidden data, which tell something about it as a score does, and of those that take the
     /// time of a score. They count against a submitter's limits.
     const COUNTED_REJECTIONS: &'static [&'static str] = &[];
-    /// Whether items depend on each other in a way that the data set does not say. Draws of single items are too much alike then, so that neither
-    /// scores nor ranks have intervals.
-    const HAS_DEPENDENT_ITEMS: bool = false;
 
     /// What scoring keeps in memory between submissions to one leaderboard.
     type Frozen: FrozenPart;

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataperf_numerics::bootstrap::N_DRAWS;
-use dataperf_numerics::ranks::{Compared, Entry as Compares, compare, degrees_of_freedom, score_interval};
+use dataperf_numerics::ranks::{
+    Compared, Entry as Compares, Swapped, compare, compare_swapped, degrees_of_freedom, score_interval,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::ports::leaderboard::{Board, Ranked};
@@ -89,7 +91,7 @@ pub struct Line {
     pub interval: Option<(f64, f64)>,
     /// Scored submissions of its submitter to the board.
     pub n_submissions: u32,
-    /// Whether it is surely better than the best baseline.
+    /// Whether it is clearly better than the best baseline.
     pub is_above_baselines: Option<bool>,
 }
 
@@ -166,11 +168,14 @@ impl Comparison {
             places.sort_by(|one, other| worth(other).total_cmp(&worth(one)));
         }
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
-        let why_none = if is_withheld {
+        let mut why_none = if is_withheld {
             Some(NoIntervals::LadderReleases)
         } else {
             why_none(&found, &compared)
         };
+        // of classes with few items answers are swapped, not drawn
+        let is_swapped = why_none == Some(NoIntervals::FewItems) && compared.iter().all(|row| has_parts(row));
+        why_none = why_none.filter(|_| !is_swapped);
         let n_ranked = of_board.iter().filter(|row| !row.entry.is_baseline).count();
         let missing = |place: &usize| !of_board[*place].entry.is_baseline && !usable(found[*place]);
         let n_missing = (0..of_board.len())
@@ -179,7 +184,10 @@ impl Comparison {
         let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
         let without_scores = || {
             let of_rows = || compared.iter().find_map(|row| row.header.without_score_interval);
-            is_rounded.then_some(NoIntervals::ScoresRounded).or_else(of_rows)
+            let rounded = is_rounded.then_some(NoIntervals::ScoresRounded);
+            rounded
+                .or(is_swapped.then_some(NoIntervals::FewItems))
+                .or_else(of_rows)
         };
         let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
         let (mut resolution, mut n_best) = (None, 0);
@@ -190,9 +198,7 @@ impl Comparison {
                 deviations: &replicates.deviations,
             });
             let entries: Vec<Compares<'_>> = entries.collect();
-            let intervals = compare(&entries, &|one, other, error| {
-                degrees(&compared, one, other, error)
-            });
+            let intervals = intervals(&entries, &compared, is_swapped.then_some(sign));
             let has_best = best_baseline(&of_board).is_none_or(|place| usable(found[place]));
             for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
                 let line = &mut lines[place].1;
@@ -234,6 +240,38 @@ impl Comparison {
             lines,
         }
     }
+}
+
+fn has_parts(row: &Replicates) -> bool {
+    row.header.has_parts && row.parts.len() == row.header.n_items
+}
+
+/// The comparison of rows by draws, or by swaps where a sign is given.
+fn intervals(
+    entries: &[Compares<'_>],
+    compared: &[&Arc<Replicates>],
+    swapped_with: Option<f64>,
+) -> Vec<Compared> {
+    match swapped_with {
+        Some(sign) => swapped(entries, compared, sign),
+        None => compare(entries, &|one, other, error| degrees(compared, one, other, error)),
+    }
+}
+
+/// The comparison of rows by swaps of their answers. The swaps follow from hidden labels, as the draws do.
+fn swapped(entries: &[Compares<'_>], compared: &[&Arc<Replicates>], sign: f64) -> Vec<Compared> {
+    let parts: Vec<Vec<f32>> = compared
+        .iter()
+        .map(|row| row.parts.iter().map(|part| sign as f32 * part).collect())
+        .collect();
+    let rows = entries.iter().zip(&parts).map(|(entry, parts)| Swapped {
+        is_ranked: entry.is_ranked,
+        parts,
+    });
+    let seed = compared
+        .first()
+        .map_or([0; 32], |first| first.header.draws.bytes());
+    compare_swapped(&rows.collect::<Vec<_>>(), seed)
 }
 
 /// The place of the best baseline, if there is one. If it can't be compared, no other baseline takes its place.
@@ -362,15 +400,22 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 2 * smallest,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
+            parts: Vec::new(),
             correctness: Vec::new(),
         }
     }
 
     /// A board of one data set, each row with its score and the draws of an eval set of which `smallest` items are of the rarest class.
     fn compared(scores: &[f64], smallest: usize, spread: f32, tries: u64) -> Comparison {
+        let rows = scores.iter().map(|&score| replicates_of(score, smallest, spread));
+        compared_of(scores, rows.collect(), tries)
+    }
+
+    fn compared_of(scores: &[f64], kept: Vec<Replicates>, tries: u64) -> Comparison {
         let dataset = Digest::of(b"data");
         let board = Board {
             benchmark: "b".into(),
@@ -378,10 +423,9 @@ mod tests {
             round: "open".into(),
         };
         let (mut rows, mut replicates, mut n_submissions) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        for (place, &score) in scores.iter().enumerate() {
+        for (place, (&score, of_row)) in scores.iter().zip(kept).enumerate() {
             let submitter = format!("s{place}");
             let id = SubmissionId::of("bucket", &submitter, "");
-            let of_row = replicates_of(score, smallest, spread);
             replicates.insert(id.clone(), Arc::new(of_row));
             n_submissions.insert(submitter.clone(), tries);
             let entry = Entry {
@@ -429,6 +473,38 @@ mod tests {
         }
         assert_eq!(compared(&[1.0, 0.0], MIN_ITEMS, 0.5, 1).summary.why_none, None);
         assert!(compared(&[], MIN_ITEMS, 0.5, 1).summary.why_none.is_some());
+    }
+
+    /// Twelve items of a class: answers are swapped, ranks have intervals and scores have none.
+    #[test]
+    fn few_items_of_a_class_are_swapped() {
+        let row = |score: f64, n_right: usize| {
+            let mut row = replicates_of(score, 12, 0.1);
+            row.header.has_parts = true;
+            row.parts = (0..24)
+                .map(|item| f32::from(u8::from(item < n_right)) / 24.0)
+                .collect();
+            row
+        };
+        let of = |rows: Vec<Replicates>| {
+            let scores: Vec<f64> = rows.iter().map(|row| row.header.score).collect();
+            compared_of(&scores, rows, 1)
+        };
+        let found = of(vec![row(0.9, 22), row(0.9, 22), row(0.2, 4)]);
+        let ranks: Vec<_> = found.lines.iter().map(|(_, line)| line.ranks).collect();
+        assert_eq!(ranks, [Some((1, 2)), Some((1, 2)), Some((3, 3))]);
+        assert!(found.lines.iter().all(|(_, line)| line.interval.is_none()));
+        let summary = &found.summary;
+        assert_eq!(
+            (summary.why_none, summary.why_no_score_intervals, summary.n_best),
+            (None, Some(NoIntervals::FewItems), 2)
+        );
+        let mut without = row(0.2, 4);
+        without.header.has_parts = false;
+        assert_eq!(
+            of(vec![row(0.9, 22), without]).summary.why_none,
+            Some(NoIntervals::FewItems)
+        );
     }
 
     #[test]

@@ -255,9 +255,11 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 100,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
+            parts: Vec::new(),
             correctness: (0..100)
                 .map(|item| u8::from((item * (seed + 3)) % 7 < 3))
                 .collect(),

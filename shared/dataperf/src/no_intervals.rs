@@ -10,6 +10,8 @@ use crate::Digest;
 
 /// The fewest items of a class (of a group) for which an interval holds what it promises.
 pub const MIN_ITEMS: usize = 20;
+/// The fewest items of a class for which ranks have intervals by swaps of answers (docs/statistics.md).
+pub(crate) const MIN_SWAPPED_ITEMS: usize = 12;
 /// The fewest clusters with a class (of a group), where clusters are drawn, for the same reason.
 pub const MIN_CLUSTERS: usize = 20;
 /// The most submissions for which a retirement's report has intervals: their draws are read one after another, within a run of the function.
@@ -51,12 +53,6 @@ pub enum NoIntervals {
          in simulations of four equal groups, intervals of 95 % held the true score in 82 to 85 % of the cases"
     )]
     WorstOfGroups,
-    /// The items are texts, and nobody knows who wrote which.
-    #[error(
-        "texts of one annotator resemble each other, and draws of single texts ignore that: in simulations with ten to twenty \
-         annotators, rank intervals of 95 % held the true rank in 30 to 88 % of the cases"
-    )]
-    DependentTexts,
     /// The score is that of a program.
     #[error(
         "programs compete on data that nobody has seen, of which an interval would tell more than the score does"

@@ -30,7 +30,7 @@ struct Row(SubmissionId, f64);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Pair {
-    /// The ends of the interval, and which of the two is surely better: 1, 2 or neither.
+    /// The ends of the interval, and which of the two is clearly better: 1, 2 or neither.
     Interval(f64, f64, Option<u8>),
     /// Why there is none.
     None(NoIntervals),
@@ -64,7 +64,7 @@ pub struct Between {
     pub difference: f64,
     /// The interval of 95 % of it, its ends moved outward to two digits of its width.
     pub interval: Option<(f64, f64)>,
-    /// Which is surely better, 1 or 2; `None` where neither is.
+    /// Which is clearly better, 1 or 2; `None` where neither is.
     pub surely_better: Option<u8>,
     /// Why there is no interval, where there is none.
     pub why_none: Option<NoIntervals>,
@@ -263,9 +263,11 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 200,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),
+            parts: Vec::new(),
             correctness: (0..200)
                 .map(|item| 255 * u8::from(((item * 7_919) ^ (place * 104_729)) % 1_009 % 10 > 2))
                 .collect(),

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use dataperf_numerics::bootstrap::{ItemMetric, N_DRAWS};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::{Benchmark, FrozenPart};
 use crate::board::Board;
 use crate::evaluated::Evaluated;
-use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, correctness};
+use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, Weights, correctness};
+use crate::no_intervals::{MIN_ITEMS, MIN_SWAPPED_ITEMS};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::submission::Entry;
@@ -49,9 +51,20 @@ pub struct Header {
     /// not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_parts: Option<usize>,
+    /// Whether the object has the parts of the score, because a class has too few items for draws.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_parts: bool,
     /// Why the score has no interval of its own, where it has none and its rank has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_score_interval: Option<NoIntervals>,
+}
+
+impl Header {
+    /// Where the evidence's document begins in the object.
+    pub fn evidence_begin(&self) -> usize {
+        let of_parts = if self.has_parts { 4 * self.n_items } else { 0 };
+        HEAD_BYTES + self.n_items + of_parts
+    }
 }
 
 /// Into how many parts the score of one eval set has to be divided so that one item is worth at most one of them.
@@ -83,6 +96,36 @@ pub struct Replicates {
     pub deviations: Vec<f32>,
     /// `(n_items,)`: the share of the repeats that are right, in units of 1/255; empty where only the head was read.
     pub correctness: Vec<u8>,
+    /// `(n_items,)`: what each item contributes to the score, to first order: by how much a second one like it would change the score, and
+    /// its share of the score. Empty where there are enough items for draws, and where only the head was read.
+    pub parts: Vec<f32>,
+}
+
+/// The most items of all eval sets for which parts are computed: it takes a score for each item.
+const MAX_ITEMS_WITH_PARTS: usize = 2_000;
+
+/// The parts of a score, `(n_items of all units,)`, unit after unit by name.
+fn parts<B: Benchmark>(
+    evaluated: &Evaluated<B>,
+    score: f64,
+    n_items_of: &BTreeMap<String, usize>,
+) -> Result<Vec<f32>, EvidenceError> {
+    let n_items: usize = n_items_of.values().sum();
+    let items: Vec<(&String, usize)> = n_items_of
+        .iter()
+        .flat_map(|(name, &n)| (0..n).map(move |item| (name, item)))
+        .collect();
+    let part = |(name, item): (&String, usize)| {
+        let ones = n_items_of.iter().map(|(name, &n)| (name.clone(), vec![1; n]));
+        let mut weights: BTreeMap<String, Vec<u32>> = ones.collect();
+        if let Some(of_unit) = weights.get_mut(name) {
+            of_unit[item] = 2;
+        }
+        let weights = Weights::of_units(weights);
+        let more = B::score(&evaluated.frozen, &evaluated.evidence, &weights)?.score;
+        Ok((more - score + score / n_items as f64) as f32)
+    };
+    items.into_par_iter().map(part).collect()
 }
 
 impl Replicates {
@@ -112,6 +155,10 @@ impl Replicates {
         let is_of_worst_group = items.iter().any(is_worst);
         let n_parts = items.iter().map(|(_, items)| n_parts(items)).min();
         let n_parts = n_parts.map(|n| n * items.len());
+        let n_items_of = items
+            .iter()
+            .map(|(name, items)| (name.clone(), items.truth.len()));
+        let n_items_of: BTreeMap<String, usize> = n_items_of.collect();
         let draws = Draws::new(items);
         let widening = draws.widening() as f32;
         let of_fixes = |unit: &UnitEvidence| matches!(unit.repeats(), Repeats::Fixes(_));
@@ -128,7 +175,20 @@ impl Replicates {
             Err(error) => return Err(error),
         };
         let missing = is_of_fixes.then_some(NoIntervals::PlaceOnCurve);
-        let missing = missing.or(B::HAS_DEPENDENT_ITEMS.then_some(NoIntervals::DependentTexts));
+        // a score of trials varies with these as well, which swaps of items do not show
+        let of_trials = |unit: &UnitEvidence| matches!(unit.repeats(), Repeats::Trials(_));
+        let is_of_trials = evidence.units().values().any(of_trials);
+        let is_few = !draws.is_clustered() && (MIN_SWAPPED_ITEMS..MIN_ITEMS).contains(&draws.smallest());
+        let has_parts = is_few
+            && missing.is_none()
+            && !is_of_trials
+            && !is_of_worst_group
+            && correctness.len() <= MAX_ITEMS_WITH_PARTS;
+        let parts = if has_parts {
+            parts(evaluated, score, &n_items_of)?
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             header: Header {
                 dataset: evaluated.provenance.dataset,
@@ -140,10 +200,12 @@ impl Replicates {
                 n_redrawn: draws.n_redrawn(),
                 n_items: correctness.len(),
                 n_parts,
+                has_parts,
                 without_score_interval: is_of_worst_group.then_some(NoIntervals::WorstOfGroups),
             },
             deviations,
             correctness,
+            parts,
         })
     }
 
@@ -152,10 +214,13 @@ impl Replicates {
     pub(crate) fn withheld(mut self) -> Self {
         self.header.missing = Some(NoIntervals::OfProgram);
         self.deviations.fill(0.0);
+        self.header.has_parts = false;
+        self.parts = Vec::new();
         self
     }
 
-    /// The object that is stored: header, deviations as 32-bit floats, little-endian, correctness, then the evidence's document.
+    /// The object that is stored: header, deviations as 32-bit floats, little-endian, correctness, where the header says so the parts, as the
+    /// deviations, then the evidence's document.
     ///
     /// # Errors
     /// [`EvidenceError::OtherData`] when the header is too long.
@@ -174,6 +239,7 @@ impl Replicates {
                 .flat_map(|deviation| deviation.to_le_bytes()),
         );
         bytes.extend(&self.correctness);
+        bytes.extend(self.parts.iter().flat_map(|part| part.to_le_bytes()));
         bytes.extend(evidence);
         Ok(bytes)
     }
@@ -218,10 +284,18 @@ impl Replicates {
             return Err(malformed("a replicate is not finite"));
         }
         let correctness = rest.get(..header.n_items).unwrap_or_default().to_vec();
+        let begin = HEAD_BYTES + header.n_items;
+        let of_parts = bytes.get(begin..header.evidence_begin()).unwrap_or_default();
+        let parts = of_parts.as_chunks::<4>().0.iter();
+        let parts: Vec<f32> = parts.map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        if !parts.iter().all(|part| part.is_finite()) {
+            return Err(malformed("a part of the score is not finite"));
+        }
         Ok(Self {
             header,
             deviations,
             correctness,
+            parts,
         })
     }
 
@@ -268,10 +342,12 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 3,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| draw as f32 / 7.0).collect(),
             correctness: vec![0, 255, 127],
+            parts: Vec::new(),
         }
     }
 
@@ -286,6 +362,17 @@ mod tests {
         assert_eq!(&bytes[HEAD_BYTES..], b"\0\xff\x7fevidence");
         let head = Replicates::from_bytes("key", &bytes[..HEAD_BYTES]).expect("a head");
         assert_eq!((head.header, head.correctness), (replicates.header, vec![]));
+    }
+
+    #[test]
+    fn parts_of_a_score_are_kept_before_the_evidence() {
+        let mut with_parts = replicates();
+        with_parts.header.has_parts = true;
+        with_parts.parts = vec![0.25, -0.5, 0.0];
+        let bytes = with_parts.to_bytes(b"evidence").expect("a short header");
+        let read = Replicates::from_bytes("key", &bytes).expect("an object");
+        assert_eq!(read, with_parts);
+        assert_eq!(&bytes[read.header.evidence_begin()..], b"evidence");
     }
 
     #[test]

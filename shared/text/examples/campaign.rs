@@ -7,6 +7,7 @@ use std::time::Instant;
 use dataperf_text::Task;
 use dataperf_text::campaign::{Outcome, PLAIN, Quality, RoundOutcome, Settings, Share, play};
 use dataperf_text::export::Row;
+use dataperf_text::matrix::Cell;
 use dataperf_text::models::{Labelled, LinearSettings, ModelError, TargetModel, read_linear, train_linear};
 
 fn train(rows: &[Row]) -> Result<Box<dyn TargetModel>, ModelError> {
@@ -36,8 +37,8 @@ fn all(settings: &Settings, n_seeds: u64) -> Vec<Outcome> {
     (1..=n_seeds).map(of).collect()
 }
 
-/// The round of all campaigns together.
-fn pooled(outcomes: &[Outcome], round: usize, share: impl Fn(&RoundOutcome) -> Share) -> String {
+/// The round of all campaigns together. An annotator of one campaign counts as the one of that name of another.
+fn pooled(outcomes: &[Outcome], round: usize, share: impl Fn(&RoundOutcome) -> &Share) -> String {
     Share::of_all(outcomes.iter().map(|outcome| share(&outcome.rounds[round]))).to_percent()
 }
 
@@ -58,14 +59,15 @@ fn print_rounds(settings: &Settings, n_seeds: u64) -> Vec<Outcome> {
             "| {} | `r{}` | {} | {} | {} |",
             round + 1,
             round + 1,
-            pooled(&outcomes, round, |round| round.fooling),
-            pooled(&outcomes, round, |round| round.validated),
-            pooled(&unchanged, round, |round| round.fooling)
+            pooled(&outcomes, round, |round| &round.fooling),
+            pooled(&outcomes, round, |round| &round.validated),
+            pooled(&unchanged, round, |round| &round.fooling)
         );
     }
     outcomes
 }
 
+/// The matrix of the first campaign.
 fn print_matrix(outcomes: &[Outcome], task: Task) {
     let (models, rounds) = (&outcomes[0].matrix.models, &outcomes[0].matrix.rounds);
     let shown = |round: &String| {
@@ -83,10 +85,8 @@ fn print_matrix(outcomes: &[Outcome], task: Task) {
     );
     for model in models {
         let cells = rounds.iter().map(|round| {
-            let cells = outcomes
-                .iter()
-                .filter_map(|outcome| outcome.matrix.cell(task, model, round));
-            Share::of_all(cells.map(|cell| Share::of(cell.n_wrong, cell.n))).to_percent()
+            let cell = outcomes[0].matrix.cell(task, model, round);
+            cell.map_or("–".to_owned(), Cell::to_percent)
         });
         println!("| `{model}` | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
@@ -104,7 +104,7 @@ fn print_quality(settings: &Settings, n_seeds: u64) {
             },
             n_seeds,
         );
-        let share = |of: fn(&Quality) -> Share| {
+        let share = |of: fn(&Quality) -> &Share| {
             let rounds = outcomes.iter().flat_map(|outcome| &outcome.rounds);
             Share::of_all(rounds.map(|round| of(&round.quality))).to_percent()
         };
@@ -115,11 +115,11 @@ fn print_quality(settings: &Settings, n_seeds: u64) {
         println!(
             "| {:.0} | {} | {} | {} | {} | {} | {:.2} |",
             100.0 * rater_error,
-            share(|quality| quality.fooling),
-            share(|quality| quality.first_verdict),
-            share(|quality| quality.validated),
-            share(|quality| quality.lost),
-            share(|quality| quality.let_through),
+            share(|quality| &quality.fooling),
+            share(|quality| &quality.first_verdict),
+            share(|quality| &quality.validated),
+            share(|quality| &quality.lost),
+            share(|quality| &quality.let_through),
             alphas.iter().sum::<f64>() / alphas.len() as f64
         );
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use dataperf_numerics::agreement::clustered_share_interval;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::{Input, fooled};
@@ -10,7 +11,7 @@ use crate::export::{Row, Split};
 use crate::models::{ModelError, TargetModel};
 use crate::task::Task;
 
-/// How often a model is wrong about a task's test set of a round. The share has no interval, because texts of one annotator depend on each other.
+/// How often a model is wrong about a task's test set of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The task.
@@ -25,6 +26,10 @@ pub struct Cell {
     pub n_wrong: usize,
     /// The share of these examples.
     pub error: f64,
+    /// Annotators who wrote the examples.
+    pub n_annotators: usize,
+    /// The 95 % interval of the share, for which annotators count with all their texts; `None` where one annotator wrote all examples.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// The error rates of models on rounds' test sets.
@@ -55,7 +60,17 @@ impl Matrix {
                         .iter()
                         .filter(|row| row.task == task && row.split == Split::Test)
                         .collect();
-                    if let Some((n @ 1.., n_wrong)) = wrong(*asked, task, &rows)? {
+                    let is_wrong = wrong(*asked, task, &rows)?.filter(|of_rows| !of_rows.is_empty());
+                    if let Some(is_wrong) = is_wrong {
+                        let of_annotators = by_cluster(
+                            rows.iter()
+                                .zip(&is_wrong)
+                                .map(|(row, is_wrong)| (&row.annotator, *is_wrong)),
+                        );
+                        let (n, n_wrong) = (
+                            is_wrong.len(),
+                            is_wrong.iter().filter(|is_wrong| **is_wrong).count(),
+                        );
                         cells.push(Cell {
                             task,
                             model: model.clone(),
@@ -63,6 +78,8 @@ impl Matrix {
                             n,
                             n_wrong,
                             error: n_wrong as f64 / n as f64,
+                            n_annotators: of_annotators.len(),
+                            interval: clustered_share_interval(&of_annotators),
                         });
                     }
                 }
@@ -82,7 +99,7 @@ impl Matrix {
             .find(|cell| cell.task == task && cell.model == model && cell.round == round)
     }
 
-    /// A table of each task, models below one another, rounds beside one another: errors in percent.
+    /// A table of each task, models below one another, rounds beside one another: errors in percent with their intervals.
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         let tasks: BTreeSet<Task> = self.cells.iter().map(|cell| cell.task).collect();
@@ -119,17 +136,22 @@ impl Matrix {
 
     /// One line for each cell, below a header. The names of [models](crate::Configuration) and rounds are quoted where they need it.
     pub fn to_csv(&self) -> String {
-        let mut text = "task,model,round,n,n_wrong,error\n".to_owned();
+        let mut text = "task,model,round,n,n_wrong,error,n_annotators,from,to\n".to_owned();
         for cell in &self.cells {
+            let end = |end: Option<f64>| end.map_or_else(String::new, |end| end.to_string());
+            let (from, to) = cell.interval.unzip();
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{}",
                 cell.task,
                 csv(&cell.model),
                 csv(&cell.round),
                 cell.n,
                 cell.n_wrong,
-                cell.error
+                cell.error,
+                cell.n_annotators,
+                end(from),
+                end(to)
             );
         }
         text
@@ -147,21 +169,37 @@ fn csv(name: &str) -> String {
 }
 
 impl Cell {
-    /// `34.5`.
+    /// `34.5 (28.1–41.6)`, or `34.5` without an interval.
     pub fn to_percent(&self) -> String {
-        format!("{:.1}", 100.0 * self.error)
+        percent(self.error, self.interval)
     }
 }
 
-/// The number of rows, and the number of those about which a model is wrong; `None` where it does not know the task.
+/// `34.5 (28.1–41.6)`, or `34.5` without an interval.
+pub(crate) fn percent(share: f64, interval: Option<(f64, f64)>) -> String {
+    let share = 100.0 * share;
+    interval.map_or_else(
+        || format!("{share:.1}"),
+        |(from, to)| format!("{share:.1} ({:.1}–{:.1})", 100.0 * from, 100.0 * to),
+    )
+}
+
+/// Of each cluster the number of items for which something holds, and the number of all.
+fn by_cluster<C: Ord>(items: impl IntoIterator<Item = (C, bool)>) -> Vec<(usize, usize)> {
+    let mut clusters: BTreeMap<C, (usize, usize)> = BTreeMap::new();
+    for (cluster, is_so) in items {
+        let (n_found, n) = clusters.entry(cluster).or_default();
+        *n_found += usize::from(is_so);
+        *n += 1;
+    }
+    clusters.into_values().collect()
+}
+
+/// Of each row whether a model is wrong about it; `None` where it does not know the task.
 ///
 /// # Errors
 /// [`ModelError`] of a model that can't answer, or not about all.
-pub fn wrong(
-    model: &dyn TargetModel,
-    task: Task,
-    rows: &[&Row],
-) -> Result<Option<(usize, usize)>, ModelError> {
+pub fn wrong(model: &dyn TargetModel, task: Task, rows: &[&Row]) -> Result<Option<Vec<bool>>, ModelError> {
     let inputs: Vec<Input> = rows.iter().map(|row| row.input()).collect();
     let answers = match model.answers(task, &inputs) {
         Err(ModelError::OtherTask(_)) => return Ok(None),
@@ -172,8 +210,6 @@ pub fn wrong(
         return Err(ModelError::NoAnswer(said));
     }
     let pairs = rows.iter().zip(&answers);
-    let n_wrong = pairs
-        .filter(|(row, answer)| fooled(task, &row.gold, answer))
-        .count();
-    Ok(Some((rows.len(), n_wrong)))
+    let is_wrong = pairs.map(|(row, answer)| fooled(task, &row.gold, answer));
+    Ok(Some(is_wrong.collect()))
 }

@@ -204,7 +204,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
     const found = await texts();
     assert.equal(found.length, rows.length + 1);
     assert.match(found[0], /^1 ranks 1 to 2 .* 1,000 tries/);
-    assert.match(found[2], /^3 ranks 3 to 5 .* not surely better than the best baseline/);
+    assert.match(found[2], /^3 ranks 3 to 5 .* not clearly better than the best baseline/);
     assert.match(found[3], apart);
     assert.ok(found.slice(4).every((text) => text.startsWith("earlier data set")), found.join("\n"));
     assert.equal(await page.locator(".standings tr[data-best]").count(), 2, "the best group is marked");

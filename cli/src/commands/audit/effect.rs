@@ -18,7 +18,7 @@ use dataperf::evidence::{Evidence, Provenance, Weights};
 use dataperf::frozen::Manifest;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
-use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Direction, pointer};
 use dataperf_aws::S3Bucket;
 use dataperf_datasets::Import;
@@ -44,7 +44,7 @@ use crate::rows::RowFormat;
     Nothing is replaced, neither scores nor data sets. What stands on the board of a cloud is scored from its \
     stored evidence, and from the artifact that was uploaded where the evidence is missing or lacks models that the \
     other data set needs. The report says how many labels differ, every score before and after, who moved, \
-    and whether an order that was sure turned round."
+    and whether an order that was clear turned round."
 )]
 pub(crate) struct EffectArgs {
     /// The frozen data set that the board is scored with
@@ -440,7 +440,7 @@ impl<B: Benchmark> Versions<B> {
     fn of_kept(&self, candidate: &Candidate) -> Option<Pair> {
         let kept = candidate.kept.as_ref()?;
         let head = Replicates::from_bytes(&candidate.name, kept).ok()?;
-        let evidence = kept.get(HEAD_BYTES + head.header.n_items..)?;
+        let evidence = kept.get(head.header.evidence_begin()..)?;
         let (provenance, evidence) = Evidence::from_bytes(evidence).ok()?;
         let before = replicates::<B>(self.before.1.clone(), evidence.clone(), provenance.clone()).ok()?;
         let after = replicates::<B>(self.after.1.clone(), evidence, provenance).ok()?;

@@ -218,19 +218,19 @@ fn percent(share: f64) -> String {
 /// Which orders turned round.
 fn turned(effect: &Effect) -> String {
     if let Some(why) = &effect.why_none {
-        return format!("no order is called sure: {why}");
+        return format!("no order is called clear: {why}");
     }
     let name = |turned: &Turned| format!("{} over {}", turned.before, turned.after);
     let sure: Vec<String> = effect.turned_surely().map(name).collect();
     let n = effect.turned.len();
     if sure.is_empty() {
         return format!(
-            "pairs whose order turned round: {n}, none of them sure before and sure after; {} orders were sure before and {} are after",
+            "pairs whose order turned round: {n}, none of them clear before and clear after; {} orders were clear before and {} are after",
             effect.n_sure_before, effect.n_sure_after
         );
     }
     format!(
-        "pairs whose order turned round: {n}, {} of them sure before and sure after: {}",
+        "pairs whose order turned round: {n}, {} of them clear before and clear after: {}",
         sure.len(),
         sure.join(", ")
     )

@@ -11,9 +11,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use dataperf::frozen::Manifest;
 use dataperf::{Digest, csv_cell, offer, quote};
-use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit};
+use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit, control_sample};
 use dataperf_datasets::labelled::{Labelled, LabelledAt};
-use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
+use dataperf_datasets::{CONTROL, IN_DOUBT, Import, WORK_LIST_COLUMNS};
 use dataperf_numerics::agreement::share_interval;
 use serde_json::{Value, json};
 
@@ -57,6 +57,10 @@ pub(crate) struct AuditArgs {
     /// Write everything into this Markdown file, which is not there yet
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
+    /// Rows of each eval set that the work list has beside the labels in doubt, drawn by chance from all others: what people find there
+    /// makes an error rate of what they find among the labels in doubt
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    control: usize,
     /// How many labels in doubt to print
     #[arg(long, short = 'n', default_value_t = 20)]
     top: usize,
@@ -84,7 +88,7 @@ pub(crate) async fn run(args: AuditArgs, format: RowFormat) -> Result<Done> {
     };
     let audited = with_benchmark(&opened.manifest.benchmark, task).await?;
     if let Some(path) = &args.work_list {
-        write_work_list(path, &audited)?;
+        write_work_list(path, &audited, args.control)?;
     }
     if let Some(path) = &args.report {
         let document = report::markdown(&opened.manifest.benchmark, opened.digest, &audited);
@@ -202,19 +206,66 @@ pub(crate) fn work_list_line(of: &SetAudit, doubt: &Doubt) -> [String; 8] {
     ]
 }
 
-fn write_work_list(path: &Path, audited: &Audit) -> Result<()> {
+/// The work list of an eval set, a line for each label in doubt and for each of a control sample. `verdict` says what a line's last field
+/// is, by its row.
+pub(crate) fn work_list<'a>(
+    of: &'a SetAudit,
+    n_control: usize,
+    verdict: impl Fn(usize) -> &'a str,
+) -> Vec<[String; 10]> {
+    let line = |fields: [String; 8], sample: &str, row: usize| {
+        let [set, number, id, given, suggested, margin, by, likely] = fields;
+        let (sample, verdict) = (sample.to_owned(), verdict(row).to_owned());
+        [
+            set, number, id, given, suggested, margin, by, likely, sample, verdict,
+        ]
+    };
+    let doubts = of.doubts().iter();
+    let mut lines: Vec<[String; 10]> = doubts
+        .map(|doubt| line(work_list_line(of, doubt), IN_DOUBT, doubt.row))
+        .collect();
+    if of.doubts.is_err() {
+        return lines; // no label was audited, so none is outside
+    }
+    for row in control_sample(of.set.labels.len(), of.doubts(), n_control, CONTROL_SEED) {
+        let undoubted = Doubt {
+            row,
+            given: of.set.labels[row],
+            suggested: of.set.labels[row],
+            margin: 0.0,
+            flagged_by: Vec::new(),
+        };
+        let [set, number, id, given, ..] = work_list_line(of, &undoubted);
+        let nothing = || String::new();
+        let fields = [
+            set,
+            number,
+            id,
+            given,
+            nothing(),
+            nothing(),
+            nothing(),
+            "no".to_owned(),
+        ];
+        lines.push(line(fields, CONTROL, row));
+    }
+    lines
+}
+
+fn write_work_list(path: &Path, audited: &Audit, n_control: usize) -> Result<()> {
     let about = || format!("can't write `{}`", path.display());
     let mut writer = csv::Writer::from_writer(File::create_new(path).with_context(about)?);
     writer.write_record(WORK_LIST_COLUMNS).with_context(about)?;
     for of in &audited.sets {
-        for doubt in of.doubts() {
-            let line = work_list_line(of, doubt);
-            let fields = line.iter().map(String::as_str).chain([""]);
-            writer.write_record(fields).with_context(about)?;
+        for line in work_list(of, n_control, |_| "") {
+            writer.write_record(line).with_context(about)?;
         }
     }
     writer.flush().with_context(about)
 }
+
+/// The seed of control samples: the same eval set and labels in doubt give the same sample.
+const CONTROL_SEED: u32 = 1;
 
 /// The columns of labels in doubt.
 const DOUBTS: [&str; 8] = [
@@ -355,7 +406,7 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
     }
     match work_list {
         Some(path) => println!(
-            "`{}` has all {} labels in doubt: write the right class into the column `verdict`, then `dataperf dataset correct`",
+            "`{}` has all {} labels in doubt and a control sample: write the right class into the column `verdict`, then `dataperf dataset correct`",
             path.display(),
             first.len()
         ),

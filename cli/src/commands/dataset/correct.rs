@@ -1,11 +1,13 @@
 //! `dataperf dataset correct`: a new data set with labels put right.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use dataperf_datasets::{Verdicts, correct};
-use serde_json::json;
+use dataperf::quote;
+use dataperf_datasets::{Samples, Verdicts, correct};
+use serde_json::{Value, json};
 
 use crate::Done;
 use crate::commands::audit::{ReadSets, check_has_labels};
@@ -53,15 +55,51 @@ pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&json!({
             "dataset": digest, "parent": opened.digest, "benchmark": opened.manifest.benchmark, "out": args.out,
-            "n_edits": n_edits, "n_reviewed": n_reviewed,
+            "n_edits": n_edits, "n_reviewed": n_reviewed, "error_rates": rates(&verdicts),
         }))?,
-        Format::Text => println!(
-            "{digest} in `{}`\n{n_edits} labels were put right, of {n_reviewed} that somebody has looked at; it was made of {}",
-            args.out.display(),
-            opened.digest
-        ),
+        Format::Text => {
+            println!(
+                "{digest} in `{}`\n{n_edits} labels were put right, of {n_reviewed} that somebody has looked at; it was made of {}",
+                args.out.display(),
+                opened.digest
+            );
+            for sentence in error_rates(&verdicts) {
+                println!("{sentence}");
+            }
+        }
     }
     Ok(Done::Fine)
+}
+
+/// The share of wrong labels in each eval set, `null` where nobody has looked at a control sample.
+fn rates(verdicts: &Verdicts) -> BTreeMap<&String, Value> {
+    let rate = |samples: &Samples| {
+        let rate = samples.error_rate();
+        json!(rate.map(|(share, interval)| json!({ "share": share, "interval": interval })))
+    };
+    let samples = verdicts.samples.iter();
+    samples.map(|(set, samples)| (set, rate(samples))).collect()
+}
+
+/// The share of wrong labels in each eval set, in words.
+pub(crate) fn error_rates(verdicts: &Verdicts) -> Vec<String> {
+    let sentence = |(set, samples): (&String, &Samples)| match samples.error_rate() {
+        Some((share, (low, high))) => format!(
+            "{}: {:.1} % of all labels are wrong, with 95 % confidence {:.1} to {:.1} %, from {} decided labels in doubt and {} of the control \
+             sample",
+            quote(set),
+            100.0 * share,
+            100.0 * low,
+            100.0 * high,
+            samples.doubts.n_decided,
+            samples.others.n_decided
+        ),
+        None => format!(
+            "{}: no error rate, because the control sample has no verdict: decide the lines of the work list with `control` in the column `sample`",
+            quote(set)
+        ),
+    };
+    verdicts.samples.iter().map(sentence).collect()
 }
 
 /// Problems that are listed.

@@ -43,6 +43,8 @@ pub(super) fn print_report(
 const COLUMNS: &[&str] = &[
     "rank",
     "model",
+    "first_rank",
+    "last_rank",
     "score",
     "performance",
     "fuel",
@@ -57,7 +59,7 @@ const COLUMNS: &[&str] = &[
 fn row(model: &Compared) -> Value {
     let figures = model.figures;
     json!({
-        "rank": model.rank, "model": model.name, "score": model.score, "performance": figures.performance, "fuel": figures.fuel,
+        "rank": model.rank, "model": model.name, "first_rank": model.ranks.map(|ranks| ranks.0), "last_rank": model.ranks.map(|ranks| ranks.1), "score": model.score, "performance": figures.performance, "fuel": figures.fuel,
         "memory": figures.memory, "robustness": figures.robustness, "fairness": figures.fairness, "is_on_front": model.is_on_front,
         "leads_under": model.leads_under, "dynascore_2021": model.dynascore_2021,
     })
@@ -67,6 +69,7 @@ fn print(report: &Report, outcomes: &[(&str, &Outcome)], n_inputs: usize) {
     let head = [
         "rank",
         "model",
+        "ranks (95 %)",
         "points",
         "right %",
         "fuel (million)",
@@ -83,6 +86,9 @@ fn print(report: &Report, outcomes: &[(&str, &Outcome)], n_inputs: usize) {
         shown.add_row(vec![
             model.rank.to_string(),
             line_of(&model.name),
+            model
+                .ranks
+                .map_or("–".to_owned(), |(first, last)| format!("{first} to {last}")),
             format!("{:.2}", model.score),
             format!("{:.1}", figures.performance),
             format!("{:.4}", figures.fuel),
@@ -121,5 +127,7 @@ fn print(report: &Report, outcomes: &[(&str, &Outcome)], n_inputs: usize) {
         "{n_inputs} inputs; a point is worth {} million units of fuel an input, {} MiB, {} % of robustness, {} % of fairness",
         rates.fuel, rates.memory, rates.robustness, rates.fairness
     );
-    println!("ranks have no intervals: {}", report.why_no_intervals);
+    if let Some(why) = &report.why_no_intervals {
+        println!("ranks have no intervals: {why}");
+    }
 }

@@ -14,7 +14,7 @@ use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A cell is the share of a round's test set about which a model is wrong: of questions those \
+    after_help = "A cell is the share of a round's test set about which a model is wrong, with its 95 % interval, for which annotators count with all their texts: of questions those \
     where the words of the answer have an F1 below 0.4. The model of a round is wrong about all of that round's test set, because only what \
     fooled it is in there."
 )]
@@ -63,14 +63,20 @@ pub(super) fn run(args: &MatrixArgs, format: RowFormat) -> Result<Done> {
     } else if format == RowFormat::Json {
         print_json(&matrix)?;
     } else {
-        let rows: Vec<Value> = matrix
-            .cells
-            .iter()
-            .map(serde_json::to_value)
-            .collect::<Result<_, _>>()?;
+        let rows: Vec<Value> = matrix.cells.iter().map(row).collect::<Result<_>>()?;
         print_rows(
             &rows,
-            &["task", "model", "round", "n", "n_wrong", "error"],
+            &[
+                "task",
+                "model",
+                "round",
+                "n",
+                "n_wrong",
+                "error",
+                "n_annotators",
+                "from",
+                "to",
+            ],
             format,
             || {
                 print(&matrix);
@@ -79,6 +85,14 @@ pub(super) fn run(args: &MatrixArgs, format: RowFormat) -> Result<Done> {
         )?;
     }
     Ok(Done::Fine)
+}
+
+/// A cell as a line of a table.
+fn row(cell: &Cell) -> Result<Value> {
+    let mut row = serde_json::to_value(cell)?;
+    let (from, to) = cell.interval.unzip();
+    (row["from"], row["to"]) = (from.into(), to.into());
+    Ok(row)
 }
 
 /// A table with models below one another and rounds beside one another.
@@ -107,6 +121,8 @@ pub(in crate::commands) fn print(matrix: &Matrix) {
         }
     }
     (2..head.len()).for_each(|column| align_right(&mut shown, column));
-    println!("errors in percent, without intervals: texts of one annotator depend on each other");
+    println!(
+        "errors in percent; intervals of 95 % count annotators with all their texts, so one annotator gives none"
+    );
     println!("{shown}");
 }

@@ -176,12 +176,7 @@ fn trial(rounds: &[Named]) -> Result<Trial> {
             "the test set of the round `{}` has no examples: leave the round out",
             round.name
         );
-        items.extend(rows.into_iter().map(|row| TrialItem {
-            round: round.name.clone(),
-            task: row.task,
-            input: row.input(),
-            gold: row.gold,
-        }));
+        items.extend(rows.into_iter().map(|row| TrialItem::of_row(&round.name, row)));
     }
     Ok(Trial::new(items))
 }

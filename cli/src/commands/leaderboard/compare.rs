@@ -236,10 +236,10 @@ fn print(of: &Compared) {
             println!(
                 "{}",
                 match paired.surely_better {
-                    Some(1) => "the first is surely better",
-                    Some(_) => "the second is surely better",
+                    Some(1) => "the first is clearly better",
+                    Some(_) => "the second is clearly better",
                     None =>
-                        "neither is surely better: another eval set of this kind and size may turn the order round",
+                        "neither is clearly better: another eval set of this kind and size may turn the order round",
                 }
             );
         }

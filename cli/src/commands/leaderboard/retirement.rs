@@ -129,8 +129,13 @@ fn print(board: &Board, report: &RetirementReport) {
     for (name, estimate) in [
         ("mean gap, before less after", report.gap),
         ("the same of the baselines", report.gap_of_baselines),
-        ("slope of new scores on old ones", report.slope),
+        (
+            "slope of new scores on old ones, without their noise",
+            report.slope,
+        ),
         ("its intercept", report.intercept),
+        ("the slope on probit axes", report.probit_slope),
+        ("its intercept", report.probit_intercept),
         ("Kendall's tau-b", report.tau_b),
     ] {
         let (value, interval) = words(estimate);

@@ -77,9 +77,9 @@ pub(super) fn in_words(summary: &Summary) -> String {
         _ if summary.n_ranked < 2 => {
             return "fewer than two ranked submissions: nothing to compare yet".to_owned();
         }
-        1 => "one submission is surely the best of the ranked ones".to_owned(),
+        1 => "one submission is clearly the best of the ranked ones".to_owned(),
         n if n == summary.n_ranked => {
-            format!("no submission is surely the best: any of the {n} may be")
+            format!("no submission is clearly the best: any of the {n} may be")
         }
         n => format!("any of {n} submissions may be the best"),
     };
@@ -105,7 +105,7 @@ pub(super) fn in_words(summary: &Summary) -> String {
     };
     let scores = summary.why_no_score_intervals.as_ref();
     let scores = scores.map_or_else(String::new, |why| format!("; no intervals of scores: {why}"));
-    format!("{best} (95 % confidence){resolution}{missing}{clusters}{scores}")
+    format!("{best} (95 % for each row, not for all rows at once){resolution}{missing}{clusters}{scores}")
 }
 
 /// A row's rank, or why it has none.
@@ -160,17 +160,19 @@ mod tests {
         };
         let said = |n_best| in_words(&summary(n_best));
         assert!(
-            said(1).starts_with("one submission is surely the best of the ranked ones (95 % confidence); "),
+            said(1).starts_with("one submission is clearly the best of the ranked ones (95 % for each row, not for all rows at once); "),
             "{}",
             said(1)
         );
         assert!(
-            said(2).starts_with("any of 2 submissions may be the best (95 % confidence); "),
+            said(2).starts_with(
+                "any of 2 submissions may be the best (95 % for each row, not for all rows at once); "
+            ),
             "{}",
             said(2)
         );
         assert!(
-            said(3).starts_with("no submission is surely the best: any of the 3 may be"),
+            said(3).starts_with("no submission is clearly the best: any of the 3 may be"),
             "{}",
             said(3)
         );

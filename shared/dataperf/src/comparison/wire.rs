@@ -13,7 +13,7 @@ const FORMAT: &str = "dataperf-ranks/1";
 /// Bytes of the summary, filled up with spaces.
 const SUMMARY_BYTES: usize = 2 << 10;
 /// Bytes of a line: the submission's id (16 bytes), first and last rank (4 each; 0 for none), the score's interval (8 each; NaN for none),
-/// the number of submissions (4), whether it is surely better than the best baseline (4: 0 unknown, 1 no, 2 yes). All little-endian.
+/// the number of submissions (4), whether it is clearly better than the best baseline (4: 0 unknown, 1 no, 2 yes). All little-endian.
 pub const LINE_BYTES: usize = 48;
 /// The fewest lines that every object has room for, so that the first page is one read of known length.
 pub(super) const MIN_LINES: usize = 256;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dataperf_numerics::agreement::{fitted_line, standings, tau_b};
+use dataperf_numerics::agreement::{
+    CorrectedLine, Fitted, corrected_line, fitted_line, probit, standings, tau_b,
+};
 use dataperf_numerics::bootstrap::N_DRAWS;
 use serde::{Deserialize, Serialize};
 
@@ -87,10 +89,15 @@ pub struct RetirementReport {
     pub gap: Option<Estimate>,
     /// The mean of the baselines' gaps: how much harder the new items are for everybody.
     pub gap_of_baselines: Option<Estimate>,
-    /// The slope of the least-squares line of new scores on old ones.
+    /// The slope of the line of true new scores on true old ones: the noise of the scores, which the draws tell, is taken out. Without draws
+    /// it is that of the least-squares line, which is too flat.
     pub slope: Option<Estimate>,
     /// Where that line meets an old score of 0.
     pub intercept: Option<Estimate>,
+    /// The slope of the same line on probit axes, as Recht et al. draw it; `None` where scores are no shares between 0 and 1.
+    pub probit_slope: Option<Estimate>,
+    /// Where the line on probit axes meets an old score of 0.5, as a probit of the new score.
+    pub probit_intercept: Option<Estimate>,
     /// Kendall's tau-b between the orders.
     pub tau_b: Option<Estimate>,
     /// Why there are no intervals, where there are none.
@@ -171,8 +178,13 @@ impl RetirementReport {
             let gaps = before.iter().zip(after).map(|(before, after)| before - after);
             (!before.is_empty()).then(|| gaps.sum::<f64>() / before.len() as f64)
         };
-        let slope = |before: &[f64], after: &[f64]| fitted_line(before, after).map(|line| line.slope);
-        let intercept = |before: &[f64], after: &[f64]| fitted_line(before, after).map(|line| line.intercept);
+        let n_items = |of: fn(&OnBoth) -> &Option<Arc<Replicates>>| {
+            let found = scored.iter().find_map(|scored| of(scored).as_ref());
+            found.map_or(1, |found| found.header.n_items.max(1))
+        };
+        let n_items = [n_items(|of| &of.before), n_items(|of| &of.after)];
+        let (slope, intercept) = line(&people, sign, None).unzip();
+        let (probit_slope, probit_intercept) = line(&people, sign, Some(n_items)).unzip();
         let tau = if people.len() <= MAX_WITH_TAU_INTERVAL {
             estimate(&people, &tau_b).map(|tau| Estimate {
                 interval: tau.interval.map(|(low, high)| (low.max(-1.0), high.min(1.0))),
@@ -225,8 +237,10 @@ impl RetirementReport {
             n_rejected: on_both.len() - scored.len(),
             gap: estimate(&people, &mean_gap),
             gap_of_baselines: estimate(&baselines, &mean_gap),
-            slope: estimate(&people, &slope),
-            intercept: estimate(&people, &intercept),
+            slope,
+            intercept,
+            probit_slope,
+            probit_intercept,
             tau_b: tau,
             why_none: reason,
             lines: lines.collect(),
@@ -285,6 +299,57 @@ fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>)
     why_none(&found, &compared).filter(|_| !found.is_empty())
 }
 
+/// Slope and intercept of the line of new scores on old ones; with numbers of items, before and after, on probit axes.
+fn line(of: &[Scores<'_>], sign: f64, n_items: Option<[usize; 2]>) -> Option<(Estimate, Estimate)> {
+    let is_share = |score: f64| 0.0 < score && score < 1.0;
+    if n_items.is_some()
+        && !of
+            .iter()
+            .all(|scores| is_share(scores.before) && is_share(scores.after))
+    {
+        return None;
+    }
+    // a draw may have no item right, or all: it counts as half an item
+    let on_axis = |score: f64, of: usize| match n_items {
+        None => score,
+        Some(n_items) => {
+            let least = 0.5 / n_items[of] as f64;
+            probit(score.clamp(least.min(0.5), 1.0 - least.min(0.5)))
+        }
+    };
+    let (before, after): (Vec<f64>, Vec<f64>) = of
+        .iter()
+        .map(|scores| (on_axis(scores.before, 0), on_axis(scores.after, 1)))
+        .unzip();
+    let drawn: Option<Vec<(&[f32], &[f32])>> = of.iter().map(|scores| scores.drawn).collect();
+    let plain = || {
+        let line = fitted_line(&before, &after)?;
+        let figure = |value| Estimate {
+            value,
+            interval: None,
+        };
+        Some((figure(line.slope), figure(line.intercept)))
+    };
+    let Some(drawn) = drawn else { return plain() };
+    let draws = |score: f64, deviations: &[f32], axis: usize, shift: usize| -> Vec<f64> {
+        let shifted = deviations.iter().cycle().skip(shift).take(deviations.len());
+        shifted
+            .map(|deviation| on_axis(score + sign * f64::from(*deviation), axis))
+            .collect()
+    };
+    let both = || of.iter().zip(&drawn);
+    let drawn_before: Vec<Vec<f64>> = both()
+        .map(|(scores, (before, _))| draws(scores.before, before, 0, 0))
+        .collect();
+    // eval sets with the same labels in the same places have the same draws
+    let drawn_after: Vec<Vec<f64>> = both()
+        .map(|(scores, (_, after))| draws(scores.after, after, 1, 1))
+        .collect();
+    let CorrectedLine { slope, intercept } = corrected_line(&before, &after, &drawn_before, &drawn_after)?;
+    let estimate = |Fitted { value, interval }| Estimate { value, interval };
+    Some((estimate(slope), estimate(intercept)))
+}
+
 /// A figure of the scores, and of all draws of both data sets, which are independent.
 fn estimated(of: &[Scores<'_>], sign: f64, figure: Figure<'_>) -> Option<Estimate> {
     let (before, after): (Vec<f64>, Vec<f64>) = of.iter().map(|scores| (scores.before, scores.after)).unzip();
@@ -338,9 +403,11 @@ mod tests {
                 n_redrawn: 0,
                 n_items: 100,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
+            parts: Vec::new(),
             correctness: Vec::new(),
         })
     }

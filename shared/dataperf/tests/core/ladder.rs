@@ -96,9 +96,11 @@ impl EvalSet {
                 n_redrawn: 0,
                 n_items: N_ITEMS,
                 n_parts: None,
+                has_parts: false,
                 without_score_interval: None,
             },
             deviations: sums.iter().map(deviation).collect(),
+            parts: Vec::new(),
             correctness: correctness.map(|(one, other)| u8::from(one == other)).collect(),
         }
     }

@@ -21,12 +21,15 @@ mod percentiles;
 mod scores;
 mod search;
 mod shake_up;
+mod swaps;
 
 pub use compare::{Compared, MAX_STEPS, compare};
 pub use orders::sure_orders;
 pub use percentiles::{percentile_interval, quantile, rank_percentiles};
+pub(crate) use scores::student;
 pub use scores::{difference_interval, score_interval};
 pub use shake_up::shake_up;
+pub use swaps::{Swapped, compare_swapped};
 
 /// The confidence of each one-sided set; both together have 95 %.
 pub const CONFIDENCE: f64 = 0.975;

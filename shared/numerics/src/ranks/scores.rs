@@ -82,7 +82,7 @@ pub fn difference_interval(difference: f64, deviations: [&[f32]; 2], degrees: us
 ///
 /// # Source
 /// Abramowitz, M. and Stegun, I. A. (1964), "Handbook of Mathematical Functions", 26.7.5.
-fn student(degrees: usize) -> f64 {
+pub(crate) fn student(degrees: usize) -> f64 {
     const Z: f64 = 1.959_963_984_540_054;
     let (n, z2) = (degrees as f64, Z * Z);
     let terms = [

@@ -263,7 +263,8 @@ fn plain(settings: &Settings, contexts: &Contexts) -> Vec<Row> {
             text: made.text(),
             gold: made.truth(),
             why: String::new(),
-            annotator: "grammar".to_owned(),
+            // the grammar draws each text by itself
+            annotator: format!("grammar-{number}"),
             is_fooling: false,
             is_verified: true,
             fooled: BTreeMap::new(),

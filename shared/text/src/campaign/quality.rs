@@ -1,10 +1,14 @@
 //! What labels are worth, against the grammar's truth.
 
-use dataperf_numerics::agreement::share_interval;
+use std::collections::BTreeMap;
+
+use dataperf_numerics::agreement::clustered_share_interval;
 use serde::{Deserialize, Serialize};
 
-/// A share with its 95 % interval (Wilson).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+use crate::matrix::percent;
+
+/// A share of examples with its 95 % interval, for which annotators count with all their examples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The number of all.
     pub n: usize,
@@ -12,41 +16,60 @@ pub struct Share {
     pub n_found: usize,
     /// `n_found / n`; `None` where `n` is 0.
     pub share: Option<f64>,
-    /// The two ends of the interval.
+    /// The two ends of the interval; `None` for examples of fewer than two annotators.
     pub interval: Option<(f64, f64)>,
+    /// Of each annotator the number found, and the number of all.
+    #[serde(skip)]
+    of_annotators: BTreeMap<String, (usize, usize)>,
 }
 
 impl Share {
-    /// The share of `n_found` in `n`.
-    pub fn of(n_found: usize, n: usize) -> Self {
+    /// The share among examples, each with its annotator's name, for which something holds.
+    pub fn of<'a>(examples: impl IntoIterator<Item = (&'a String, bool)>) -> Self {
+        let counts = examples
+            .into_iter()
+            .map(|(annotator, is_so)| (annotator, (usize::from(is_so), 1)));
+        Self::of_counts(counts)
+    }
+
+    /// The share of several rounds together, in which an annotator has one name.
+    pub fn of_all<'a>(shares: impl IntoIterator<Item = &'a Self>) -> Self {
+        Self::of_counts(
+            shares
+                .into_iter()
+                .flat_map(|share| &share.of_annotators)
+                .map(|(annotator, counts)| (annotator, *counts)),
+        )
+    }
+
+    fn of_counts<'a>(counts: impl IntoIterator<Item = (&'a String, (usize, usize))>) -> Self {
+        let mut of_annotators: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        let (mut n_found, mut n) = (0, 0);
+        for (annotator, (found, all)) in counts {
+            let of_one = of_annotators.entry(annotator.clone()).or_default();
+            *of_one = (of_one.0 + found, of_one.1 + all);
+            (n_found, n) = (n_found + found, n + all);
+        }
+        let clusters: Vec<(usize, usize)> = of_annotators.values().copied().collect();
         Self {
             n,
             n_found,
             share: (n > 0).then(|| n_found as f64 / n as f64),
-            interval: share_interval(n_found, n),
+            interval: clustered_share_interval(&clusters),
+            of_annotators,
         }
-    }
-
-    /// The share of several groups together.
-    pub fn of_all(shares: impl IntoIterator<Item = Self>) -> Self {
-        let add = |(n_found, n), one: Self| (n_found + one.n_found, n + one.n);
-        let (n_found, n) = shares.into_iter().fold((0, 0), add);
-        Self::of(n_found, n)
     }
 
     /// `34.5 (28.1–41.6)`, in percent.
     pub fn to_percent(&self) -> String {
-        match (self.share, self.interval) {
-            (Some(share), Some((from, to))) => {
-                format!("{:.1} ({:.1}–{:.1})", 100.0 * share, 100.0 * from, 100.0 * to)
-            }
-            _ => "–".to_owned(),
-        }
+        self.share
+            .map_or("–".to_owned(), |share| percent(share, self.interval))
     }
 }
 
 /// What is known of an example that the grammar has made.
 pub(super) struct Known {
+    pub(super) annotator: String,
     /// Whether its author says what is true.
     pub(super) is_right: bool,
     pub(super) is_duplicate: bool,
@@ -78,19 +101,14 @@ impl Quality {
     pub(super) fn of(known: &[Known]) -> Self {
         let new: Vec<&Known> = known.iter().filter(|one| !one.is_duplicate).collect();
         let right = |is: &dyn Fn(&Known) -> bool| {
-            let those: Vec<&&Known> = new.iter().filter(|one| is(one)).collect();
-            Share::of(those.iter().filter(|one| one.is_right).count(), those.len())
+            let those = new.iter().filter(|one| is(one));
+            Share::of(those.map(|one| (&one.annotator, one.is_right)))
         };
         let decided = |is_right: bool, is_correct: bool| {
-            let those: Vec<&&Known> = new
+            let those = new
                 .iter()
-                .filter(|one| one.is_fooling && one.is_right == is_right)
-                .collect();
-            let found = those
-                .iter()
-                .filter(|one| one.is_correct == Some(is_correct))
-                .count();
-            Share::of(found, those.len())
+                .filter(|one| one.is_fooling && one.is_right == is_right);
+            Share::of(those.map(|one| (&one.annotator, one.is_correct == Some(is_correct))))
         };
         Self {
             all: right(&|_| true),

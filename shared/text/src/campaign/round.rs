@@ -15,7 +15,7 @@ use crate::export::{Export, JudgedExample};
 use crate::ids::{ExampleId, is_validated_by_chance};
 use crate::lines::{Example, Found, Rules, Said};
 use crate::models::{ModelError, TargetModel};
-use crate::standing::Standing;
+use crate::standing::{Standing, State};
 use crate::task::Task;
 
 /// What was played.
@@ -198,13 +198,15 @@ impl Played {
             .iter()
             .map(|judged| (judged.state(), judged.is_fooling));
         let standing = Standing::of(states);
-        let n = usize::try_from(standing.n_submitted).unwrap_or(usize::MAX);
-        let share = |n_found: u64| Share::of(usize::try_from(n_found).unwrap_or(usize::MAX), n);
+        let share = |is_so: fn(&JudgedExample) -> bool| {
+            let submitted = self.judged.iter().filter(|judged| !judged.is_duplicate);
+            Share::of(submitted.map(|judged| (&judged.annotator, is_so(judged))))
+        };
         RoundOutcome {
             round: round.to_owned(),
             target: target.to_owned(),
-            fooling: share(standing.n_fooling),
-            validated: share(standing.n_validated),
+            fooling: share(|judged| judged.is_fooling),
+            validated: share(|judged| judged.state() == State::Validated),
             standing,
             rewrites: self.rewrites.clone(),
             quality: Quality::of(&self.known),
@@ -216,6 +218,7 @@ impl Played {
 impl Known {
     fn of(judged: &JudgedExample, truth: &Gold) -> Self {
         Self {
+            annotator: judged.annotator.clone(),
             is_right: judged.example.gold.says_the_same(truth),
             is_duplicate: judged.is_duplicate,
             is_fooling: judged.is_fooling,

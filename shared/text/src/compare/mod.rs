@@ -7,6 +7,7 @@
 
 mod dynascore;
 mod front;
+mod intervals;
 mod outcome;
 mod perturb;
 mod rates;
@@ -17,6 +18,7 @@ pub use dataperf::closed::Measured;
 
 pub use dynascore::{Measure, dynascore_2021};
 pub use front::{pareto_front, shares_of_weights};
+pub use intervals::{FewAnnotators, MIN_ANNOTATORS};
 pub use outcome::{Judged, Outcome, Share};
 pub use perturb::{exchanged_input, misspelt_input, with_others, with_typos};
 pub use rates::{Figures, Rates, UnusableRates, WEIGHTS};

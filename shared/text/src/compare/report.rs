@@ -1,8 +1,8 @@
 //! All that is said of the models of a board.
 
-use dataperf::NoIntervals;
 use serde::{Deserialize, Serialize};
 
+use super::intervals::Interval;
 use super::{
     Figures, Judged, Measure, Measured, Rates, Trial, dynascore_2021, pareto_front, shares_of_weights,
 };
@@ -33,7 +33,8 @@ pub struct TrialRun {
 }
 
 impl Trial {
-    /// Compares runs by fixed rates and a reader's weights.
+    /// Compares runs by fixed rates and a reader's weights. Ranks and points have intervals, for which annotators are drawn with all
+    /// their texts, where each round has enough annotators.
     ///
     /// # Panics
     /// If a run has not one judgement for each example.
@@ -43,7 +44,15 @@ impl Trial {
             name: run.name.clone(),
             figures: self.outcome(&run.judged).figures(run.measured, n_inputs),
         });
-        report(&models.collect::<Vec<_>>(), rates, weights)
+        let intervals = self.intervals(runs, rates, weights);
+        let why = intervals.as_ref().err().map(ToString::to_string);
+        report_with(
+            &models.collect::<Vec<_>>(),
+            rates,
+            weights,
+            &intervals.unwrap_or_default(),
+            why,
+        )
     }
 }
 
@@ -56,6 +65,12 @@ pub struct Compared {
     pub rank: usize,
     /// Its points with the reader's weights.
     pub score: f64,
+    /// The ranks that it could have on texts of other annotators, with 95 % confidence; `None` where only figures are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<(u32, u32)>,
+    /// The points that it could have, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
     /// What was measured.
     pub figures: Figures,
     /// What each figure is worth by the fixed rates: performance, compute, memory, robustness, fairness.
@@ -80,14 +95,25 @@ pub struct Report {
     pub weights: Weighed,
     /// Number of steps of the grid of weights, from 0 to 1.
     pub steps_of_weights: u32,
-    /// Why ranks and scores have no intervals.
-    pub why_no_intervals: String,
+    /// Why ranks and scores have no intervals, where there is a reason.
+    pub why_no_intervals: Option<String>,
     /// The models.
     pub models: Vec<Compared>,
 }
 
 /// Compares models by fixed rates and a reader's weights, and says of each what does not depend on these.
 pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
+    report_with(models, rates, weights, &[], None)
+}
+
+/// The report with an interval for each model, or with none.
+fn report_with(
+    models: &[Model],
+    rates: Rates,
+    weights: Weighed,
+    intervals: &[Interval],
+    why_no_intervals: Option<String>,
+) -> Report {
     let points: Vec<[f64; 5]> = models.iter().map(|model| rates.points(&model.figures)).collect();
     let rows: Vec<Vec<f64>> = points.iter().map(|points| points.to_vec()).collect();
     let (front, shares) = (pareto_front(&rows), shares_of_weights(&rows, N_STEPS));
@@ -99,6 +125,8 @@ pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
             name: models[nth].name.clone(),
             rank: 1 + scores.iter().filter(|other| **other > scores[nth]).count(),
             score: scores[nth],
+            ranks: intervals.get(nth).map(|interval| interval.ranks),
+            interval: intervals.get(nth).and_then(|interval| interval.score),
             figures: models[nth].figures,
             points: points[nth],
             is_on_front: front[nth],
@@ -111,7 +139,7 @@ pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
         rates,
         weights,
         steps_of_weights: N_STEPS,
-        why_no_intervals: NoIntervals::DependentTexts.to_string(),
+        why_no_intervals,
         models: compared,
     }
 }

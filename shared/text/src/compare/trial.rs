@@ -1,7 +1,7 @@
 //! What a model that competes is asked: the test sets of all rounds, once as they are, once with typographical errors and once with other
 //! people, in one order that says nothing about which is which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataperf::json::Json;
 use dataperf::{Reasons, Rejection, pointer};
@@ -9,9 +9,10 @@ use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Judged, Outcome};
+use super::outcome::{Judged, Outcome, Share};
 use super::perturb::{exchanged_input, misspelt_input, with_others};
 use crate::answers::{Gold, Input, Span, is_wrong};
+use crate::export::Row;
 use crate::task::Task;
 
 /// An example of a round's test set.
@@ -25,6 +26,21 @@ pub struct TrialItem {
     pub input: Input,
     /// What is right.
     pub gold: Gold,
+    /// The pseudonym of the annotator who wrote it.
+    pub annotator: String,
+}
+
+impl TrialItem {
+    /// The item of an exported example, in the round that is called `round` here.
+    pub fn of_row(round: &str, row: Row) -> Self {
+        Self {
+            round: round.to_owned(),
+            task: row.task,
+            input: row.input(),
+            gold: row.gold,
+            annotator: row.annotator,
+        }
+    }
 }
 
 /// One input that a model is asked, as a line of its file: nothing says whether it was changed, or what is right.
@@ -54,6 +70,8 @@ pub struct Numbered {
     pub misspelt: Option<usize>,
     /// The input with other people, where there are people.
     pub exchanged: Option<usize>,
+    /// The number of the annotator who wrote it, in the order of the pseudonyms of all rounds.
+    pub annotator: usize,
 }
 
 /// The examples of all rounds and everything that is asked about them.
@@ -141,6 +159,12 @@ fn check_keys(artifact: &[u8]) -> Result<(), TrialError> {
 impl Trial {
     /// The trial of these examples. The order of what is asked follows from the texts.
     pub fn new(items: Vec<TrialItem>) -> Self {
+        let names: BTreeSet<&str> = items.iter().map(|item| item.annotator.as_str()).collect();
+        let numbers = names
+            .iter()
+            .zip(0..)
+            .map(|(name, number)| ((*name).to_owned(), number));
+        let annotators: BTreeMap<String, usize> = numbers.collect();
         let mut inputs: Vec<(Task, Input)> = Vec::new();
         let mut add = |task, input: Option<Input>| {
             input.map(|input| {
@@ -160,6 +184,7 @@ impl Trial {
                     plain,
                     misspelt,
                     exchanged,
+                    annotator: annotators.get(&item.annotator).copied().unwrap_or_default(),
                 });
             }
         }
@@ -292,8 +317,11 @@ impl Trial {
         let mut outcome = Outcome::default();
         for (nth, (item, judged)) in self.items.iter().zip(judged).enumerate() {
             let n = weights.at(nth) as usize;
-            let round = outcome.rounds.entry(item.round.clone()).or_default();
-            round.count(judged.is_right, n);
+            let count = |share: &mut Share| share.count(judged.is_right, n);
+            match outcome.rounds.get_mut(&item.round) {
+                Some(round) => count(round),
+                None => count(outcome.rounds.entry(item.round.clone()).or_default()),
+            }
             outcome
                 .tasks
                 .entry(item.task)

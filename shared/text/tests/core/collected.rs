@@ -226,7 +226,24 @@ fn the_matrix_has_each_model_on_each_rounds_test_set() {
         "| nli | spring (4) | empty (0) |\n|---|---|---|\n\
         | right | 0.0 | – |\n| wrong | 100.0 | – |\n"
     );
-    assert!(matrix.to_csv().ends_with("\nnli,wrong,spring,4,4,1\n"));
+    assert!(matrix.to_csv().ends_with("\nnli,wrong,spring,4,4,1,1,,\n"));
+    assert_eq!(
+        (cell.n_annotators, cell.interval),
+        (1, None),
+        "one annotator has no spread"
+    );
+    // two annotators count as two texts, not as four
+    let mut rows = export.rows.clone();
+    rows.iter_mut()
+        .step_by(2)
+        .for_each(|row| row.annotator = "another".into());
+    let matrix = Matrix::of(&models, &[("spring".to_owned(), &rows[..])]).unwrap();
+    let (from, to) = matrix
+        .cell(Task::Nli, "wrong", "spring")
+        .unwrap()
+        .interval
+        .unwrap();
+    assert!(from < 0.2 && to >= 1.0, "{from} {to}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn items() -> Vec<TrialItem> {
             text: text.into(),
         },
         gold,
+        annotator: text.into(),
     };
     let label = |label: &str| Gold::Label(label.into());
     let context = "Yesterday John met Mary in Lima.";
