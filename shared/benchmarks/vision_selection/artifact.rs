@@ -104,6 +104,15 @@ impl Artifact {
         concepts.sort();
         concepts
     }
+    /// The ids of all concepts in their order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        let examples = self
+            .concepts
+            .iter()
+            .flat_map(|listed| listed.examples.iter().flatten());
+        examples.map(|example| example.id.as_str())
+    }
+
 
     /// The number of labelled images in all concepts together.
     pub(super) fn n_examples(&self) -> usize {

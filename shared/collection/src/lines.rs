@@ -179,13 +179,7 @@ fn with_a_reason(mut reasons: Reasons, at: &str) -> Rejection {
 pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> Option<Rejection> {
     let mut all = Reasons::default();
     for rejection in rejections {
-        let mut reasons = Reasons::default();
-        rejection
-            .reasons()
-            .iter()
-            .cloned()
-            .for_each(|reason| reasons.add(reason));
-        all.append(reasons);
+        all.append(Reasons::from(rejection));
     }
     all.into_verdict(()).err()
 }

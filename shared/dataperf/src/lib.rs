@@ -93,6 +93,6 @@ pub use similar::{list_names, offer, similar};
 pub use spreadsheet::csv_cell;
 pub use submitter::{InvalidSubmitterName, SubmitterName};
 pub use timestamp::{InvalidTimestamp, Timestamp};
-pub use unknown_ids::{explain_unknown, explain_unknown_ids};
+pub use unknown_ids::{explain_unknown, other_spellings};
 pub use upload::{SubmissionId, Upload, UploadKey};
 pub use verdict::{EVALUATOR, Ending, LineOutcome, Receipt, Verdict};

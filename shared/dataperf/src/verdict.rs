@@ -14,6 +14,7 @@ use crate::rejection::{Reason, Reasons, Rejection};
 use crate::released::{Climb, Released};
 use crate::scorecard::Scorecard;
 use crate::signature::Signature;
+use crate::unknown_ids::Unknown;
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
@@ -78,6 +79,9 @@ pub struct LineOutcome {
     /// What else came of the line, by name.
     #[serde(flatten)]
     pub details: BTreeMap<String, Value>,
+    /// Names that are not known, until the lines are explained together.
+    #[serde(skip)]
+    unknown: Vec<Unknown>,
 }
 
 impl LineOutcome {
@@ -89,6 +93,7 @@ impl LineOutcome {
             reasons: Vec::new(),
             n_reasons: None,
             details,
+            unknown: Vec::new(),
         }
     }
 
@@ -100,6 +105,7 @@ impl LineOutcome {
             reasons: rejection.reasons().to_vec(),
             n_reasons: unlisted(rejection),
             details: BTreeMap::new(),
+            unknown: rejection.unknown().to_vec(),
         }
     }
 }
@@ -307,13 +313,18 @@ impl Verdict {
         let verdict = Self {
             metrics,
             dataset: Some(dataset),
+            listed.append_unknown(std::mem::take(&mut line.unknown));
             artifact: Some(artifact),
             lines,
             ..Self::new(ending, benchmark, leaderboard)
         };
         match listed.into_verdict(()) {
-            Err(rejection) if !is_accepted => verdict.with_reasons(&rejection),
-            _ => verdict,
+            Err(rejection) if is_accepted => Self {
+                cause: rejection.cause().cloned(),
+                ..verdict
+            },
+            Err(rejection) => verdict.with_reasons(&rejection),
+            Ok(()) => verdict,
         }
     }
 

@@ -19,9 +19,7 @@ use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
-use dataperf::{
-    Reason, Reasons, Rejection, explain_every, explain_unknown, kind_of_file, list_names, offer, quote,
-};
+use dataperf::{Reason, Reasons, Rejection, explain_every, kind_of_file, offer, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]
@@ -208,12 +206,12 @@ fn classes<'a>(
     frozen: &Frozen,
     reasons: &mut Reasons,
 ) -> Vec<usize> {
-    let (mut numbers, mut n, mut unknown) = (Vec::new(), 0, Vec::new());
+    let (mut numbers, mut n) = (Vec::new(), 0);
     for (class, at) in examples {
         n += 1;
         let number = frozen.scoring.class_of(class);
         if number.is_none() {
-            reasons.add_with(|| {
+            reasons.add_unknown("labels", class, [""; 0], || {
                 let message = format!(
                     "{} is no class: {}",
                     quote(class),
@@ -221,16 +219,11 @@ fn classes<'a>(
                 );
                 Reason::new("unknown_class", at, message)
             });
-            unknown.push(class.as_str());
         }
         numbers.extend(number);
     }
     let known = frozen.scoring.classes.iter().map(String::as_str);
-    reasons.explain(explain_unknown("labels", "unknown_class", &unknown, n, known));
-    reasons.explain(explain_every("unknown_class", unknown.len(), n, || {
-        let known = list_names(&frozen.scoring.classes);
-        format!("none of the {n} labels is a class: write them as the classes are written, {known}")
-    }));
+    reasons.compare_unknown("labels", n, known);
     numbers
 }
 
