@@ -12,6 +12,7 @@ use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 
 use dataperf_datasets::embeddings::{self, Columns};
 use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::lines::open_csv;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named};
 
@@ -372,7 +373,7 @@ fn freeze_examples(
 }
 
 fn example_ids(path: &Path) -> Result<Vec<String>, String> {
-    let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
+    let mut reader = open_csv(path)?;
     let header = reader.headers().map_err(|error| error.to_string())?;
     let column = header.iter().position(|name| name == COLUMNS.id);
     let column = column.ok_or_else(|| format!("it has no column `{}`", COLUMNS.id))?;

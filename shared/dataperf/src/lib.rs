@@ -80,7 +80,7 @@ pub use descriptor::{Collects, Descriptor, Fixed};
 pub use digest::{Digest, InvalidDigest};
 pub use endings::Endings;
 pub use feedback::{Feedback, Shown};
-pub use file_kind::{FileKind, UTF_16, kind_of_file, mistaken_for_text};
+pub use file_kind::{FileKind, UTF_16, kind_of_file, mistaken_for_text, text_of_file};
 pub use line_numbers::{LineNumbers, line_number};
 pub use no_intervals::NoIntervals;
 pub use rank::{Direction, RankKey};
