@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::vision_selection::{
-    Artifact, EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection,
-    eval_file, examples_file,
+    EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, eval_file,
+    examples_file,
 };
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
@@ -43,10 +43,6 @@ impl Import for VisionSelection {
     const GUIDE: &'static str = include_str!("kit/guide.md");
 
     const STARTER: &'static str = include_str!("kit/starter.py");
-
-    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
-        serde_json::to_vec(&Artifact::parse(artifact).ok()?.into_sorted()).ok()
-    }
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         let rows = pool_rows(&manifest.parameters()?);

@@ -231,6 +231,9 @@ pub struct Verdict {
     /// The artifact's digest; absent when it was never read, because it is too large or gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Digest>,
+    /// The digest of what the artifact says, which is the same in whatever order and form it says it; absent where it was not scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
     /// The program that was run on the hidden data, in the closed division.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
@@ -261,6 +264,7 @@ impl Verdict {
             lines: Vec::new(),
             dataset: None,
             artifact: None,
+            content: None,
             program: None,
             public_run: None,
             evaluator: EVALUATOR.to_owned(),
@@ -309,11 +313,11 @@ impl Verdict {
             line.reasons
                 .retain(|reason| listed.lists(|| reason.clone()).is_some());
             line.n_reasons = Some(n).filter(|&n| n > line.reasons.len());
+            listed.append_unknown(std::mem::take(&mut line.unknown));
         }
         let verdict = Self {
             metrics,
             dataset: Some(dataset),
-            listed.append_unknown(std::mem::take(&mut line.unknown));
             artifact: Some(artifact),
             lines,
             ..Self::new(ending, benchmark, leaderboard)
