@@ -158,7 +158,7 @@ pub fn text_of_file(file: &[u8]) -> Result<String, String> {
     let _ = decoded.read_to_end(&mut text);
     String::from_utf8(text).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        let line = good.split(|byte| *byte == b'\n').count();
         format!(
             "line {line} is text in another encoding than UTF-8, perhaps Latin-1 or Windows-1252: save the file as UTF-8, \
              `iconv -f WINDOWS-1252 -t UTF-8`"
