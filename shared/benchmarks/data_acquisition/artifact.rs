@@ -74,7 +74,8 @@ impl Artifact {
         let n_wrong = counts.filter(|count| count.is_none()).count();
         reasons.explain(explain_every("bad_count", n_wrong, n_counts, || {
             format!(
-                "none of the {n_counts} counts is a whole number: give numbers of samples, not shares of them"
+                "none of the {n_counts} counts is a whole number: give numbers of samples such as `33`, without quotation marks and decimals, \
+                 not shares of them"
             )
         }));
         Ok(Self { plans, reasons })

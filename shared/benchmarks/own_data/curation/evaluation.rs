@@ -183,7 +183,7 @@ impl Checked {
                 Training::Images(pixels(wanted, height, width, &mut reasons))
             }
             (Content::Rows(rows), ExampleKind::Table { n_features }) => {
-                Training::Table(table(&rows.rows, n_features, frozen, &mut reasons))
+                Training::Table(table(&rows, n_features, frozen, &mut reasons))
             }
             (Content::Images(_), ExampleKind::Table { .. }) => {
                 let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
@@ -362,7 +362,8 @@ fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) 
     pixels
 }
 
-fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons) -> Array2<f64> {
+fn table(table: &Rows, n_features: usize, frozen: &Frozen, reasons: &mut Reasons) -> Array2<f64> {
+    let rows = &table.rows;
     let mut numbers = Vec::with_capacity(rows.len() * n_features);
     for row in rows {
         if row.numbers.len() == n_features {
@@ -370,8 +371,13 @@ fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons
             continue;
         }
         let (limit, actual) = (n_features as u64, row.numbers.len() as u64);
-        let message =
-            format!("the line has {actual} numbers, and the eval set's rows {limit}: give it as many");
+        let has_index = actual == limit + 1 && table.names.iter().any(|name| name.trim().is_empty());
+        let remedy = if has_index {
+            "leave out the column without a name, which numbers the rows: `frame.to_csv(FILE, index=False)`"
+        } else {
+            "give it as many"
+        };
+        let message = format!("the line has {actual} numbers, and the eval set's rows {limit}: {remedy}");
         reasons.add(Reason::over("wrong_width", &row.at, limit, actual, message));
         break; // all lines are as long as the first
     }
