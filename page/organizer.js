@@ -26,10 +26,10 @@ async function waiting(benchmark) {
   return { benchmark, lines: [...failed.submissions, ...unfinished.submissions], nFailed: failed.submissions.length, more: failed.next || unfinished.next };
 }
 
-/** The files that several submitters have handed in, each with its submissions. */
+/** What several submitters have handed in, in whatever order and form, each with its submissions. */
 function shared(files) {
   const same = new Map();
-  for (const file of files) same.set(file.artifact, [...(same.get(file.artifact) ?? []), file]);
+  for (const file of files) same.set(file.content, [...(same.get(file.content) ?? []), file]);
   return [...same.values()].filter((of) => new Set(of.map(({ submitter }) => submitter)).size > 1);
 }
 
@@ -40,7 +40,7 @@ function identical(benchmarks, cloud) {
   const choice = h("select", { id: "board-of-files" }, boards.map(({ id, name, round }, idx) => h("option", { value: idx }, `${titled(id)}, ${name}${round === "open" ? "" : `, ${round}`}`)));
   const button = h("button", { type: "button" }, "Compare its files");
   const found = h("div", { "aria-live": "polite" });
-  const row = (id) => (one, idx, all) => h("tr", {}, idx === 0 ? h("th", { scope: "rowgroup", rowspan: all.length, title: one.artifact }, h("code", {}, one.artifact.slice(0, 19))) : null, h("td", {}, h("a", { href: href(id, "submitter", one.submitter) }, one.submitter), one.is_baseline ? h("span", { class: "tag" }, "baseline") : null), h("td", {}, when(one.received_at)), h("td", {}, h("a", { href: href(id, "submission", one.submission) }, one.submission.slice(0, 8))));
+  const row = (id) => (one, idx, all) => h("tr", {}, idx === 0 ? h("th", { scope: "rowgroup", rowspan: all.length, title: one.content }, h("code", {}, one.content.slice(0, 19))) : null, h("td", {}, h("a", { href: href(id, "submitter", one.submitter) }, one.submitter), one.is_baseline ? h("span", { class: "tag" }, "baseline") : null), h("td", {}, when(one.received_at)), h("td", {}, h("a", { href: href(id, "submission", one.submission) }, one.submission.slice(0, 8))));
   const said = ({ id, name }, { lines, more }) => {
     const same = shared(lines);
     const n = `${some(lines.length, "scored file")} of ${name} ${lines.length === 1 ? "was" : "were"} compared`;

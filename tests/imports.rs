@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::layout::{Layout, everything_in, manifest};
-use crate::project::{BENCHMARK, Ran, dataperf, demo};
+use crate::project::{BENCHMARK, Ran, dataperf, demo, root};
 use safetensors::SafeTensors;
 
 fn import(from: &Path, out: &Path) -> Ran {
@@ -346,4 +346,60 @@ fn the_files_are_safetensors() {
         n_tensors, 12,
         "train embeddings and their digests, eval embeddings and classes of three languages"
     );
+}
+
+/// Copies the shipped layout of a benchmark.
+fn copied(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copied(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn importers_of_public_layouts_name_other_files() {
+    const PAGE: &[u8] = b"<!DOCTYPE html><title>Sign in</title>";
+    const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n";
+    let scratch = tempfile::tempdir().unwrap();
+    for (benchmark, ending, bytes, named) in [
+        ("vision-debugging", "csv", PAGE, "a web page"),
+        ("vision-selection", "csv", POINTER, "a pointer of Git LFS"),
+        ("data-acquisition", "csv", PAGE, "a web page"),
+        (
+            "data-acquisition",
+            "txt",
+            &b"\x1f\x8b\x08\0\0\0\0\0"[..],
+            "compressed with gzip",
+        ),
+        (
+            "speech-selection",
+            "yaml",
+            &b"PK\x03\x04\x14\0\0\0"[..],
+            "a zip archive",
+        ),
+        ("selection", "yaml", PAGE, "a web page"),
+    ] {
+        let from = scratch.path().join(format!("{benchmark}-{ending}"));
+        copied(&root().join("demo").join(benchmark), &from);
+        let all = everything_in(&from);
+        let is_replaced =
+            |path: &&String| path.ends_with(&format!(".{ending}")) && !path.starts_with("submissions/");
+        let replaced: Vec<&String> = all.iter().filter(is_replaced).collect();
+        assert!(!replaced.is_empty(), "{benchmark}: no `.{ending}`");
+        for path in replaced {
+            fs::write(from.join(path), bytes).unwrap();
+        }
+        let words = ["dataset", "import", benchmark, "--from"].map(str::as_ref);
+        let out = scratch.path().join("frozen");
+        let words = words.into_iter();
+        let ran = dataperf(words.chain([from.as_os_str(), "--out".as_ref(), out.as_os_str()]));
+        assert_eq!(ran.code, 1, "{benchmark}: {ran:?}");
+        assert!(ran.stderr.contains(named), "{benchmark}, `.{ending}`: {ran:?}");
+    }
 }

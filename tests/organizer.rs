@@ -10,7 +10,7 @@ use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::{Digest, Ending};
 use serde_json::{Value, json};
 
-use crate::project::{BENCHMARK, frozen, good};
+use crate::project::{BENCHMARK, dataperf, frozen, good};
 use crate::world::{Sent, World};
 
 async fn upload(world: &World, n: usize) -> Sent {
@@ -127,11 +127,35 @@ async fn the_command_line_refuses_missing_boards() {
     assert!(refused.stderr.contains("did you mean `en-25`"), "{refused:?}");
     fs::write(&file, vec![b' '; (4 << 20) + 1]).unwrap();
     let refused = submit("en-25");
-    assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(
-        refused.stderr.contains("the file has 4194305 bytes"),
-        "{refused:?}"
-    );
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert_eq!(refused.json()["reasons"][0]["actual"], 4_194_305, "{refused:?}");
+    // the form, and with a data set the rules, as `validate` checks them
+    fs::write(&file, "{\"targets\": {}}").unwrap();
+    let refused = submit("en-25");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert_eq!(refused.json()["reasons"][0]["code"], "missing_key", "{refused:?}");
+    fs::write(
+        &file,
+        r#"{"targets": {"job": ["job/none.wav"]}, "nontargets": ["none/1.wav"]}"#,
+    )
+    .unwrap();
+    let (dataset, path) = (frozen(), file.to_str().unwrap());
+    let words = ["submit", BENCHMARK, "-l", "en-25", "-s", "ada", path, "--dataset"];
+    let dataset = dataset.to_str().unwrap();
+    let refused = world.command(&[&words[..], &[dataset]].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let checked = [
+        "--format",
+        "json",
+        "validate",
+        BENCHMARK,
+        "-l",
+        "en-25",
+        "--dataset",
+        dataset,
+        path,
+    ];
+    assert_eq!(refused.json(), dataperf(checked).json());
     let listed = world
         .clients
         .s3

@@ -273,12 +273,27 @@ async fn status_tells_file_reason_and_rank() {
     }
 }
 
+/// The same selection with its lists in another order.
+fn reversed(artifact: &[u8]) -> Vec<u8> {
+    fn reverse(json: &mut Value) {
+        match json {
+            Value::Array(items) => items.reverse(),
+            Value::Object(members) => members.values_mut().for_each(reverse),
+            _ => {}
+        }
+    }
+    let mut json: Value = serde_json::from_slice(artifact).unwrap();
+    reverse(&mut json);
+    serde_json::to_vec_pretty(&json).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_withdrawal_has_a_reason_and_can_be_undone_and_the_same_file_twice_is_pointed_out() {
     let world = World::new().await;
     let first = world.put(&key("ada", 0), good(0)).await;
     world.put(&key("bo", 0), good(0)).await;
     world.put(&key("bo", 1), good(1)).await;
+    world.put(&key("cy", 0), reversed(&good(0))).await;
     world.settle().await;
     let of = |name: &str| world.command(&["status", BENCHMARK, "--submitter", name]);
     let rank = of("ada").json()[0]["rank"].clone();
@@ -328,13 +343,23 @@ async fn a_withdrawal_has_a_reason_and_can_be_undone_and_the_same_file_twice_is_
         .iter()
         .map(|one| &one["submitter"])
         .collect();
-    assert_eq!(names, ["ada", "bo"], "{same}");
+    assert_eq!(names, ["ada", "bo", "cy"], "{same}");
     assert_eq!(same[0]["artifact"], same[1]["artifact"]);
+    assert_ne!(
+        same[0]["artifact"], same[2]["artifact"],
+        "the same in another order"
+    );
+    assert_eq!(same[0]["content"], same[2]["content"]);
+    let receipt = world
+        .command(&["status", BENCHMARK, same[2]["submission"].as_str().unwrap()])
+        .json();
+    assert_eq!(receipt["content"], same[2]["content"], "{receipt}");
     let listed = world.command(&["submitter", "list", BENCHMARK]).json();
     for one in listed.as_array().unwrap() {
         let others = match one["submitter"].as_str().unwrap() {
-            "ada" => json!(["bo"]),
-            "bo" => json!(["ada"]),
+            "ada" => json!(["bo", "cy"]),
+            "bo" => json!(["ada", "cy"]),
+            "cy" => json!(["ada", "bo"]),
             _ => json!([]),
         };
         assert_eq!(one["same_file_as"], others, "{listed}");
@@ -349,9 +374,9 @@ async fn a_withdrawal_has_a_reason_and_can_be_undone_and_the_same_file_twice_is_
         let Some(next) = page["next"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
-    let of_file = read.iter().filter(|file| file["artifact"] == same[0]["artifact"]);
+    let of_file = read.iter().filter(|file| file["content"] == same[0]["content"]);
     let owners: Vec<&Value> = of_file.map(|file| &file["submitter"]).collect();
-    assert_eq!(owners, ["ada", "bo"], "{read:?}");
+    assert_eq!(owners, ["ada", "bo", "cy"], "{read:?}");
     for who in [ADA, BO, ANONYMOUS] {
         let answer = reading.ask(who, &files);
         assert!(matches!(answer.status, 401 | 403), "{who}: {answer:?}");

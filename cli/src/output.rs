@@ -159,6 +159,7 @@ pub(crate) fn print_verdict(verdict: &Verdict, digits: Option<u8>) {
         }
         (Ending::Accepted, _) => {
             println!("{board}: accepted");
+            print_cause(verdict);
             println!("{}", lines(&verdict.lines));
         }
         (Ending::Scored, None) => println!("{board}: scored; the score is held"),
@@ -168,9 +169,7 @@ pub(crate) fn print_verdict(verdict: &Verdict, digits: Option<u8>) {
                 "{board}: rejected for {n} {}",
                 if n == 1 { "reason" } else { "reasons" }
             );
-            if let Some(cause) = &verdict.cause {
-                println!("one cause of many of them: {}\n", cause.message);
-            }
+            print_cause(verdict);
             println!("{}", reasons(&verdict.reasons));
             if n > verdict.reasons.len() {
                 println!("… and {} more; mend these first", n - verdict.reasons.len());
@@ -183,6 +182,13 @@ pub(crate) fn print_verdict(verdict: &Verdict, digits: Option<u8>) {
     }
     if let Some(run) = &verdict.public_run {
         print_public_run(run);
+    }
+}
+
+/// The one mistake that explains many reasons, before them.
+fn print_cause(verdict: &Verdict) {
+    if let Some(cause) = &verdict.cause {
+        println!("one cause of many of them: {}\n", cause.message);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::{Dataset, DatasetError};
@@ -12,6 +11,7 @@ use dataperf::{Benchmark, Digest};
 
 use crate::errors::ImportError;
 use crate::labelled::LabelledAt;
+use crate::lines::read_text;
 use crate::tables::KitTable;
 use crate::writer::DatasetWriter;
 
@@ -42,25 +42,13 @@ pub fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<St
 /// # Errors
 /// In words, when the file is there and can't be read.
 pub fn text_if_there(path: &Path) -> Result<Option<String>, String> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("`{}` can't be read: {error}", path.display())),
+    if !path.try_exists().is_ok_and(|is_there| !is_there) {
+        let text = read_text(path);
+        return text
+            .map(Some)
+            .map_err(|why| format!("`{}` can't be read: {why}", path.display()));
     }
-}
-
-/// Sorts the lists of texts in a value.
-fn sort_names(json: &mut serde_json::Value) {
-    match json {
-        serde_json::Value::Array(items) => {
-            items.iter_mut().for_each(sort_names);
-            if items.iter().all(serde_json::Value::is_string) {
-                items.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
-            }
-        }
-        serde_json::Value::Object(members) => members.values_mut().for_each(sort_names),
-        _ => {}
-    }
+    Ok(None)
 }
 
 /// A benchmark whose public layout can be imported.
@@ -96,20 +84,6 @@ pub trait Import: Benchmark {
     /// # Errors
     /// [`FrozenError`](dataperf::frozen::FrozenError) when it is not what the manifest says.
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, dataperf::frozen::FrozenError>;
-
-    /// Whether artifacts with the same names in another order are different.
-    const ORDER_COUNTS: bool = false;
-
-    /// What an artifact says, in one form: artifacts that say the same have the same bytes, whatever form and order they are written in. `None` for
-    /// one that can't be read.
-    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
-        let mut json: serde_json::Value = serde_json::from_slice(artifact).ok()?;
-        if !Self::ORDER_COUNTS {
-            sort_names(&mut json);
-        }
-        // keys are sorted
-        serde_json::to_vec(&json).ok()
-    }
 
     /// Changes the parameters of a data set so that scoring takes as long as it can, where that depends on the artifact.
     fn prolong(_parameters: &mut serde_json::Value) {}

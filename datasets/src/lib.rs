@@ -10,6 +10,7 @@ mod import;
 mod kit;
 mod kit_example;
 pub mod labelled;
+pub mod lines;
 mod lines_kit;
 pub mod near;
 mod new_files;

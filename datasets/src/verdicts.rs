@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use dataperf::delimited::text_of;
 use dataperf::{csv_cell, offer, quote};
 use dataperf_numerics::agreement::{ShareEstimate, Stratum, stratified_share};
 
@@ -108,21 +109,14 @@ impl Verdicts {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(bytes: &[u8], sets: &[Labelled]) -> Result<Self, Vec<String>> {
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            let line = 1 + before.matches('\n').count();
-            vec![format!("line {line} is not UTF-8: save the file as CSV in UTF-8")]
-        })?;
-        let text = text.trim_start_matches('\u{feff}');
-        let mut reader = csv::ReaderBuilder::new()
-            .flexible(true)
-            .from_reader(text.as_bytes());
+        let (dialect, text) = text_of(bytes).map_err(|reason| vec![reason.message])?;
+        let mut reader = dialect.reader(text.as_bytes());
         let header = reader.headers().map_err(|error| vec![error.to_string()])?.clone();
         let place = |name: &str| header.iter().position(|column| column.trim() == name);
         let mut problems = header_problems(&header, sets.len() > 1);
         let mut lines: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
         let mut samples = Sampled(vec![None; sets.len()]);
-        let mut numbers = LineNumbers::of(text);
+        let mut numbers = LineNumbers::of(&text);
         for record in reader.records() {
             if !header_is_usable(&header, sets.len() > 1) {
                 break;

@@ -8,6 +8,7 @@ use dataperf::frozen::FrozenError;
 use serde_json::Value;
 
 use crate::errors::ImportError;
+use crate::lines::read_text;
 
 /// Reads the configuration of the layout at `from`, in YAML or JSON, from the first of the files `names` that
 /// is there. Gives its path too. `layout` is what is expected of `from`.
@@ -24,10 +25,11 @@ pub fn read_configuration(
         let said = format!("it has no configuration; expected {layout}");
         return Err(ImportError::refused(from, said));
     };
-    let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
+    let refused = |why: String| ImportError::refused(from, format!("`{}`: {why}", path.display()));
+    let text = read_text(&path).map_err(refused)?;
     // JSON is YAML
-    let document = serde_saphyr::from_str(&text)
-        .map_err(|error| ImportError::refused(from, format!("`{}` is no YAML: {error}", path.display())))?;
+    let document =
+        serde_saphyr::from_str(&text).map_err(|error| refused(format!("it is no YAML: {error}")))?;
     Ok((path, document))
 }
 

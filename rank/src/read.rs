@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
-use dataperf::quote;
+use dataperf::delimited::{Dialect, HEAD_BYTES};
+use dataperf::{kind_of_file, quote};
 
 use crate::cell::{Cell, Object};
 use crate::gather::{Gathered, Stop};
@@ -131,20 +132,28 @@ fn read_file(
     resolved: &mut Vec<Resolved>,
     gathered: &mut Gathered,
 ) -> Result<(), Stop> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) => {
-            unreadable(path, &error, &mut gathered.problems);
-            return Ok(());
-        }
-    };
     let ending = path
         .extension()
         .unwrap_or_default()
         .to_string_lossy()
         .to_lowercase();
+    let (file, head) = match begun(path) {
+        Ok(begun) => begun,
+        Err(error) => {
+            unreadable(path, &error, &mut gathered.problems);
+            return Ok(());
+        }
+    };
+    if let Some(kind) = kind_of_file(&head).filter(|_| ending != "parquet" || !head.starts_with(b"PAR1")) {
+        let what = format!("{} is {}", quote(&path.to_string_lossy()), kind.name);
+        gathered.problems.note(Cause::File, what, "", kind.remedy);
+        return Ok(());
+    }
     match ending.as_str() {
-        "csv" => read_csv(path, file, b',', options, gathered),
+        "csv" => {
+            let separator = Dialect::detect(&head).map_or(b',', |dialect| dialect.separator());
+            read_csv(path, file, separator, options, gathered)
+        }
         "tsv" => read_csv(path, file, b'\t', options, gathered),
         "parquet" => read_parquet(path, file, options, gathered),
         "jsonl" | "ndjson" => read_lines(path, file, options, gathered),
@@ -172,6 +181,14 @@ fn read_file(
             Ok(())
         }
     }
+}
+
+/// A file, to be read from its beginning, and its first bytes.
+fn begun(path: &Path) -> io::Result<(File, Vec<u8>)> {
+    let (mut file, mut head) = (File::open(path)?, Vec::new());
+    file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok((file, head))
 }
 
 fn at(path: &Path, line: u64) -> String {

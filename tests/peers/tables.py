@@ -95,7 +95,7 @@ def plain_csv(case, frame, folder, name):
     else:
         duckdb.from_df(frame).write_csv(str(path), sep=separator, header=True)
         text = path.read_text()
-    if decimal == "," and not any(kind.startswith("float") for kind in case.kinds):
+    if decimal == "," and not any("float" in kind for kind in case.kinds):
         decimal = "."
     if rng.random() < 0.2:
         text = f"sep={separator}\n" + text

@@ -15,7 +15,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{Challenge, ChallengeError, Round, bare_dates, named_by_dataset, unknown_rounds};
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::{Reason, Reasons, Rejection, Timestamp, offer, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, Timestamp, offer, pointer, quote, text_of_file};
 use serde_json::{Value, json};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
@@ -217,15 +217,11 @@ struct Read {
 /// The challenges of a document, or everything that is wrong with it. Repeated keys and numbers that are not finite don't hide other problems.
 fn read(path: &Path) -> Result<Result<Read, Rejection>> {
     let bytes = fs::read(path).with_context(|| format!("can't read `{}`", path.display()))?;
-    let text = match String::from_utf8(bytes) {
+    let text = match text_of_file(&bytes) {
         Ok(text) => text,
-        Err(error) => {
-            let n_good = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..n_good].split(|&byte| byte == b'\n').count();
-            let message = format!("line {line} is not UTF-8 text: save the file as UTF-8");
-            return Ok(Err(
-                Reason::new("not_utf8", format!("line {line}"), message).into()
-            ));
+        Err(why) => {
+            let message = format!("the file can't be read: {why}");
+            return Ok(Err(Reason::new("not_utf8", "", message).into()));
         }
     };
     let (document, repeated) = match serde_saphyr::from_str::<Value>(&text) {

@@ -18,9 +18,7 @@ use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list};
 use super::dataset::{ImportSource, Switch, error_rates, publish};
-use super::demo_shared::{
-    DemoArgs, compared, data, end_cloud, print_next_steps, start_cloud,
-};
+use super::demo_shared::{DemoArgs, compared, data, end_cloud, print_next_steps, start_cloud};
 use super::leaderboard::{boards, print};
 use super::submit::{receipt, upload};
 use crate::Done;

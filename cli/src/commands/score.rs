@@ -118,7 +118,7 @@ pub(crate) async fn validate(args: ArtifactArgs, format: RowFormat) -> Result<Do
     }
     let check = Check {
         leaderboard: &leaderboard,
-        dataset: &dataset,
+        dataset: Some(&dataset),
         artifact: &artifact,
     };
     let Some(verdict) = with_benchmark(&benchmark, check).await? else {
@@ -198,7 +198,7 @@ fn validate_lines(
 }
 
 /// Prints a verdict, and as text what `more` prints after it.
-fn print_judged(
+pub(super) fn print_judged(
     verdict: &Verdict,
     digits: Option<u8>,
     format: RowFormat,
@@ -252,38 +252,46 @@ impl Action for Judge<'_> {
     }
 }
 
-/// Validates an artifact on disk: `None` when it obeys the rules.
-struct Check<'a> {
-    leaderboard: &'a str,
-    dataset: &'a Path,
-    artifact: &'a Path,
+/// Holds a file against its size, its form and, where there is a data set or a participants' kit, its rules: all that can be said of it before it is
+/// uploaded.
+pub(super) struct Check<'a> {
+    pub(super) leaderboard: &'a str,
+    pub(super) dataset: Option<&'a Path>,
+    pub(super) artifact: &'a Path,
 }
 
 impl Action for Check<'_> {
+    /// The verdict that refuses the file, if one does.
     type Output = Option<Verdict>;
 
     async fn run<B: Import>(self) -> Result<Option<Verdict>> {
-        let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
-        let (outcome, artifact) = match read_for::<B>(self.artifact)? {
-            Err(rejection) => (Err(rejection), None),
-            Ok(bytes) => {
-                let outcome = match check(&dataset, self.leaderboard, &bytes).await {
-                    Ok(()) => Ok(()),
-                    Err(not_scored) => Err(not_scored.rejection()?),
-                };
-                (outcome, Some(Digest::of(&bytes)))
-            }
+        let dataset = match self.dataset {
+            Some(directory) => Some(open::<B>(directory, self.leaderboard, Integrity::Sizes).await?),
+            None => None,
         };
-        let rejected = |rejection| {
-            Verdict::rejected(
+        let rejected = |artifact: Option<Digest>, rejection: &Rejection| {
+            let dataset = dataset.as_ref().map(Dataset::digest);
+            Some(Verdict::rejected(
                 B::ID,
                 self.leaderboard,
-                Some(dataset.digest()),
+                dataset,
                 artifact,
                 rejection,
-            )
+            ))
         };
-        Ok(outcome.as_ref().err().map(rejected))
+        let bytes = match read_for::<B>(self.artifact)? {
+            Ok(bytes) => bytes,
+            Err(rejection) => return Ok(rejected(None, &rejection)),
+        };
+        let outcome = match &dataset {
+            Some(dataset) => match check(dataset, self.leaderboard, &bytes).await {
+                Ok(()) => Ok(()),
+                Err(not_scored) => Err(not_scored.rejection()?),
+            },
+            None => B::check_form(&bytes),
+        };
+        let refused = outcome.err();
+        Ok(refused.and_then(|rejection| rejected(Some(Digest::of(&bytes)), &rejection)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `dataperf submit`: upload an artifact and wait for the verdict.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,14 +20,15 @@ use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::programs::Programs;
 use dataperf::upload::receipt_key;
 use dataperf::{
-    Descriptor, Digest, Ending, Feedback, Receipt, SubmissionId, SubmitterName, UTF_16, UploadKey,
+    Descriptor, Digest, Ending, Feedback, Receipt, SubmissionId, SubmitterName, UTF_16, UploadKey, Verdict,
     kind_of_file, offer,
 };
 use dataperf_benchmarks::IDS;
+use dataperf_collection::check_lines;
 use serde_json::json;
 
 use super::leaderboard::{digits_of, fields, worth_soon};
-use super::score::{Artifact, Convert, done, read};
+use super::score::{Artifact, Check, Convert, done, print_judged, read};
 use super::status::print_whole;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -49,6 +51,7 @@ const PROGRAM: &[u8] = b"\0asm";
 #[command(
     after_help = "Example: dataperf submit speech-selection --leaderboard en-25 --submitter ada my-selection.json --local\n         \
     dataperf submit speech-selection -l en-25 -s ada my-selection.json --cloud spring --receipt receipt.json\n\n\
+    Before the upload the file's size and form are checked as by `dataperf validate`, and with --dataset its rules too.\n\n\
     --receipt writes the receipt byte for byte as it was signed, so that `dataperf verify` can check it. What --format json prints has the rank \
     beside it, which is not signed."
 )]
@@ -64,6 +67,9 @@ pub(crate) struct SubmitArgs {
     submitter: SubmitterName,
     /// The file to upload
     artifact: PathBuf,
+    /// The data set's directory, or a participants' kit: with it the rules are checked before the upload
+    #[arg(long, short, value_name = "DIR")]
+    dataset: Option<PathBuf>,
     /// Don't wait for the verdict
     #[arg(long)]
     no_wait: bool,
@@ -90,6 +96,20 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     check_new_files(&[args.receipt.as_deref()])?;
     let cloud = args.cloud.connect().await;
     check_leaderboard(&cloud, &args.benchmark, &args.leaderboard).await?;
+    if let Some(verdict) = refused(
+        &args.benchmark,
+        &args.leaderboard,
+        args.dataset.as_deref(),
+        &args.artifact,
+    )
+    .await?
+    {
+        print_judged(&verdict, None, format, || {
+            println!("nothing was uploaded");
+            Ok(())
+        })?;
+        return Ok(done(&verdict));
+    }
     let submitted = upload(
         &cloud,
         &args.benchmark,
@@ -99,21 +119,7 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     )
     .await?;
     if args.no_wait {
-        let uploaded =
-            json!({ "submission": submitted.id, "key": submitted.key, "receipt": submitted.receipt_key });
-        print_tabled(
-            || Ok(uploaded.clone()),
-            &["submission", "key", "receipt"],
-            || vec![uploaded.clone()],
-            format,
-            || {
-                println!(
-                    "uploaded as submission {}; its receipt will be {}",
-                    submitted.id, submitted.receipt_key
-                );
-                Ok(())
-            },
-        )?;
+        print_uploaded(&submitted, format)?;
         return Ok(Done::Fine);
     }
     let spinner = progress::waiting(&format!("waiting for the verdict on {}", submitted.id));
@@ -175,6 +181,25 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
         bail!("submission {} could not be evaluated: {counts}", submitted.id);
     }
     Ok(done(&receipt.verdict))
+}
+
+/// Prints where an upload is whose verdict nobody waits for.
+fn print_uploaded(submitted: &Submitted, format: RowFormat) -> Result<()> {
+    let uploaded =
+        json!({ "submission": submitted.id, "key": submitted.key, "receipt": submitted.receipt_key });
+    print_tabled(
+        || Ok(uploaded.clone()),
+        &["submission", "key", "receipt"],
+        || vec![uploaded.clone()],
+        format,
+        || {
+            println!(
+                "uploaded as submission {}; its receipt will be {}",
+                submitted.id, submitted.receipt_key
+            );
+            Ok(())
+        },
+    )
 }
 
 /// How much of the verdict the receipt shows, where that is not all.
@@ -244,6 +269,32 @@ async fn check_leaderboard(cloud: &Cloud, benchmark: &str, leaderboard: &str) ->
     });
     ensure!(is_in_a_round, "{}", reason.message);
     Ok(())
+}
+
+/// The verdict that refuses the file before it is uploaded, as `dataperf validate` gives it. What programs write is known after they have run.
+async fn refused(
+    benchmark: &str,
+    leaderboard: &str,
+    dataset: Option<&Path>,
+    artifact: &Path,
+) -> Result<Option<Verdict>> {
+    let mut begin = Vec::new();
+    let about = || format!("can't read the artifact `{}`", artifact.display());
+    let file = File::open(artifact).with_context(about)?;
+    if file.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        file.take(PROGRAM.len() as u64)
+            .read_to_end(&mut begin)
+            .with_context(about)?;
+    }
+    if begin == PROGRAM {
+        return Ok(None);
+    }
+    let check = Check {
+        leaderboard,
+        dataset,
+        artifact,
+    };
+    with_benchmark(benchmark, check).await
 }
 
 /// Drops a file into the submissions bucket, as any S3 client would.
@@ -348,6 +399,12 @@ fn check_form(hosted: &Descriptor, bytes: &[u8]) -> Result<()> {
         kind.map_or(String::new(), |kind| kind.to_string())
     );
     ensure!(!bytes.is_empty(), "the file is empty");
+    if !hosted.kinds.is_empty()
+        && let Err(rejection) = check_lines(bytes)
+    {
+        let first = rejection.cause().unwrap_or(&rejection.reasons()[0]);
+        bail!("{} {}", first.at, first.message);
+    }
     Ok(())
 }
 

@@ -142,7 +142,7 @@ fn files_that_are_no_work_list_are_refused() {
     assert!(columns.contains("no column `row`") && columns.contains("no column `verdict`"));
     assert!(problems(b"set;row;verdict\neval;0;dog\n", &sets).contains("semicolons"));
     assert!(problems(b"row,verdict,verdict\n0,dog,cat\n", &sets).contains("`verdict` twice"));
-    assert!(problems(b"row,verdict\n0,d\xffg\n", &sets).contains("line 2 is not UTF-8"));
+    assert!(problems(b"row,verdict\n0,d\xffg\n", &sets).contains("another encoding than UTF-8"));
     for nothing in [&b"row,verdict\n"[..], b"row,verdict\n0,\n1,  \n"] {
         assert!(problems(nothing, &sets).contains("no line has a verdict"));
     }

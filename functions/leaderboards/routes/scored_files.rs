@@ -39,6 +39,9 @@ struct ScoredFile {
     /// Its digest: files with the same one are the same.
     #[schema(example = "sha256:…")]
     artifact: String,
+    /// The digest of what it says: files with the same one are the same selection, in whatever order and form.
+    #[schema(example = "sha256:…")]
+    content: String,
     /// The submission's id.
     #[schema(pattern = "^[0-9a-f]{32}$")]
     submission: String,
@@ -99,8 +102,11 @@ pub(super) async fn scored_files(
     let ids: Vec<SubmissionId> = page.lines.iter().map(|entry| entry.id.clone()).collect();
     let receipts = table.receipts(facts.id, &ids).await?;
     let files = page.lines.iter().filter_map(|entry| {
+        let verdict = &receipts.get(&entry.id)?.verdict;
+        let artifact = verdict.artifact?;
         Some(ScoredFile {
-            artifact: receipts.get(&entry.id)?.verdict.artifact?.to_string(),
+            artifact: artifact.to_string(),
+            content: verdict.content.unwrap_or(artifact).to_string(),
             submission: entry.id.to_string(),
             submitter: entry.submitter.clone(),
             is_baseline: entry.is_baseline,

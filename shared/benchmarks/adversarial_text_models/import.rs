@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::quote;
 use dataperf_datasets::labelled::LabelledAt;
+use dataperf_datasets::lines::read_text;
 use dataperf_datasets::{DatasetWriter, Import, ImportError, KitTable, Planned, Progress, Values};
 use dataperf_text::Gold;
 use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial, TrialItem};
@@ -172,7 +173,7 @@ fn read_document(from: &Path) -> Result<Document, ImportError> {
             format!("it has no `{DOCUMENT}`; expected {expected}"),
         ));
     }
-    let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
+    let text = read_text(&path).map_err(|why| ImportError::refused(&path, why))?;
     let refused = |error: serde_saphyr::Error| {
         let why = error.to_string().replace('\n', " ");
         ImportError::refused(&path, format!("it is no document of a contest: {why}"))
@@ -239,7 +240,7 @@ impl ExportFile<'_> {
     fn examples(&mut self, problems: &mut Vec<String>) -> Vec<TrialItem> {
         let Self { round, path, .. } = *self;
         let shown = path.display();
-        let text = match fs::read_to_string(path) {
+        let text = match read_text(path) {
             Ok(text) => text,
             Err(error) => {
                 problems.push(format!(

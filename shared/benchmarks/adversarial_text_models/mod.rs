@@ -138,6 +138,10 @@ impl Benchmark for AdversarialTextModels {
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
 
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact)?.reasons.into_verdict(())
+    }
+
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)
     }

@@ -1,9 +1,9 @@
 //! The rules: exactly one answer for each input, and one that is possible in the input's task.
 
 use dataperf::closed::Measured;
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, other_spellings, quote};
 use dataperf_text::Gold;
-use dataperf_text::compare::AnswerLine;
+use dataperf_text::compare::{AnswerLine, TrialError};
 
 use super::artifact::{Artifact, Said, not_measured};
 use super::frozen::Frozen;
@@ -60,8 +60,12 @@ fn number(said: &Said, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> 
     let number = number.filter(|number| number.to_string() == said.id && *number < n_inputs); // neither `007` nor `+7`
     if number.is_none() {
         let (id, last) = (quote(&said.id), n_inputs.saturating_sub(1));
-        let message = format!("{id} is no id of an input: the ids are \"0\" to \"{last}\"");
-        reasons.add(Reason::new("unknown_id", &said.at, message));
+        let is_known = |id: &String| id.parse::<usize>().is_ok_and(|number| number < n_inputs);
+        let near = other_spellings(&said.id).into_iter().filter(is_known);
+        reasons.add_unknown("ids of inputs", &said.id, near, || {
+            let message = format!("{id} is no id of an input: the ids are \"0\" to \"{last}\"");
+            Reason::new("unknown_id", &said.at, message)
+        });
     }
     number
 }
@@ -75,9 +79,13 @@ fn answer(said: &Said, number: usize, frozen: &Frozen, reasons: &mut Reasons) ->
         reasons.add(Reason::new("wrong_form", &said.at, message));
         return None;
     };
-    let answer = frozen.trial().asked()[number].answer(line);
-    let note = |error: dataperf_text::compare::TrialError| {
-        reasons.add(Reason::new("bad_answer", &said.at, error.to_string()));
+    let (asked, label) = (&frozen.trial().asked()[number], line.label.clone());
+    let note = |error: TrialError| {
+        let reason = || Reason::new("bad_answer", &said.at, error.to_string());
+        match label {
+            Some(label) => reasons.add_unknown("labels", &label, asked.task.labels(), reason),
+            None => reasons.add_with(reason),
+        }
     };
-    answer.map_err(note).ok()
+    asked.answer(line).map_err(note).ok()
 }

@@ -2,7 +2,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_every, mistaken_for_text, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, pointer, quote, text_of_file};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -74,7 +74,8 @@ impl Artifact {
         let n_wrong = counts.filter(|count| count.is_none()).count();
         reasons.explain(explain_every("bad_count", n_wrong, n_counts, || {
             format!(
-                "none of the {n_counts} counts is a whole number: give numbers of samples, not shares of them"
+                "none of the {n_counts} counts is a whole number: give numbers of samples such as `33`, without quotation marks and decimals, \
+                 not shares of them"
             )
         }));
         Ok(Self { plans, reasons })
@@ -132,17 +133,18 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
         return None;
     };
     let (at, market, is_text) = (name.clone(), market.to_owned(), true);
-    let Ok(text) = std::str::from_utf8(file.text_bytes()) else {
-        let said = mistaken_for_text(file.text_bytes())
-            .unwrap_or_else(|| "it is not UTF-8 text: save it in that encoding".to_owned());
-        let message = format!("{}: {said}", quote(name));
-        reasons.add(Reason::new("not_utf8", name, message));
-        return Some(Plan {
-            at,
-            market,
-            counts: None,
-            is_text,
-        });
+    let text = match text_of_file(file.text_bytes()) {
+        Ok(text) => text,
+        Err(why) => {
+            let message = format!("{}: {why}", quote(name));
+            reasons.add(Reason::new("not_utf8", name, message));
+            return Some(Plan {
+                at,
+                market,
+                counts: None,
+                is_text,
+            });
+        }
     };
     let line = text.trim_end().trim_end_matches(',');
     let mut count = |(idx, field): (usize, &str)| {

@@ -1,7 +1,7 @@
 //! Imports the public layout of Data Acquisition: sellers' CSVs, prices, a budget and the buyer's data of each market.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::data_acquisition::seller_summary::SellerSummary;
 use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::lines::{dialect, read_text};
 use dataperf_datasets::{DatasetWriter, Hashing, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
@@ -363,7 +364,7 @@ fn write_as(file: &mut Hashing, encoding: Encoding, numbers: &[f64]) -> Result<(
 /// The price of all rows of each seller, from a file with one line such as `Lin,100` for each.
 fn prices(path: &Path, n_sellers: usize) -> Result<Vec<f64>, Vec<String>> {
     let about = |why: String| format!("`{}`: {why}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| vec![about(error.to_string())])?;
+    let text = read_text(path).map_err(|why| vec![about(why)])?;
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
@@ -397,7 +398,7 @@ fn prices(path: &Path, n_sellers: usize) -> Result<Vec<f64>, Vec<String>> {
 
 fn budget(path: &Path) -> Result<f64, String> {
     let about = |why: String| format!("`{}`: {why}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| about(error.to_string()))?;
+    let text = read_text(path).map_err(about)?;
     amount(&text).ok_or_else(|| about(format!("it is `{}`, not a number", text.trim())))
 }
 
@@ -420,11 +421,13 @@ struct Table {
 impl Table {
     fn read(path: &Path, progress: &dyn Progress) -> Result<Self, Vec<String>> {
         let about = |why: String| format!("`{}`: {why}", path.display());
+        let dialect = dialect(path).map_err(|why| vec![about(why)])?;
         let file = File::open(path).map_err(|error| vec![about(error.to_string())])?;
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .from_reader(BufReader::new(file));
+            .delimiter(dialect.separator())
+            .from_reader(dialect.decoded(BufReader::new(file)));
         let mut table = Self {
             n_features: 0,
             features: Vec::new(),

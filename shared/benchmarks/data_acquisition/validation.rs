@@ -44,15 +44,17 @@ impl Checked {
                 .iter()
                 .find(|(number, _)| number.to_string() == plan.market);
             let Some((&number, market)) = known else {
-                rules.reasons.add_with(|| {
-                    let markets = frozen.markets().keys().map(u32::to_string);
-                    let message = format!(
-                        "there is no market {}: {}",
-                        quote(&plan.market),
-                        offer(&plan.market, markets)
-                    );
-                    Reason::new("unknown_market", &plan.at, message)
-                });
+                let markets = frozen.markets().keys().map(u32::to_string);
+                rules
+                    .reasons
+                    .add_unknown("markets", &plan.market, markets.clone(), || {
+                        let message = format!(
+                            "there is no market {}: {}",
+                            quote(&plan.market),
+                            offer(&plan.market, markets)
+                        );
+                        Reason::new("unknown_market", &plan.at, message)
+                    });
                 continue;
             };
             if let Some(first) = first_seen.insert(number, plan.at.clone()) {

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use dataperf_datasets::Spool;
 use dataperf_datasets::embeddings::{self, Columns};
 use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::lines::read_text;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values};
 
@@ -169,7 +170,7 @@ struct Clips {
 impl Clips {
     fn read(path: &Path) -> Result<Self, String> {
         let about = |why: String| format!("`{}`: {why}", path.display());
-        let text = fs::read_to_string(path).map_err(|error| about(error.to_string()))?;
+        let text = read_text(path).map_err(about)?;
         // The parser's budget is meant for hostile input; these lists are the organizer's, and long.
         let options = serde_saphyr::options! { budget: None };
         serde_saphyr::from_str_with_options(&text, options).map_err(|error| about(error.to_string()))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::artifact::{Artifact, Listed};
 use super::frozen::{Frozen, Place};
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, list_names, offer, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, offer, pointer, quote};
 
 /// A submission that obeys the rules: rows of the training matrix and their classes, in the order the models are
 /// fitted in (it decides their last digits): words as the artifact lists them, a word's clips in frozen order,
@@ -38,8 +38,6 @@ impl Checked {
             reasons,
             first_seen: HashMap::new(),
             n_listed: 0,
-            unknown: Vec::new(),
-            n_unknown_words: 0,
         };
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         for (word, clips) in targets.iter().flatten() {
@@ -68,10 +66,10 @@ impl Checked {
                 .add(Reason::over("no_nontargets", "/nontargets", 1, 0, message));
         }
         let (limit, n_listed) = (frozen.max_clips(), rules.n_listed);
-        let of_words = (targets.as_ref()).and_then(|words| rules.foreign_words(words.len()));
-        rules.reasons.explain(of_words);
-        let of_ids = explain_unknown_ids("unknown_clip", &rules.unknown, n_listed, frozen.ids());
-        rules.reasons.explain(of_ids);
+        let n_words = targets.as_ref().map_or(0, Vec::len);
+        let words = frozen.words().iter().map(String::as_str);
+        rules.reasons.compare_unknown("words", n_words, words);
+        rules.reasons.compare_unknown("ids", n_listed, frozen.ids());
         if n_listed > limit {
             let message = format!(
                 "{n_listed} clips are chosen, this leaderboard allows {limit}: remove {} of them",
@@ -95,36 +93,17 @@ struct Rules<'a> {
     /// Where each clip is first listed, by its id: the list, and the place in it.
     first_seen: HashMap<String, (Rc<str>, usize)>,
     n_listed: usize,
-    unknown: Vec<String>,
-    n_unknown_words: usize,
 }
 
 impl Rules<'_> {
-    /// A reason if the file was made for another language: none of its words is one of this board's.
-    fn foreign_words(&self, n_words: usize) -> Option<Reason> {
-        let is_foreign = n_words > 1 && self.n_unknown_words == n_words;
-        is_foreign.then(|| {
-            let message = format!(
-                "none of the {n_words} words is one of this leaderboard's, which is of the language {}: the file is made for another \
-                 leaderboard. The words here are {}",
-                quote(self.frozen.language()),
-                list_names(self.frozen.words())
-            );
-            Reason::new("unknown_word", "/targets", message)
-        })
-    }
-
     fn target_rows(&mut self, word: &str, clips: &[Listed]) -> Vec<usize> {
         let at = pointer("/targets", word);
         if self.frozen.class_of(word).is_none() {
-            self.reasons.add_with(|| {
+            self.reasons.add_unknown("words", word, [""; 0], || {
                 let known = offer(word, self.frozen.words());
                 let message = format!("{} is not a target word: {known}", quote(word));
                 Reason::new("unknown_word", at, message)
             });
-            self.n_unknown_words += 1;
-            let unknown = clips.iter().filter(|(_, id)| self.frozen.row_of(id).is_none());
-            self.unknown.extend(unknown.map(|(_, id)| id.clone()));
             self.n_listed += clips.len();
             return Vec::new();
         }
@@ -165,12 +144,13 @@ impl Rules<'_> {
             }
             self.first_seen.insert(id.clone(), (list.clone(), *idx));
             let Some(row) = self.frozen.row_of(id) else {
-                let message = format!(
-                    "{} is not an allowed training clip: choose from the allowed set",
-                    quote(id)
-                );
-                self.reasons.add(Reason::new("unknown_clip", at, message));
-                self.unknown.push(id.clone());
+                self.reasons.add_unknown("ids", id, [""; 0], || {
+                    let message = format!(
+                        "{} is not an allowed training clip: choose from the allowed set",
+                        quote(id)
+                    );
+                    Reason::new("unknown_clip", at, message)
+                });
                 continue;
             };
             let own = self.frozen.place_of(row);

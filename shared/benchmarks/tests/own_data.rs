@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use dataperf::Benchmark as _;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::Manifest;

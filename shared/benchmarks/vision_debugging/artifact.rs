@@ -3,7 +3,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, mistaken_for_text, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, pointer, quote, text_of_file};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -122,14 +122,13 @@ impl Artifact {
             );
             return self.reasons.add(Reason::new("unknown_file", &at, message));
         };
-        let text = std::str::from_utf8(file.text_bytes());
-        if text.is_err() {
-            let said = mistaken_for_text(file.text_bytes())
-                .unwrap_or_else(|| "it is not UTF-8 text: save it in that encoding".to_owned());
-            let message = format!("{}: {said}", quote(&at));
+        let text = text_of_file(file.text_bytes());
+        if let Err(why) = &text {
+            let message = format!("{}: {why}", quote(&at));
             self.reasons.add(Reason::new("not_utf8", &at, message));
         }
         let text = text.ok();
+        let text = text.as_deref();
         if let Some(task) = stem.strip_prefix(TIME) {
             let task = Name::BeginsWith(task.to_owned());
             let seconds = text.and_then(|text| seconds(&mut self.reasons, &at, text));

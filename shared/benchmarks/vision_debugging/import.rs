@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use dataperf_datasets::embeddings::{self, Columns};
 use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::lines::open_csv;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
@@ -353,7 +354,7 @@ impl Task {
 fn truth(path: &Path, names: &[String]) -> Result<Vec<u8>, Vec<String>> {
     let about = |why: String| format!("`{}`: {why}", path.display());
     let failed = |error: csv::Error| vec![about(error.to_string())];
-    let mut reader = csv::Reader::from_path(path).map_err(failed)?;
+    let mut reader = open_csv(path).map_err(|why| vec![about(why)])?;
     let header = reader.headers().map_err(failed)?;
     let column = |name| header.iter().position(|found| found == name);
     let (Some(id), Some(label)) = (column(TRUE_ID), column(TRUE_LABEL)) else {

@@ -28,6 +28,7 @@ pub use validation::Checked;
 
 use dataperf::Direction;
 use dataperf::Feedback;
+use dataperf::Rejection;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
@@ -137,6 +138,10 @@ impl Benchmark for VisionDebugging {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
+
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact)?.reasons.into_verdict(())
+    }
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)

@@ -91,7 +91,7 @@ impl Rules<'_> {
         };
         let Some((task_idx, task)) = found else {
             let (Name::Is(name) | Name::BeginsWith(name)) = name;
-            self.reasons.add_with(|| {
+            self.reasons.add_unknown("tasks", name, self.frozen.tasks(), || {
                 let known = offer(name, self.frozen.tasks());
                 let message = format!("there is no task {}: {known}", quote(name));
                 Reason::new("unknown_task", at, message)

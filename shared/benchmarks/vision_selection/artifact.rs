@@ -48,7 +48,6 @@ fn line_of(file: &str, line: u32) -> String {
 }
 
 /// The label of each image of a concept.
-#[cfg(feature = "import")]
 type Labels = Vec<(String, Option<u8>)>;
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
@@ -92,7 +91,6 @@ impl Artifact {
     }
 
     /// The labels by concept and image, sorted.
-    #[cfg(feature = "import")]
     pub(super) fn into_sorted(self) -> Vec<(String, Labels)> {
         let concepts = self.concepts.into_iter().map(|listed| {
             let examples = listed.examples.into_iter().flatten();
@@ -103,6 +101,15 @@ impl Artifact {
         let mut concepts: Vec<_> = concepts.collect();
         concepts.sort();
         concepts
+    }
+
+    /// The ids of all concepts in their order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        let examples = self
+            .concepts
+            .iter()
+            .flat_map(|listed| listed.examples.iter().flatten());
+        examples.map(|example| example.id.as_str())
     }
 
     /// The number of labelled images in all concepts together.

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::vision_selection::{
-    Artifact, EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection,
-    eval_file, examples_file,
+    EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, eval_file,
+    examples_file,
 };
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 
 use dataperf_datasets::embeddings::{self, Columns};
 use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::lines::open_csv;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named};
 
@@ -42,10 +43,6 @@ impl Import for VisionSelection {
     const GUIDE: &'static str = include_str!("kit/guide.md");
 
     const STARTER: &'static str = include_str!("kit/starter.py");
-
-    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
-        serde_json::to_vec(&Artifact::parse(artifact).ok()?.into_sorted()).ok()
-    }
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         let rows = pool_rows(&manifest.parameters()?);
@@ -372,7 +369,7 @@ fn freeze_examples(
 }
 
 fn example_ids(path: &Path) -> Result<Vec<String>, String> {
-    let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
+    let mut reader = open_csv(path)?;
     let header = reader.headers().map_err(|error| error.to_string())?;
     let column = header.iter().position(|name| name == COLUMNS.id);
     let column = column.ok_or_else(|| format!("it has no column `{}`", COLUMNS.id))?;

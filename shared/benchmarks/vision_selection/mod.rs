@@ -27,6 +27,7 @@ pub use validation::Checked;
 
 use dataperf::Direction;
 use dataperf::Feedback;
+use dataperf::Rejection;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
@@ -101,6 +102,14 @@ impl Benchmark for VisionSelection {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
+
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        serde_json::to_vec(&Artifact::parse(artifact).ok()?.into_sorted()).ok()
+    }
+
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact)?.reasons.into_verdict(())
+    }
 
     async fn check(artifact: &[u8], frozen: &Frozen, files: &Files<'_>) -> Result<Checked, NotScored> {
         let artifact = Artifact::parse(artifact)?;

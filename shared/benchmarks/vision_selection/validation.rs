@@ -1,12 +1,13 @@
 //! The rules: every concept is there; ids are of the pool, and distinct within a concept; both labels occur; the limit is kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::artifact::{Artifact, Example, Listed};
 use super::frozen::Frozen;
 use dataperf::frozen::ReadRows;
-use dataperf::{Reason, Reasons, Rejection, explain_every, offer, quote};
+use dataperf::{Reason, Reasons, Rejection, offer, other_spellings, quote};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
@@ -29,20 +30,29 @@ fn is_looked_up(artifact: &Artifact, frozen: &Frozen) -> bool {
     artifact.n_examples() <= frozen.max_examples()
 }
 
-/// The distinct ids of a submission, in its order, each with the rows of the pool in which it may be found. None for a submission
-/// with too many examples.
-pub(super) fn candidates<'a>(artifact: &'a Artifact, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
+/// How many ids are looked up in other spellings too, so that one mistake in all of them is seen.
+const MAX_RESPELT: usize = 20;
+
+/// The distinct ids of a submission, in its order, and other spellings of the first, each with the rows of the pool in which it may be found. None for
+/// a submission with too many examples.
+pub(super) fn candidates<'a>(artifact: &'a Artifact, frozen: &Frozen) -> Vec<(Cow<'a, str>, Range<usize>)> {
     if !is_looked_up(artifact, frozen) {
         return Vec::new();
     }
     let mut seen = std::collections::HashSet::new();
-    let examples = artifact
-        .concepts
-        .iter()
-        .flat_map(|listed| listed.examples.iter().flatten());
-    let distinct = examples.filter(|example| seen.insert(example.id.as_str()));
-    distinct
-        .map(|example| (example.id.as_str(), frozen.pool().candidates(&example.id)))
+    let distinct: Vec<&str> = artifact.ids().filter(|id| seen.insert(*id)).collect();
+    let respelt = distinct.iter().map(|id| other_spellings(id));
+    let respelt = respelt.filter(|other| !other.is_empty()).take(MAX_RESPELT);
+    let others: BTreeSet<String> = respelt
+        .flatten()
+        .filter(|id| !seen.contains(id.as_str()))
+        .collect();
+    let ids = distinct.into_iter().map(Cow::from);
+    ids.chain(others.into_iter().map(Cow::from))
+        .map(|id| {
+            let rows = frozen.pool().candidates(&id);
+            (id, rows)
+        })
         .collect()
 }
 
@@ -58,8 +68,8 @@ impl Checked {
         let mut found_idx = 0;
         for (id, rows) in candidates(artifact, frozen) {
             for _ in rows {
-                if let Some(vector) = frozen.pool().vector(found.row(found_idx), id) {
-                    vector_of.insert(id, vector);
+                if let Some(vector) = frozen.pool().vector(found.row(found_idx), &id) {
+                    vector_of.insert(id.clone(), vector);
                 }
                 found_idx += 1;
             }
@@ -69,7 +79,6 @@ impl Checked {
             vector_of: is_looked_up(artifact, frozen).then_some(vector_of),
             reasons: Reasons::default(),
             n_listed: 0,
-            n_unknown: 0,
         };
         let mut concepts: BTreeMap<&str, Chosen> = BTreeMap::new();
         for listed in &artifact.concepts {
@@ -82,14 +91,10 @@ impl Checked {
             .map(|concept| rules.present(concept, &mut concepts))
             .collect();
         let n_listed = rules.n_listed;
-        rules
-            .reasons
-            .explain(explain_every("unknown_image", rules.n_unknown, n_listed, || {
-                format!(
-                    "none of the {n_listed} images is in the pool: the file is made for another data set, or its ids are not written as \
-                     the candidates' are, for instance with the ending of a file behind them"
-                )
-            }));
+        let listed: BTreeSet<&str> = artifact.ids().collect();
+        let near = rules.vector_of.iter().flat_map(HashMap::keys).map(AsRef::as_ref);
+        let near: Vec<&str> = near.filter(|id| !listed.contains(id)).collect();
+        rules.reasons.compare_unknown("ids", n_listed, near);
         let (n_examples, limit) = (artifact.n_examples(), frozen.max_examples());
         if n_examples > limit {
             let message = format!(
@@ -114,11 +119,10 @@ impl Checked {
 struct Rules<'a> {
     frozen: &'a Frozen,
     /// The vector of each id that the pool has; `None` if nothing was looked up.
-    vector_of: Option<HashMap<&'a str, &'a [u8]>>,
+    vector_of: Option<HashMap<Cow<'a, str>, &'a [u8]>>,
     reasons: Reasons,
-    /// The number of images that were looked up; `n_unknown` of them are not in the pool.
+    /// The number of images that were looked up.
     n_listed: usize,
-    n_unknown: usize,
 }
 
 impl Rules<'_> {
@@ -130,11 +134,12 @@ impl Rules<'_> {
         } = listed;
         let mut chosen = Chosen::default();
         if !self.frozen.concepts().contains(concept) {
-            self.reasons.add_with(|| {
-                let known = offer(concept, self.frozen.concepts());
-                let message = format!("{} is no concept here: {known}", quote(concept));
-                Reason::new("unknown_concept", at, message)
-            });
+            self.reasons
+                .add_unknown("concepts", concept, self.frozen.concepts(), || {
+                    let known = offer(concept, self.frozen.concepts());
+                    let message = format!("{} is no concept here: {known}", quote(concept));
+                    Reason::new("unknown_concept", at, message)
+                });
             return chosen;
         }
         let Some(examples) = examples else {
@@ -161,13 +166,13 @@ impl Rules<'_> {
             let vector = match self.vector_of.as_ref().map(|of| of.get(example.id.as_str())) {
                 Some(Some(vector)) => *vector,
                 Some(None) => {
-                    self.n_unknown += 1;
-                    let message = format!(
-                        "{} is not an image of the pool: choose from the candidates",
-                        quote(&example.id)
-                    );
-                    self.reasons
-                        .add(Reason::new("unknown_image", listed.at(example), message));
+                    self.reasons.add_unknown("ids", &example.id, [""; 0], || {
+                        let message = format!(
+                            "{} is not an image of the pool: choose from the candidates",
+                            quote(&example.id)
+                        );
+                        Reason::new("unknown_image", listed.at(example), message)
+                    });
                     continue;
                 }
                 None => &[],

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, offer, pointer, quote};
+use dataperf::{Reason, Reasons, offer, other_spellings, pointer, quote};
 use serde::{Deserialize, Serialize};
 
 /// One word of a vocabulary.
@@ -190,7 +190,8 @@ impl<'a> Fields<'a> {
         key: &str,
         code: &str,
         expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
+        known: impl IntoIterator<Item: AsRef<str>>,
+        parse: impl Fn(&str) -> Option<T>,
         reasons: &mut Reasons,
     ) -> Option<T> {
         let found = self.need(key, reasons)?;
@@ -200,8 +201,12 @@ impl<'a> Fields<'a> {
         };
         let parsed = parse(&text);
         if parsed.is_none() {
-            let message = format!("{} is not {expected}", quote(&text));
-            reasons.add(Reason::new(code, self.at(key), message));
+            let mut near = other_spellings(&text);
+            near.retain(|spelling| parse(spelling).is_some());
+            near.extend(known.into_iter().map(|known| known.as_ref().to_owned()));
+            reasons.add_unknown(&format!("values of `{key}`"), &text, near, || {
+                Reason::new(code, self.at(key), format!("{} is not {expected}", quote(&text)))
+            });
         }
         parsed
     }
@@ -225,8 +230,9 @@ impl<'a> Fields<'a> {
         for (idx, word) in found.into_strings(&at, &mut noted) {
             let at = format!("{at}/{idx}");
             if !terms.iter().any(|term| term.id == word) {
-                noted.add_with(|| {
-                    let known = offer(&word, terms.iter().map(|term| &term.id));
+                let known = terms.iter().map(|term| &term.id);
+                noted.add_unknown(&format!("words of `{key}`"), &word, known.clone(), || {
+                    let known = offer(&word, known);
                     Reason::new(
                         "unknown_word",
                         at,

@@ -24,5 +24,5 @@ pub use duplicates::{Duplicate, DuplicateKeys, Earlier, similarity};
 pub use fields::{Fields, Term};
 pub use ids::{InvalidId, SecretKey, WeakKey, digest, is_id, short};
 pub use lease::Lease;
-pub use lines::{Line, LineItem, MAX_LINE_BYTES, all_rejected, json_lines, pretty_json, read};
+pub use lines::{Line, LineItem, MAX_LINE_BYTES, all_rejected, check_lines, json_lines, pretty_json, read};
 pub use stands::Stands;

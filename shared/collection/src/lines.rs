@@ -45,6 +45,37 @@ pub fn read<T: LineItem>(file: &[u8], rules: &T::Rules) -> Result<Vec<Line<T>>, 
             format!("the file has {n_bytes} bytes, at most {limit} are read: split it into several");
         return Err(Reason::over("too_large", "", limit, n_bytes, message).into());
     }
+    let lines = split(file)?;
+    if lines.len() > T::MAX_LINES {
+        let (limit, n) = (T::MAX_LINES, lines.len());
+        let message =
+            format!("the file has {n} lines, a file of this kind may have {limit}: split it into several");
+        return Err(Reason::over("too_many_lines", "", limit as u64, n as u64, message).into());
+    }
+    let outcomes = lines.into_iter().map(|(number, line)| Line {
+        number,
+        outcome: read_line(number, line, rules),
+    });
+    Ok(outcomes.collect())
+}
+
+/// Whether a file has a JSON object on at least one line, which needs no rules: what can be said before an upload.
+///
+/// # Errors
+/// A [`Rejection`] of the file as a whole, or of all its lines.
+pub fn check_lines(file: &[u8]) -> Result<(), Rejection> {
+    let mut rejections = Vec::new();
+    for (number, line) in split(file)? {
+        match object(number, line) {
+            Ok(_) => return Ok(()),
+            Err(rejection) => rejections.push(rejection),
+        }
+    }
+    all_rejected(&rejections).map_or(Ok(()), Err)
+}
+
+/// The lines of a file that are not empty, with their numbers.
+fn split(file: &[u8]) -> Result<Vec<(usize, &[u8])>, Rejection> {
     if file.starts_with(b"\xef\xbb\xbf") {
         let message = "the file begins with a byte order mark: save it as UTF-8 without one";
         return Err(Reason::new("byte_order_mark", "line 1", message).into());
@@ -57,26 +88,13 @@ pub fn read<T: LineItem>(file: &[u8], rules: &T::Rules) -> Result<Vec<Line<T>>, 
     if let Some(said) = other_layout(file) {
         return Err(Reason::new("not_json_lines", "", said).into());
     }
-    let lines = file
-        .split(|&byte| byte == b'\n')
-        .enumerate()
-        .map(|(idx, line)| (idx + 1, line.trim_ascii()))
-        .filter(|(_, line)| !line.is_empty());
-    let n_lines = lines.clone().count();
-    if n_lines == 0 {
+    let lines = file.split(|&byte| byte == b'\n').enumerate();
+    let lines = lines.map(|(idx, line)| (idx + 1, line.trim_ascii()));
+    let lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty()).collect();
+    if lines.is_empty() {
         return Err(Reason::new("empty", "", "the file has no line: put one JSON object on each").into());
     }
-    if n_lines > T::MAX_LINES {
-        let (limit, n) = (T::MAX_LINES, n_lines);
-        let message =
-            format!("the file has {n} lines, a file of this kind may have {limit}: split it into several");
-        return Err(Reason::over("too_many_lines", "", limit as u64, n as u64, message).into());
-    }
-    let outcomes = lines.map(|(number, line)| Line {
-        number,
-        outcome: read_line(number, line, rules),
-    });
-    Ok(outcomes.collect())
+    Ok(lines)
 }
 
 /// What a file is that holds a table in another layout than an object on each line, and how to convert it.
@@ -124,7 +142,8 @@ fn is_by_columns(members: &serde_json::Map<String, serde_json::Value>) -> bool {
     !members.is_empty() && members.values().all(is_column)
 }
 
-fn read_line<T: LineItem>(number: usize, line: &[u8], rules: &T::Rules) -> Result<T, Rejection> {
+/// The members of a line's object.
+fn object(number: usize, line: &[u8]) -> Result<Json, Rejection> {
     let at = format!("line {number}");
     if line.len() > MAX_LINE_BYTES {
         let n = line.len();
@@ -132,6 +151,15 @@ fn read_line<T: LineItem>(number: usize, line: &[u8], rules: &T::Rules) -> Resul
         return Err(Reason::over("line_too_long", at, MAX_LINE_BYTES as u64, n as u64, message).into());
     }
     let json = Json::parse(line).map_err(|rejection| moved(&rejection, &at))?;
+    if matches!(json, Json::Object(_)) {
+        return Ok(json);
+    }
+    let message = format!("expected an object here, found {}", json.kind());
+    Err(Reason::new("wrong_type", at, message).into())
+}
+
+fn read_line<T: LineItem>(number: usize, line: &[u8], rules: &T::Rules) -> Result<T, Rejection> {
+    let (json, at) = (object(number, line)?, format!("line {number}"));
     let mut reasons = Reasons::default();
     let fields = Fields::new(json, &at, &mut reasons);
     match fields.and_then(|fields| T::from_fields(fields, rules, &mut reasons)) {
@@ -179,13 +207,7 @@ fn with_a_reason(mut reasons: Reasons, at: &str) -> Rejection {
 pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> Option<Rejection> {
     let mut all = Reasons::default();
     for rejection in rejections {
-        let mut reasons = Reasons::default();
-        rejection
-            .reasons()
-            .iter()
-            .cloned()
-            .for_each(|reason| reasons.add(reason));
-        all.append(reasons);
+        all.append(Reasons::from(rejection));
     }
     all.into_verdict(()).err()
 }

@@ -6,6 +6,7 @@ use std::io::{Cursor, Read};
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
+use crate::file_kind::kind_of_file;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
 /// Bytes of a central directory's entry before its name.
@@ -151,7 +152,10 @@ fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec
         ));
     }
     check(&files, bounds, in_folders, &mut reasons);
-    reasons.explain(misplaced(&files, in_folders));
+    if !reasons.is_empty() {
+        reasons.explain(other_kind(artifact));
+        reasons.explain(misplaced(&files, in_folders));
+    }
     reasons.into_verdict(())?;
     let mut entries = Vec::with_capacity(files.len());
     let mut reasons = Reasons::default();
@@ -329,6 +333,13 @@ fn check(files: &[&Listed], bounds: Bounds, in_folders: bool, reasons: &mut Reas
             message,
         ));
     }
+}
+
+/// What keeps its parts in a zip and is no archive of a submission's files, such as a workbook.
+fn other_kind(artifact: &[u8]) -> Option<Reason> {
+    let zip = kind_of_file(b"PK\x03\x04\x14\0\0\0");
+    let kind = kind_of_file(artifact).filter(|kind| Some(kind) != zip.as_ref());
+    kind.map(|kind| Reason::new("bad_zip", "", format!("the file is {kind}")))
 }
 
 /// The one mistake that puts several files where they are not looked for: `\` between folders, or a folder around all of them.

@@ -8,6 +8,7 @@ use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_o
 use crate::files::Files;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
+use crate::rejection::Rejection;
 use crate::scorecard::{Metric, Scorecard};
 
 pub use crate::errors::NotScored;
@@ -40,6 +41,20 @@ pub trait FrozenPart: Sized + Send + Sync + 'static {
     /// # Errors
     /// [`EvidenceError`] where the data set has no hidden items, such as one for participants.
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError>;
+}
+
+/// Sorts the lists of texts in a value.
+fn sort_names(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Array(items) => {
+            items.iter_mut().for_each(sort_names);
+            if items.iter().all(serde_json::Value::is_string) {
+                items.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+            }
+        }
+        serde_json::Value::Object(members) => members.values_mut().for_each(sort_names),
+        _ => {}
+    }
 }
 
 /// A benchmark: its wire format, its rules, its frozen models and its score. The same artifact and the same data set give the same
@@ -75,6 +90,12 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// artifacts are taken.
     type ClosedBoards: ClosedBoards;
 
+    /// Holds an artifact against its form alone, which needs no data set: what can be said before an upload.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong with the form.
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection>;
+
     /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES) and holds it against the rules.
     ///
     /// Artifacts are hostile. Where the rules have to see rows of the data set, [`Files::rows_within`] reads them: the submitter decides
@@ -88,6 +109,20 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         frozen: &Self::Frozen,
         files: &Files<'_>,
     ) -> impl Future<Output = Result<Self::Checked, NotScored>> + Send;
+
+    /// Whether artifacts with the same names in another order are different.
+    const ORDER_COUNTS: bool = false;
+
+    /// What an artifact says, in one form: artifacts that say the same have the same bytes, whatever form and order they are written in. `None` for
+    /// one that can't be read.
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        let mut json: serde_json::Value = serde_json::from_slice(artifact).ok()?;
+        if !Self::ORDER_COUNTS {
+            sort_names(&mut json);
+        }
+        // keys are sorted
+        serde_json::to_vec(&json).ok()
+    }
 
     /// Fits the frozen models and asks them for every item of the eval sets. Rows that are too many to be kept in memory are read here,
     /// and dropped as soon as they have been used.

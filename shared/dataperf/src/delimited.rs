@@ -7,7 +7,7 @@ use std::io::Read;
 
 use encoding_rs_io::{DecodeReaderBytes, DecodeReaderBytesBuilder};
 
-use crate::file_kind::kind_of_file;
+use crate::file_kind::{has_utf_16_mark, kind_of_file};
 use crate::rejection::Reason;
 
 /// The bytes of a file that decide on its dialect. Callers that read a file in parts give as many of its first bytes.
@@ -42,9 +42,9 @@ impl Dialect {
     /// A sentence that names what the file is, if it is no text in UTF-8 or UTF-16.
     pub fn detect(head: &[u8]) -> Result<Self, String> {
         let head = &head[..head.len().min(HEAD_BYTES)];
-        let is_utf_16 = head.starts_with(b"\xff\xfe") && !head.starts_with(b"\xff\xfe\0\0")
-            || head.starts_with(b"\xfe\xff");
-        if !is_utf_16 && let Some(kind) = kind_of_file(head) {
+        if !has_utf_16_mark(head)
+            && let Some(kind) = kind_of_file(head)
+        {
             return Err(format!("it is {kind}"));
         }
         let mut dialect = Self {

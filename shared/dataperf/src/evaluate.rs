@@ -106,13 +106,16 @@ async fn scored<B: Benchmark>(
         reason = "the evidence was made with this very frozen part"
     )]
     let card = card.expect("a benchmark accepts its own evidence");
-    let verdict = Verdict::scored(
-        B::ID,
-        leaderboard,
-        dataset.digest(),
-        evaluated.provenance.artifact,
-        card,
-    );
+    let verdict = Verdict {
+        content: B::content_of(artifact).map(|content| Digest::of(&content)),
+        ..Verdict::scored(
+            B::ID,
+            leaderboard,
+            dataset.digest(),
+            evaluated.provenance.artifact,
+            card,
+        )
+    };
     Ok((verdict, Some(evaluated)))
 }
 

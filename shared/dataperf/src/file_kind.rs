@@ -1,7 +1,9 @@
 //! Names what a file is, by its first bytes: every reader says the same of the same file.
 
 use std::fmt;
+use std::io::Read as _;
 
+use encoding_rs_io::DecodeReaderBytesBuilder;
 use file_format::{FileFormat, Kind};
 
 use crate::archive::is_zip;
@@ -47,11 +49,12 @@ impl fmt::Display for FileKind {
 pub const UTF_16: &str = "UTF-16";
 
 const TABLE: &str = "save it as CSV in UTF-8";
-const ARCHIVE: &str = "unpack it and upload what is in it";
+const ARCHIVE: &str = "unpack it and use what is in it";
+const NOT_DATA: &str = "name the file with the data";
 const UTF_8: &str = "save it as UTF-8";
 
 /// Kinds that the library does not know, by their first bytes.
-const OTHERS: [(&[u8], &str, &str); 8] = [
+const OTHERS: [(&[u8], &str, &str); 10] = [
     (
         b"\x93NUMPY",
         "a NumPy array (`.npy`)",
@@ -76,6 +79,16 @@ const OTHERS: [(&[u8], &str, &str); 8] = [
         b"RDX",
         "a file of R's `save`",
         "write the table as CSV, `write.csv(frame, row.names = FALSE)`",
+    ),
+    (
+        b"$FL2@(#)",
+        "a file of SPSS",
+        "write the table as CSV, `pandas.read_spss(FILE).to_csv(..., index=False)`",
+    ),
+    (
+        b"<stata_dta>",
+        "a file of Stata",
+        "write the table as CSV, `export delimited`",
     ),
     (b"ORC", "an ORC file", "write the table as Parquet"),
     (b"Obj\x01", "an Avro file", "write the table as Parquet"),
@@ -120,6 +133,45 @@ pub fn mistaken_for_text(bytes: &[u8]) -> Option<String> {
     kind_of_file(bytes).map(|kind| format!("the file is {kind}"))
 }
 
+/// A whole file as UTF-8 without a byte order mark, of text in UTF-8 or, with its mark, in UTF-16.
+///
+/// ```
+/// assert_eq!(dataperf::text_of_file(b"\xff\xfea\0").as_deref(), Ok("a"));
+/// assert!(dataperf::text_of_file(b"\x1f\x8b\x08\0").is_err_and(|why| why.contains("gzip")));
+/// assert!(dataperf::text_of_file(b"a\nb\xe9").is_err_and(|why| why.starts_with("line 2 is text in another encoding")));
+/// ```
+///
+/// # Errors
+/// A sentence that names what the file is.
+pub fn text_of_file(file: &[u8]) -> Result<String, String> {
+    if !has_utf_16_mark(file)
+        && let Some(kind) = kind_of_file(file)
+    {
+        return Err(format!("it is {kind}"));
+    }
+    let mut text = Vec::new();
+    let mut decoded = DecodeReaderBytesBuilder::new()
+        .utf8_passthru(true)
+        .strip_bom(true)
+        .build(file);
+    // reading from memory does not fail
+    let _ = decoded.read_to_end(&mut text);
+    String::from_utf8(text).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.split(|byte| *byte == b'\n').count();
+        format!(
+            "line {line} is text in another encoding than UTF-8, perhaps Latin-1 or Windows-1252: save the file as UTF-8, \
+             `iconv -f WINDOWS-1252 -t UTF-8`"
+        )
+    })
+}
+
+/// Whether a file begins with the mark of UTF-16.
+pub(crate) fn has_utf_16_mark(file: &[u8]) -> bool {
+    let is_utf_32 = file.starts_with(b"\xff\xfe\0\0");
+    file.starts_with(b"\xfe\xff") || file.starts_with(b"\xff\xfe") && !is_utf_32
+}
+
 /// Whether the beginning of a file is text in UTF-8: no signature of another kind counts then, because any word may begin as one does.
 fn is_text(head: &[u8]) -> bool {
     let valid = match std::str::from_utf8(head) {
@@ -152,6 +204,20 @@ fn marked_up(head: &[u8]) -> Option<FileKind> {
             "a download often gives such a page in place of the file; sign in and fetch the file itself";
         return Some(FileKind::text("a web page (HTML)", remedy));
     }
+    if begins(b"/annex/objects/") {
+        return Some(FileKind::text(
+            "a pointer of git-annex",
+            "fetch the file itself with `git annex get`",
+        ));
+    }
+    let contains = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
+    if begins(b"<?xml") && contains(b"<Error>") && contains(b"<Code>") {
+        let remedy = "renew the link or sign in, and fetch the file again";
+        return Some(FileKind::text(
+            "an error that a storage service gave in place of the file",
+            remedy,
+        ));
+    }
     if begins(b"<?xml") {
         return Some(FileKind::text("an XML document", "write its data as JSON or CSV"));
     }
@@ -161,7 +227,7 @@ fn marked_up(head: &[u8]) -> Option<FileKind> {
         (b"%!PS", "a PostScript document"),
     ];
     let document = words.iter().find(|(word, _)| begins(word));
-    document.map(|(_, name)| FileKind::text(*name, "upload the text file itself"))
+    document.map(|(_, name)| FileKind::text(*name, NOT_DATA))
 }
 
 /// Text in UTF-16 or UTF-32, with a byte order mark or without one.
@@ -196,22 +262,22 @@ fn by_signature(bytes: &[u8]) -> Option<FileKind> {
     let kind = match (format, format.kind()) {
         (FileFormat::Gzip, _) => FileKind::new(
             "compressed with gzip",
-            "unpack it (`gunzip FILE.gz`) and upload what is in it",
+            "unpack it (`gunzip FILE.gz`) and use what is in it",
         ),
         (FileFormat::Bzip2, _) => FileKind::new(
             "compressed with bzip2",
-            "unpack it (`bunzip2 FILE.bz2`) and upload what is in it",
+            "unpack it (`bunzip2 FILE.bz2`) and use what is in it",
         ),
         (FileFormat::Xz, _) => FileKind::new(
             "compressed with xz",
-            "unpack it (`unxz FILE.xz`) and upload what is in it",
+            "unpack it (`unxz FILE.xz`) and use what is in it",
         ),
         (FileFormat::Zstandard, _) => FileKind::new(
             "compressed with zstd",
-            "unpack it (`unzstd FILE.zst`) and upload what is in it",
+            "unpack it (`unzstd FILE.zst`) and use what is in it",
         ),
         (FileFormat::Zip, _) => zip(bytes),
-        (FileFormat::ApacheParquet, _) => FileKind::new(OTHERS[7].1, OTHERS[7].2),
+        (FileFormat::ApacheParquet, _) => FileKind::new(OTHERS[9].1, OTHERS[9].2),
         (FileFormat::ApacheArrowColumnar, _) => {
             FileKind::new("an Arrow or Feather file", "write the table in it as CSV")
         }
@@ -219,14 +285,12 @@ fn by_signature(bytes: &[u8]) -> Option<FileKind> {
         (_, Kind::Archive | Kind::Package | Kind::Disk) => FileKind::new(called("an archive"), ARCHIVE),
         (_, Kind::Spreadsheet) => FileKind::new(called("a spreadsheet"), TABLE),
         (_, Kind::Database) => FileKind::new(called("a database"), "export the table as CSV in UTF-8"),
-        (_, Kind::Image) => FileKind::new(called("an image"), "upload the submission's file"),
-        (_, Kind::Audio | Kind::Video) => {
-            FileKind::new(called("a recording"), "upload the submission's file")
-        }
+        (_, Kind::Image) => FileKind::new(called("an image"), NOT_DATA),
+        (_, Kind::Audio | Kind::Video) => FileKind::new(called("a recording"), NOT_DATA),
         (_, Kind::Document | Kind::Presentation | Kind::Ebook) => {
-            FileKind::new(called("a document"), "upload the text file itself")
+            FileKind::new(called("a document"), NOT_DATA)
         }
-        (_, Kind::Executable) => FileKind::new(called("a program"), "upload the submission's file"),
+        (_, Kind::Executable) => FileKind::new(called("a program"), NOT_DATA),
         // the library wants a whole archive, and may have got its beginning
         _ if is_zip(bytes) => zip(bytes),
         _ => return None,
@@ -247,12 +311,12 @@ fn zip(bytes: &[u8]) -> FileKind {
         let remedy = "take the array out of it, `numpy.load(FILE)[\"NAME\"]`, and write it as text or `.npy`";
         return FileKind::new("an archive of NumPy arrays (`.npz`)", remedy);
     }
-    FileKind::new("a zip archive", "upload the text file that is in it")
+    FileKind::new("a zip archive", "unpack it and use the file that is in it")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{kind_of_file, mistaken_for_text};
+    use super::{kind_of_file, mistaken_for_text, text_of_file};
 
     #[test]
     fn utf_16_is_told_with_and_without_a_mark() {
@@ -306,6 +370,13 @@ mod tests {
                 "Git LFS",
             ),
             (b"%PDF-1.7\n", "PDF"),
+            (b"/annex/objects/SHA256E-s9--00.csv\n", "git-annex"),
+            (
+                b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>",
+                "storage service",
+            ),
+            (b"$FL2@(#) IBM SPSS\0", "SPSS"),
+            (b"<stata_dta><header>\0\x01", "Stata"),
         ] {
             let kind = kind_of_file(bytes).map(|kind| kind.to_string());
             assert!(
@@ -313,6 +384,18 @@ mod tests {
                 "{name}: {kind:?}"
             );
         }
+    }
+
+    #[test]
+    fn text_in_utf_16_is_decoded_with_its_mark_only() {
+        let utf_16: Vec<u8> = "\u{feff}a: \u{e9}\n"
+            .encode_utf16()
+            .flat_map(u16::to_be_bytes)
+            .collect();
+        assert_eq!(text_of_file(&utf_16).as_deref(), Ok("a: \u{e9}\n"));
+        assert!(text_of_file(&utf_16[2..]).is_err_and(|why| why.contains("UTF-16")));
+        assert_eq!(text_of_file(b"\xef\xbb\xbfa").as_deref(), Ok("a"));
+        assert!(text_of_file(b"<html>").is_err_and(|why| why.starts_with("it is a web page")));
     }
 
     #[test]

@@ -114,9 +114,14 @@ impl Json {
             match item {
                 Self::String(text) => strings.push((idx, text)),
                 Self::Number(number) => {
+                    // pandas makes floats of a column of whole numbers with gaps
+                    let whole = number
+                        .as_f64()
+                        .filter(|value| value.fract() == 0.0 && value.abs() < 1e15);
+                    let text = whole.map_or_else(|| number.to_string(), |whole| format!("{whole:.0}"));
                     let message = format!(
                         "expected a string here, found a number: write {}",
-                        quote(&format!("\"{number}\""))
+                        quote(&format!("\"{text}\""))
                     );
                     reasons.add(Reason::new("wrong_type", format!("{at}/{idx}"), message));
                 }

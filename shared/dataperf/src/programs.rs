@@ -320,6 +320,7 @@ impl Output {
             metrics: BTreeMap::new(),
             lines: Vec::new(),
             artifact: None,
+            content: None,
         }
     }
 }

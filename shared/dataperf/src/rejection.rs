@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::unknown_ids::Unknown;
+
 /// How many reasons are listed in full; the rest are counted.
 pub const MAX_LISTED_REASONS: usize = 200;
 /// The most bytes that listed reasons take as JSON. The table keeps a receipt in one item of at most 400 KB, which holds these reasons twice where each
@@ -69,6 +71,8 @@ pub struct Rejection {
     reasons: Vec<Reason>,
     n_reasons: usize,
     cause: Option<Box<Reason>>,
+    /// The names that are not known, so that the lines of a file can be explained together.
+    unknown: Vec<Unknown>,
 }
 
 impl Rejection {
@@ -86,6 +90,10 @@ impl Rejection {
     pub fn n_reasons(&self) -> usize {
         self.n_reasons
     }
+
+    pub(crate) fn unknown(&self) -> &[Unknown] {
+        &self.unknown
+    }
 }
 
 impl From<Reason> for Rejection {
@@ -94,6 +102,7 @@ impl From<Reason> for Rejection {
             reasons: vec![reason],
             n_reasons: 1,
             cause: None,
+            unknown: Vec::new(),
         }
     }
 }
@@ -106,6 +115,22 @@ pub struct Reasons {
     n_bytes: usize,
     n: usize,
     cause: Option<Reason>,
+    /// Names that are not known, by what they are.
+    unknown: Vec<Unknown>,
+}
+
+impl From<&Rejection> for Reasons {
+    fn from(rejection: &Rejection) -> Self {
+        let mut reasons = Self::default();
+        rejection
+            .reasons
+            .iter()
+            .cloned()
+            .for_each(|reason| reasons.add(reason));
+        reasons.n = rejection.n_reasons;
+        reasons.unknown.clone_from(&rejection.unknown);
+        reasons
+    }
 }
 
 impl Reasons {
@@ -137,6 +162,51 @@ impl Reasons {
         Some(n_listed)
     }
 
+    /// Notes a name that is none of the known ones. `what` calls such names in the plural. The one mistake in most of them, such as other capitals or
+    /// a missing ending, becomes the cause of the rejection. `known` are the names that it may stand for: all of them where they are few, or else
+    /// those that are near; [`compare_unknown`](Self::compare_unknown) takes many at once.
+    pub fn add_unknown(
+        &mut self,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item: AsRef<str>>,
+        reason: impl FnOnce() -> Reason,
+    ) {
+        if let Some(noted) = self.unknown.iter_mut().find(|noted| noted.what == what) {
+            noted.add(name, known);
+            return self.add_with(reason);
+        }
+        let reason = reason();
+        let mut noted = Unknown::new(what, &reason.code);
+        noted.add(name, known);
+        self.unknown.push(noted);
+        self.add(reason);
+    }
+
+    /// Looks for the one mistake in the names called `what` that were noted so far, of which the artifact has `n_listed`.
+    pub fn compare_unknown<'a>(
+        &mut self,
+        what: &str,
+        n_listed: usize,
+        known: impl IntoIterator<Item = &'a str>,
+    ) {
+        let Some(at) = self.unknown.iter().position(|noted| noted.what == what) else {
+            return;
+        };
+        let noted = self.unknown.swap_remove(at);
+        let known: Vec<&str> = known.into_iter().collect();
+        self.explain(noted.cause(Some(n_listed), known.iter().copied()));
+    }
+
+    pub(crate) fn append_unknown(&mut self, others: impl IntoIterator<Item = Unknown>) {
+        for other in others {
+            match self.unknown.iter_mut().find(|noted| noted.what == other.what) {
+                Some(noted) => noted.append(other),
+                None => self.unknown.push(other),
+            }
+        }
+    }
+
     /// Notes the one mistake that explains many of the reasons; the first that is noted stays.
     pub fn explain(&mut self, cause: Option<Reason>) {
         self.cause = self.cause.take().or(cause);
@@ -146,6 +216,7 @@ impl Reasons {
     pub fn append(&mut self, others: Self) {
         let n = self.n + others.n;
         self.explain(others.cause);
+        self.append_unknown(others.unknown);
         others.listed.into_iter().for_each(|reason| self.add(reason));
         self.n = n;
     }
@@ -163,11 +234,16 @@ impl Reasons {
         if self.n == 0 {
             Ok(checked)
         } else {
-            let cause = self.cause.or_else(|| repeated(&self.listed, self.n));
+            let cause = self.cause.or_else(|| {
+                let unknown = self.unknown.iter().max_by_key(|noted| noted.n);
+                unknown.and_then(|noted| noted.cause(None, []))
+            });
+            let cause = cause.or_else(|| repeated(&self.listed, self.n));
             Err(Rejection {
                 reasons: self.listed,
                 n_reasons: self.n,
                 cause: cause.map(Box::new),
+                unknown: self.unknown,
             })
         }
     }

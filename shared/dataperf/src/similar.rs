@@ -5,7 +5,7 @@ use crate::rejection::quote;
 /// At most this many similar names are offered.
 const MAX_OFFERED: usize = 3;
 /// At most this many names are listed where none is similar.
-const MAX_NAMED: usize = 12;
+pub(crate) const MAX_NAMED: usize = 12;
 /// Jaro-Winkler similarity from which a name counts as similar.
 const SIMILAR: f64 = 0.75;
 /// Jaro-Winkler similarity from which a name counts as misspelt.

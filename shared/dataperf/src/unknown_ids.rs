@@ -1,8 +1,11 @@
-//! The one mistake behind many names that a data set does not have: ids or labels.
+//! The one mistake behind many names that are none of the known ones: ids, labels, words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use unicode_normalization::UnicodeNormalization;
+
 use crate::rejection::{MANY, Reason, quote};
+use crate::similar::{MAX_NAMED, list_names};
 
 /// How many names are tried: a mistake that a program has made is in all of them.
 const TRIED: usize = 20;
@@ -12,7 +15,7 @@ const MOST: f64 = 0.8;
 /// A way in which names are written otherwise: in words, and the form in which both spellings are equal.
 type Spelling = (&'static str, fn(&str) -> String);
 
-const SPELLINGS: [Spelling; 9] = [
+const SPELLINGS: [Spelling; 11] = [
     ("`\\` stands where `/` belongs", |name| name.replace('\\', "/")),
     ("spaces stand before or after them", |name| name.trim().to_owned()),
     ("they are written in other capitals", str::to_lowercase),
@@ -37,7 +40,20 @@ const SPELLINGS: [Spelling; 9] = [
     ("`-`, `_` and spaces are mixed up in them", |name| {
         name.replace(['-', ' '], "_")
     }),
+    (
+        "letters with accents are written as macOS writes names of files, in Unicode's form NFD",
+        |name| name.nfc().collect(),
+    ),
+    (
+        "whole numbers were read as floats, with an exponent such as `1e+05`",
+        without_exponent,
+    ),
 ];
+
+/// Endings of files are compared last: a name without one is rather incomplete.
+const ENDINGS: Spelling = ("another ending is behind them", |name| {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
+});
 
 fn is_whole(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -50,6 +66,12 @@ fn without_fraction(name: &str) -> &str {
     whole.map_or(name, |(whole, _)| whole)
 }
 
+fn without_exponent(name: &str) -> String {
+    let number = name.parse::<f64>().ok().filter(|_| name.contains(['e', 'E']));
+    let whole = number.filter(|number| number.fract() == 0.0 && number.abs() < 1e15);
+    whole.map_or_else(|| name.to_owned(), |whole| format!("{whole:.0}"))
+}
+
 fn without_zeros(name: &str) -> &str {
     if is_whole(name) {
         let rest = name.trim_start_matches('0');
@@ -59,26 +81,92 @@ fn without_zeros(name: &str) -> &str {
     }
 }
 
-/// One cause that explains the ids that are tried, of those that a data set does not know. `known` are the data set's ids; the file
-/// lists `n_listed` ids. As [`explain_unknown`].
-///
-/// ```
-/// let unknown = ["a.wav", "b.wav", "c.wav"];
-/// let known = ["job/a.wav", "job/b.wav", "job/c.wav", "job/d.wav"];
-/// let cause = dataperf::explain_unknown_ids("unknown_clip", &unknown, 3, known).expect("a cause");
-/// assert!(cause.message.contains("put `job/` before"), "{}", cause.message);
-/// ```
-pub fn explain_unknown_ids<'a>(
-    code: &str,
-    unknown: &[impl AsRef<str>],
-    n_listed: usize,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<Reason> {
-    explain_unknown("ids", code, unknown, n_listed, known)
+/// What the names are where a data set has them, and not a list of few.
+const IDS: &str = "ids";
+/// The longest name that is tried, in bytes: artifacts are hostile.
+const MAX_BYTES: usize = 400;
+/// The most ways of completing one name that are tried.
+const MAX_WAYS: usize = 64;
+
+/// Names of an artifact that are none of the known ones, kept to find the one mistake in them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Unknown {
+    /// What the names are, in the plural.
+    pub(crate) what: String,
+    /// The code of their reasons.
+    code: String,
+    /// The first of them.
+    tried: Vec<String>,
+    pub(crate) n: usize,
+    /// Known names, where they are few, or those that are near.
+    known: BTreeSet<String>,
 }
 
-/// One cause that explains most of the names that are tried, of those that a data set does not know: something is missing before or
-/// behind them, something is too much before them, or they are spelt otherwise. `what` calls the names in the plural; the file has
+impl Unknown {
+    pub(crate) fn new(what: &str, code: &str) -> Self {
+        Self {
+            what: what.to_owned(),
+            code: code.to_owned(),
+            tried: Vec::new(),
+            n: 0,
+            known: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, name: &str, known: impl IntoIterator<Item: AsRef<str>>) {
+        self.n += 1;
+        if self.tried.len() < TRIED && name.len() <= MAX_BYTES {
+            self.tried.push(name.to_owned());
+            self.known
+                .extend(known.into_iter().map(|known| known.as_ref().to_owned()));
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        self.n += other.n;
+        self.tried.extend(other.tried);
+        self.tried.truncate(TRIED);
+        self.known.extend(other.known);
+    }
+
+    /// The one mistake in these names, of which the artifact has `n_listed` if that is known.
+    pub(crate) fn cause<'a>(
+        &'a self,
+        n_listed: Option<usize>,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<Reason> {
+        let known = known.into_iter().chain(self.known.iter().map(String::as_str));
+        let tried: Vec<&str> = self.tried.iter().map(String::as_str).collect();
+        let why = explained(&self.what, &tried, self.n, n_listed, known.collect())?;
+        Some(Reason::new(&self.code, "", why))
+    }
+}
+
+/// Other spellings of a name, to be looked up where the known names are too many for a list, or are known by their form alone.
+///
+/// ```
+/// let spellings = dataperf::other_spellings("C:\\images\\0AF3.JPG");
+/// assert!(spellings.contains(&"0AF3".to_owned()) && spellings.contains(&"0af3".to_owned()));
+/// assert!(dataperf::other_spellings("0af3").is_empty());
+/// ```
+pub fn other_spellings(name: &str) -> BTreeSet<String> {
+    if name.len() > MAX_BYTES {
+        return BTreeSet::new();
+    }
+    let path = name.replace('\\', "/");
+    let last = path.rsplit('/').next().unwrap_or(&path);
+    let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
+    let parts = [last, stem].into_iter().map(str::to_owned);
+    let lower = parts.clone().map(|part| part.to_lowercase());
+    let spelt = SPELLINGS.iter().map(|(_, form)| form(name));
+    let mut all: BTreeSet<String> = spelt.chain(parts).chain(lower).collect();
+    all.remove(name);
+    all.remove("");
+    all
+}
+
+/// One cause that explains most of the names that are tried, of those that are none of the known ones: something is missing before or
+/// behind them, something is too much there, or they are spelt otherwise. `what` calls the names in the plural; the file has
 /// `n_listed` of them, each `unknown` one as often as the file has it.
 ///
 /// ```
@@ -93,103 +181,155 @@ pub fn explain_unknown<'a>(
     n_listed: usize,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<Reason> {
-    if unknown.len() < MANY {
+    let mut noted = Unknown::new(what, code);
+    for name in unknown {
+        noted.add(name.as_ref(), [""; 0]);
+    }
+    let known: Vec<&str> = known.into_iter().collect();
+    noted.cause(Some(n_listed), known.iter().copied())
+}
+
+fn explained(
+    what: &str,
+    tried: &[&str],
+    n: usize,
+    n_listed: Option<usize>,
+    mut known: Vec<&str>,
+) -> Option<String> {
+    if n < MANY || tried.is_empty() {
         return None;
     }
-    let n = unknown.len();
-    let tried: Vec<&str> = unknown.iter().take(TRIED).map(AsRef::as_ref).collect();
-    // by the last part of their path, so that each unknown id is compared with a few
-    let mut by_name: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut by_stem: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut example = None;
-    let mut known: Vec<&str> = known.into_iter().collect();
     known.sort_unstable(); // the same cause whatever order they come in
-    for id in &known {
-        let name = id.rsplit('/').next().unwrap_or(id);
-        by_name.entry(name).or_default().push(id);
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        by_stem.entry(stem).or_default().push(id);
-        example.get_or_insert(*id);
-    }
-    let is_known = |id: &str| {
-        by_name
-            .get(id.rsplit('/').next().unwrap_or(id))
-            .is_some_and(|ids| ids.contains(&id))
+    let about = match n_listed {
+        Some(n_listed) if what == IDS => format!("{n} of the {n_listed} listed ids are not in the data set"),
+        Some(n_listed) => format!("{n} of the {n_listed} {what} are not known"),
+        None => format!("{n} {what} are not known"),
     };
-    let such_as = |id: &str| format!(", such as {}", quote(id));
-    let about = if what == "ids" {
-        format!("{n} of the {n_listed} listed ids are not in the data set")
-    } else {
-        format!("{n} of the {n_listed} {what} are not known")
-    };
-    let found = |said: String| Some(Reason::new(code, "", format!("{about}: {said}")));
+    let why = spelt_otherwise(tried, &known, &SPELLINGS)
+        .or_else(|| shortened(tried, &known).filter(|_| what != IDS))
+        .or_else(|| at_the_ends(tried, &known))
+        .or_else(|| in_other_folders(tried, &known))
+        .or_else(|| spelt_otherwise(tried, &known, &[ENDINGS]))
+        .or_else(|| {
+            let are_few = known.len() <= MAX_NAMED;
+            let is_foreign = n_listed == Some(n) && (are_few || what == IDS && n > TRIED / 2);
+            is_foreign.then(|| {
+                let names = match known.first() {
+                    None => String::new(),
+                    Some(_) if are_few => format!("; this one has the {what} {}", list_names(&known)),
+                    Some(first) => format!("; this one has {what}, such as {}", quote(first)),
+                };
+                format!("the file is made for another leaderboard or another data set{names}")
+            })
+        })?;
+    Some(format!("{about}: {why}"))
+}
 
-    if let Some(said) = spelt_otherwise(&tried, &known) {
-        return found(said);
-    }
-    if what != "ids"
-        && let Some(said) = shortened(&tried, &known)
-    {
-        return found(said);
-    }
-    let behind = |id: &str| -> Option<String> {
-        let name = id.rsplit('/').next()?;
-        let whole = by_stem.get(name)?.iter().find(|known| known.starts_with(id))?;
-        Some(whole[id.len()..].to_owned())
+/// What is missing before and behind most names, or too much there.
+fn at_the_ends(tried: &[&str], known: &[&str]) -> Option<String> {
+    let has_backslashes = tried.iter().any(|name| name.contains('\\'));
+    let paths: Vec<String> = tried.iter().map(|name| name.replace('\\', "/")).collect();
+    let tried: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let is_known = |name: &str| known.binary_search(&name).is_ok();
+    let n_known = |whole: &dyn Fn(&str) -> Option<String>| {
+        let wholes = tried.iter().filter_map(|name| whole(name));
+        wholes.filter(|whole| is_known(whole)).count()
     };
-    if let Some(ending) = same(&tried, behind) {
-        return found(format!(
-            "put {} behind each{}",
-            quote(&ending),
-            such_as(&format!("{}{ending}", tried[0]))
-        ));
-    }
-    let before = |id: &str| -> Option<String> {
-        let whole = by_name
-            .get(id.rsplit('/').next()?)?
-            .iter()
-            .find(|known| known.ends_with(id))?;
-        whole.strip_suffix(id).map(str::to_owned)
+    let fits = |whole: &dyn Fn(&str) -> Option<String>| is_most(n_known(whole), tried.len());
+    // the longest names have the fewest ways, and one of them may be wrong in another way
+    let mut longest = tried.clone();
+    longest.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    longest.truncate(MANY);
+    let and_slashes = if has_backslashes {
+        ", and write `/` for `\\`"
+    } else {
+        ""
     };
-    if let Some(beginning) = same(&tried, before) {
-        return found(format!(
-            "put {} before each{}",
-            quote(&beginning),
-            such_as(&format!("{beginning}{}", tried[0]))
-        ));
-    }
-    if tried
-        .iter()
-        .all(|id| before(id).is_some_and(|missing| missing.ends_with('/')))
-    {
-        let whole = format!("{}{}", before(tried[0])?, tried[0]);
-        return found(format!("the folder before each is missing{}", such_as(&whole)));
-    }
-    let too_much = |id: &str| -> Option<String> {
-        let parts = id.match_indices('/').map(|(at, _)| at + 1);
-        let cut = parts.into_iter().find(|at| is_known(&id[*at..]))?;
-        Some(id[..cut].to_owned())
-    };
-    if let Some(beginning) = same(&tried, too_much) {
-        return found(format!(
-            "take {} away before each{}",
-            quote(&beginning),
-            such_as(&tried[0][beginning.len()..])
-        ));
-    }
-    if what == "ids" && n == n_listed && n > TRIED / 2 {
-        let example = example?;
-        return found(format!(
-            "the file is made for another leaderboard or another data set; this one has ids{}",
-            such_as(example)
-        ));
+    for name in longest {
+        let ways = known.iter().flat_map(|whole| {
+            whole
+                .match_indices(name)
+                .map(|(at, _)| (&whole[..at], &whole[at + name.len()..]))
+                .filter(|(before, behind)| is_boundary(before, name) && is_boundary(name, behind))
+        });
+        let mut seen = BTreeSet::new();
+        let ways = ways.filter(|way| seen.insert(*way)).take(MAX_WAYS);
+        for (before, behind) in ways {
+            if fits(&|name| Some(format!("{before}{name}{behind}"))) {
+                let parts = in_words(before, behind);
+                let example = quote(&format!("{before}{name}{behind}"));
+                return Some(format!("put {parts} each{and_slashes}, such as {example}"));
+            }
+        }
+        if let Some((before, behind)) = too_much(name, &is_known)
+            && fits(&|name| Some(name.strip_prefix(before)?.strip_suffix(behind)?.to_owned()))
+        {
+            let parts = in_words(before, behind);
+            let example = quote(&name[before.len()..name.len() - behind.len()]);
+            return Some(format!("take away {parts} each{and_slashes}, such as {example}"));
+        }
     }
     None
 }
 
+/// What stands before and behind the longest known part of a name.
+fn too_much<'a>(name: &'a str, is_known: &dyn Fn(&str) -> bool) -> Option<(&'a str, &'a str)> {
+    let cuts = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+    let cuts: Vec<usize> = cuts.filter(|&at| is_boundary(&name[..at], &name[at..])).collect();
+    let ends = cuts.iter().rev();
+    let parts = cuts
+        .iter()
+        .flat_map(|begin| ends.clone().map(move |end| (*begin, *end)));
+    let known = parts.filter(|(begin, end)| begin < end && is_known(&name[*begin..*end]));
+    let (begin, end) = known.max_by_key(|(begin, end)| end - begin)?;
+    Some((&name[..begin], &name[end..]))
+}
+
+/// Whether a name may end between these texts: not between two digits or two letters, which belong together.
+fn is_boundary(before: &str, behind: &str) -> bool {
+    let (Some(last), Some(first)) = (before.chars().last(), behind.chars().next()) else {
+        return true;
+    };
+    let are_both = |is: fn(char) -> bool| is(last) && is(first);
+    !are_both(char::is_numeric) && !are_both(char::is_alphabetic)
+}
+
+/// The texts before and behind names, of which one may be empty.
+fn in_words(before: &str, behind: &str) -> String {
+    match (before, behind) {
+        (before, "") => format!("{} before", quote(before)),
+        ("", behind) => format!("{} behind", quote(behind)),
+        (before, behind) => format!("{} before and {} behind", quote(before), quote(behind)),
+    }
+}
+
+/// Whether folders are missing before most names, or are too much there, which differ from name to name.
+fn in_other_folders(tried: &[&str], known: &[&str]) -> Option<String> {
+    fn last(name: &str) -> &str {
+        name.rsplit(['/', '\\']).next().unwrap_or(name)
+    }
+    let mut by_last: BTreeMap<&str, &str> = BTreeMap::new();
+    for whole in known {
+        by_last.entry(last(whole)).or_insert(whole);
+    }
+    let whole = |name: &&str| by_last.get(last(name)).copied();
+    let wholes: Vec<&str> = tried.iter().filter_map(whole).collect();
+    if !is_most(wholes.len(), tried.len()) {
+        return None;
+    }
+    let example = quote(wholes[0]);
+    Some(if wholes.iter().all(|whole| !whole.contains('/')) {
+        format!("take the folders away before each, such as {example}")
+    } else if tried.iter().all(|name| !name.contains(['/', '\\'])) {
+        format!("the folder before each is missing, such as {example}")
+    } else {
+        format!("they are in other folders than those of the data set, such as {example}")
+    })
+}
+
 /// The way in which most names are spelt otherwise than known ones.
-fn spelt_otherwise(tried: &[&str], known: &[&str]) -> Option<String> {
-    SPELLINGS.iter().find_map(|(said, form)| {
+fn spelt_otherwise(tried: &[&str], known: &[&str], spellings: &[Spelling]) -> Option<String> {
+    spellings.iter().find_map(|(said, form)| {
         let forms: BTreeSet<String> = tried.iter().map(|name| form(name)).collect();
         let spelt = known.iter().map(|name| (form(name), *name));
         let spelt: BTreeMap<String, &str> = spelt.filter(|(form, _)| forms.contains(form)).collect();
@@ -233,13 +373,6 @@ fn is_most(n: usize, n_tried: usize) -> bool {
     n >= MANY && n as f64 >= MOST * n_tried as f64
 }
 
-/// What `what` gives for all, if it is the same.
-fn same(of: &[&str], what: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let first = what(of.first()?)?;
-    let is_same = |id: &&str| what(id).as_ref() == Some(&first);
-    (!first.is_empty() && of.iter().all(is_same)).then_some(first)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,7 +380,7 @@ mod tests {
     const KNOWN: [&str; 5] = ["job/a.wav", "job/b.wav", "job/c.wav", "bird/d.wav", "bird/e.wav"];
 
     fn said(unknown: &[&str], n_listed: usize) -> Option<String> {
-        explain_unknown_ids("unknown_clip", unknown, n_listed, KNOWN).map(|cause| cause.message)
+        explain_unknown("ids", "unknown_clip", unknown, n_listed, KNOWN).map(|cause| cause.message)
     }
 
     #[test]
@@ -263,11 +396,11 @@ mod tests {
             ),
             (
                 ["job/a", "bird/d", "job/c"],
-                "put `.wav` behind each, such as `job/a.wav`",
+                "put `.wav` behind each, such as `bird/d.wav`",
             ),
             (
                 ["x/y/job/a.wav", "x/y/bird/d.wav", "x/y/job/b.wav"],
-                "take `x/y/` away before each, such as `job/a.wav`",
+                "take away `x/y/` before each, such as `job/a.wav`",
             ),
             (
                 ["job\\a.wav", "job\\b.wav", "bird\\d.wav"],
@@ -314,12 +447,70 @@ mod tests {
     }
 
     #[test]
+    fn affixes_are_named_on_both_sides() {
+        let known = ["img_07.png", "img_08.png", "img_11.png", "img_12.png"];
+        let said = |unknown: [&str; 3], known: &[&str]| {
+            let cause = explain_unknown("ids", "code", &unknown, 9, known.iter().copied());
+            cause.map(|cause| cause.message).unwrap_or_default()
+        };
+        for (unknown, expected) in [
+            (
+                ["07", "08", "12"],
+                "put `img_` before and `.png` behind each, such as `img_07.png`",
+            ),
+            (["img_07", "img_08", "img_12"], "put `.png` behind each"),
+            (["07.png", "08.png", "12.png"], "put `img_` before each"),
+            (
+                ["img_07.png.gz", "img_08.png.gz", "img_12.png.gz"],
+                "take away `.gz` behind each, such as `img_07.png`",
+            ),
+            (
+                ["C:\\my\\img_07.png", "C:\\my\\img_08.png", "C:\\my\\img_11.png"],
+                "take away `C:/my/` before each, and write `/` for `\\`, such as `img_07.png`",
+            ),
+            (
+                ["train/img_07.png", "val/img_08.png", "val/img_12.png"],
+                "take the folders away before each",
+            ),
+            (
+                ["img_07.jpg", "img_08.jpg", "img_12.jpg"],
+                "another ending is behind them",
+            ),
+        ] {
+            assert!(
+                said(unknown, &known).contains(expected),
+                "{unknown:?}: {}",
+                said(unknown, &known)
+            );
+        }
+        // digits belong together: `1` is no part of `11`
+        let tens: Vec<String> = (100..200).map(|id| id.to_string()).collect();
+        let tens: Vec<&str> = tens.iter().map(String::as_str).collect();
+        assert_eq!(said(["0", "1", "2"], &tens), "");
+        assert!(said(["1e2", "1.01E+02", "1.02e2"], &tens).contains("with an exponent"));
+        let composed = ["caf\u{e9}", "na\u{ef}ve", "\u{fc}ber"];
+        assert!(said(["cafe\u{301}", "nai\u{308}ve", "u\u{308}ber"], &composed).contains("macOS"));
+    }
+
+    #[test]
+    fn a_few_known_names_are_listed() {
+        let cause = explain_unknown("labels", "code", &["x", "y", "z"], 3, ["cat", "dog"]).expect("a cause");
+        assert!(
+            cause.message.ends_with("this one has the labels `cat`, `dog`"),
+            "{}",
+            cause.message
+        );
+    }
+
+    #[test]
     fn different_mistakes_have_no_cause_and_a_foreign_file_has() {
         assert_eq!(said(&["a.wav", "job/b", "nothing"], 9), None);
         assert_eq!(said(&["a.wav", "b.wav"], 2), None, "two are soon mended");
         let foreign: Vec<String> = (0..25).map(|n| format!("gato/{n}.wav")).collect();
-        let cause = explain_unknown_ids("unknown_clip", &foreign, 25, KNOWN).expect("a cause");
+        let known: Vec<String> = (0..25).map(|n| format!("bird/{n}x.wav")).collect();
+        let many = || known.iter().map(String::as_str);
+        let cause = explain_unknown("ids", "unknown_clip", &foreign, 25, many()).expect("a cause");
         assert!(cause.message.contains("another leaderboard"), "{}", cause.message);
-        assert_eq!(explain_unknown_ids("unknown_clip", &foreign, 40, KNOWN), None);
+        assert_eq!(explain_unknown("ids", "unknown_clip", &foreign, 40, many()), None);
     }
 }

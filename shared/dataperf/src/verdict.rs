@@ -14,6 +14,7 @@ use crate::rejection::{Reason, Reasons, Rejection};
 use crate::released::{Climb, Released};
 use crate::scorecard::Scorecard;
 use crate::signature::Signature;
+use crate::unknown_ids::Unknown;
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
@@ -78,6 +79,9 @@ pub struct LineOutcome {
     /// What else came of the line, by name.
     #[serde(flatten)]
     pub details: BTreeMap<String, Value>,
+    /// Names that are not known, until the lines are explained together.
+    #[serde(skip)]
+    unknown: Vec<Unknown>,
 }
 
 impl LineOutcome {
@@ -89,6 +93,7 @@ impl LineOutcome {
             reasons: Vec::new(),
             n_reasons: None,
             details,
+            unknown: Vec::new(),
         }
     }
 
@@ -100,6 +105,7 @@ impl LineOutcome {
             reasons: rejection.reasons().to_vec(),
             n_reasons: unlisted(rejection),
             details: BTreeMap::new(),
+            unknown: rejection.unknown().to_vec(),
         }
     }
 }
@@ -225,6 +231,9 @@ pub struct Verdict {
     /// The artifact's digest; absent when it was never read, because it is too large or gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Digest>,
+    /// The digest of what the artifact says, which is the same in whatever order and form it says it; absent where it was not scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
     /// The program that was run on the hidden data, in the closed division.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
@@ -255,6 +264,7 @@ impl Verdict {
             lines: Vec::new(),
             dataset: None,
             artifact: None,
+            content: None,
             program: None,
             public_run: None,
             evaluator: EVALUATOR.to_owned(),
@@ -303,6 +313,7 @@ impl Verdict {
             line.reasons
                 .retain(|reason| listed.lists(|| reason.clone()).is_some());
             line.n_reasons = Some(n).filter(|&n| n > line.reasons.len());
+            listed.append_unknown(std::mem::take(&mut line.unknown));
         }
         let verdict = Self {
             metrics,
@@ -312,8 +323,12 @@ impl Verdict {
             ..Self::new(ending, benchmark, leaderboard)
         };
         match listed.into_verdict(()) {
-            Err(rejection) if !is_accepted => verdict.with_reasons(&rejection),
-            _ => verdict,
+            Err(rejection) if is_accepted => Self {
+                cause: rejection.cause().cloned(),
+                ..verdict
+            },
+            Err(rejection) => verdict.with_reasons(&rejection),
+            Ok(()) => verdict,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::{
 };
 use dataperf::Digest;
 use dataperf_collection::pretty_json;
+use dataperf_datasets::lines::stand_in;
 use dataperf_datasets::{DatasetWriter, ImportError, Progress, read_configuration};
 use serde_json::Value;
 
@@ -95,6 +96,9 @@ fn copy_model(from: &Path, writer: &mut DatasetWriter, progress: &dyn Progress) 
         sources.iter().map(|(_, path)| n_bytes(path)).sum(),
     );
     for (name, path) in &sources {
+        if let Some(kind) = stand_in(path).map_err(ImportError::io("can't read", path))? {
+            return Err(ImportError::refused(from, format!("`{name}` is {kind}")));
+        }
         let file = File::open(path).map_err(ImportError::io("can't open", path))?;
         writer.copy(&format!("{MODEL_DIRECTORY}/{name}"), file)?;
         progress.advance(n_bytes(path));

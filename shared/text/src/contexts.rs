@@ -129,6 +129,7 @@ fn context(line: &[u8], at: &str, reasons: &mut Reasons) -> Option<Context> {
         "id",
         "bad_id",
         "an id of a context: 1 to 64 letters, digits, `-`, `_` and `.`",
+        [""; 0],
         |id| is_context_id(id).then(|| id.to_owned()),
         reasons,
     );
@@ -136,6 +137,7 @@ fn context(line: &[u8], at: &str, reasons: &mut Reasons) -> Option<Context> {
         "task",
         "unknown_task",
         "a task: choose `nli`, `qa`, `sentiment` or `hate-speech`",
+        Task::ALL.map(Task::as_str),
         |word| word.parse().ok(),
         reasons,
     );

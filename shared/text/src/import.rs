@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dataperf::Digest;
 use dataperf_collection::{json_lines, pretty_json};
+use dataperf_datasets::lines::stand_in;
 use dataperf_datasets::{DatasetWriter, ImportError, Progress, read_configuration};
 
 use crate::configuration::{
@@ -56,6 +57,9 @@ pub fn import_text(from: &Path, out: &Path, progress: &dyn Progress) -> Result<D
     );
     for file in &files {
         let path = from.join(file);
+        if let Some(kind) = stand_in(&path).map_err(ImportError::io("can't read", &path))? {
+            return Err(ImportError::refused(from, format!("`{file}` is {kind}")));
+        }
         let source = File::open(&path).map_err(ImportError::io("can't open", &path))?;
         writer.copy(file, source)?;
         progress.advance(n_bytes(file));

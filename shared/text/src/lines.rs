@@ -36,7 +36,7 @@ fn label(fields: &mut Fields<'_>, task: Option<Task>, reasons: &mut Reasons) -> 
     };
     let expected = format!("a label here: choose from `{}`", known.join("`, `"));
     let is_known = |word: &str| known.contains(&word).then(|| Gold::Label(word.to_owned()));
-    fields.parsed("label", "unknown_label", &expected, is_known, reasons)
+    fields.parsed("label", "unknown_label", &expected, &known, is_known, reasons)
 }
 
 /// A span, which has to stand in the context where the context is known. `start` may be left out where the text stands there once.

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
+use dataperf::kind_of_file;
+use dataperf_datasets::lines::read_text;
 use dataperf_minilm::MiniLm;
 use dataperf_text::export::Split;
 use dataperf_text::models::{Embed, Labelled, TargetModel, is_encoder, read_encoder, read_linear};
@@ -84,7 +86,7 @@ pub(super) fn lines<L: DeserializeOwned, T>(
     path: &Path,
     read: impl Fn(L) -> Result<T, String>,
 ) -> Result<Vec<T>> {
-    let text = fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let text = read_text(path).map_err(|why| anyhow!("can't read `{}`: {why}", path.display()))?;
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     let lines = text
         .lines()
@@ -176,13 +178,15 @@ impl EncoderArg {
         };
         let read = |name: &str| {
             let path = directory.join(name);
-            fs::read(&path).with_context(|| {
+            let bytes = fs::read(&path).with_context(|| {
                 format!(
                     "can't read `{}`: `--encoder` needs a directory with `{}` of the original package",
                     path.display(),
                     MiniLm::FILES.join("`, `")
                 )
-            })
+            })?;
+            let kind = kind_of_file(&bytes).filter(|kind| kind.is_text);
+            kind.map_or(Ok(bytes), |kind| bail!("`{}` is {kind}", path.display()))
         };
         let [config, tokenizer, weights] = MiniLm::FILES;
         let files = [&read(config)?[..], &read(tokenizer)?, &read(weights)?];

@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::Digest;
 use dataperf::challenge::Challenge;
 use dataperf_collection_aws::{Collection as _, Kept, pseudonym_key, read, read_disqualified, verdicts_on};
+use dataperf_datasets::lines::read_text;
 use dataperf_text::export::{About, Export, JudgedExample, Row, RulesOfExamples, Split};
 use dataperf_text::{BENCHMARK, write_text_export};
 use dataperf_text_aws::{Examples, examples_in};
@@ -193,7 +194,7 @@ fn earlier(folders: &[PathBuf]) -> Result<BTreeMap<String, Split>> {
 }
 
 fn rows(path: &Path) -> Result<Vec<Row>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let text = read_text(path).map_err(|why| anyhow!("can't read `{}`: {why}", path.display()))?;
     let about = || format!("`{}` is no part of a round's data set", path.display());
     text.lines()
         .map(|line| serde_json::from_str(line).with_context(about))

@@ -5,11 +5,12 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 use dataperf::comparison::MAX_ROWS;
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::{Direction, quote};
+use dataperf_datasets::lines::{csv_reader, dialect};
 use dataperf_numerics::agreement::{
     Combined, Method, Sensitivity, combine, kendalls_w, left_out, standings, tau_b, weak_entry,
 };
@@ -283,10 +284,8 @@ fn no_flags<'a>(line: u64, field: &dyn Fn(&str) -> &'a str) -> Vec<String> {
 /// Boards of a file; all that is wrong with it at once.
 fn of_csv(path: &Path) -> Result<Vec<Scores>> {
     let about = || format!("can't read `{}`", path.display());
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .from_path(path)
-        .with_context(about)?;
+    let dialect = dialect(path).map_err(Error::msg).with_context(about)?;
+    let mut reader = csv_reader(path, &dialect).with_context(about)?;
     let header = reader.headers().with_context(about)?.clone();
     let place = |name: &str| {
         header

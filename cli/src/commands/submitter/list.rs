@@ -8,11 +8,8 @@ use clap::builder::PossibleValuesParser;
 use dataperf::allowance::DailyAllowance;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::daily_allowances;
-use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Usage};
 use dataperf::{Digest, Ending, Endings, Receipt, SubmissionId};
-use dataperf_benchmarks::IDS;
-use dataperf_datasets::Import;
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -20,7 +17,6 @@ use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::known;
 use crate::output::{align_right, score, table};
-use crate::registry::{Action, with_benchmark};
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
@@ -142,44 +138,18 @@ async fn receipts(
         .collect())
 }
 
-/// What an uploaded file says, as a digest that is the same in whatever order and form the file says it. Of a file that is deleted or can't be read
-/// it is the file's own.
-async fn content(cloud: &Cloud, benchmark: &str, receipt: &Receipt) -> Result<Option<Digest>> {
-    let Some(artifact) = receipt.verdict.artifact else {
-        return Ok(None);
-    };
-    if !IDS.contains(&benchmark) || receipt.verdict.program.is_some() {
-        return Ok(Some(artifact));
-    }
-    let most = descriptor(benchmark)?.max_artifact_bytes;
-    let got = cloud
-        .submissions()
-        .get(&receipt.key, receipt.version.as_deref(), most)
-        .await?;
-    let Got::Object(object) = got else {
-        return Ok(Some(artifact));
-    };
-    let content = with_benchmark(benchmark, ContentOf(&object.bytes)).await?;
-    Ok(Some(content.map_or(artifact, |content| Digest::of(&content))))
+/// What an uploaded file says, as a digest that is the same in whatever order and form the file says it. Of a file that was not scored it is the
+/// file's own.
+fn content(receipt: &Receipt) -> Option<Digest> {
+    receipt.verdict.content.or(receipt.verdict.artifact)
 }
 
-/// What an artifact says, in one form.
-struct ContentOf<'a>(&'a [u8]);
-
-impl Action for ContentOf<'_> {
-    type Output = Option<Vec<u8>>;
-
-    async fn run<B: Import>(self) -> Result<Option<Vec<u8>>> {
-        Ok(B::content_of(self.0))
-    }
-}
-
-/// A submitter's uploads with the digests of their files, as far as these were read.
+/// A submitter's uploads with the digests of what their files say, as far as these were read.
 async fn files(cloud: &Cloud, benchmark: &str, history: &[Entry]) -> Result<BTreeMap<SubmissionId, Digest>> {
     let receipts = receipts(cloud, benchmark, history).await?;
     let digests = receipts.into_iter().filter_map(|(id, receipt)| {
-        let artifact = receipt.verdict.artifact?;
-        Some((id, artifact))
+        let content = content(&receipt)?;
+        Some((id, content))
     });
     Ok(digests.collect())
 }
@@ -353,7 +323,7 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
             let Some(receipt) = receipts.get(&entry.id) else {
                 continue;
             };
-            if let Some(content) = content(&cloud, benchmark, receipt).await? {
+            if let Some(content) = content(receipt) {
                 let of_content = by_content.entry(content).or_default();
                 of_content.push((entry, receipt.verdict.artifact));
             }

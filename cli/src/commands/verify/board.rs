@@ -545,6 +545,7 @@ impl Action for Recompute<'_> {
                 if shown.to_bits() == row.score.to_bits() {
                     if heads_only {
                         replicates.correctness.clear();
+                        replicates.parts.clear();
                     }
                     candidates.push(Arc::new(replicates));
                 }

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use super::{VerifyArgs, unrepeatable};
 
 /// All fields of receipts of the schemas that are read.
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 29] = [
     "artifact",
     "benchmark",
     "bucket",
     "cause",
+    "content",
     "dataset",
     "evaluator",
     "feedback",
@@ -40,10 +41,11 @@ const KNOWN: [&str; 28] = [
 ];
 
 /// The fields that recomputing the verdict gives.
-const OF_THE_VERDICT: [&str; 12] = [
+const OF_THE_VERDICT: [&str; 13] = [
     "artifact",
     "benchmark",
     "cause",
+    "content",
     "dataset",
     "evaluator",
     "leaderboard",

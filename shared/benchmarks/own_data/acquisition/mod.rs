@@ -24,6 +24,7 @@ use super::{About, Board, Scoring};
 pub use crate::data_acquisition::{N_TRIALS, SEED};
 use dataperf::Direction;
 use dataperf::Feedback;
+use dataperf::Rejection;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
@@ -108,6 +109,10 @@ impl Benchmark for Acquisition {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
+
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact)?.reasons.into_verdict(())
+    }
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)

@@ -3,7 +3,7 @@
 use super::Frozen;
 use crate::data_acquisition::market::{Market, cost, overshoot, sample};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, offer, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, offer, pointer, quote};
 
 const COUNTS: &str = "counts";
 
@@ -13,7 +13,7 @@ pub struct Artifact {
     /// The count of each seller that is named.
     counts: Vec<(String, u64)>,
     has_counts: bool,
-    reasons: Reasons,
+    pub(super) reasons: Reasons,
 }
 
 impl Artifact {
@@ -80,11 +80,10 @@ impl Checked {
         } = artifact;
         let market = frozen.market();
         let mut of_sellers = vec![0; market.sellers.len()];
-        let mut unknown: Vec<&str> = Vec::new();
         for (seller, count) in &counts {
             let at = pointer("/counts", seller);
             let Some(seller_idx) = frozen.seller_of(seller) else {
-                reasons.add_with(|| {
+                reasons.add_unknown("sellers", seller, [""; 0], || {
                     let message = format!(
                         "{} is no seller: {}",
                         quote(seller),
@@ -92,7 +91,6 @@ impl Checked {
                     );
                     Reason::new("unknown_seller", at, message)
                 });
-                unknown.push(seller);
                 continue;
             };
             let n_rows = market.sellers[seller_idx].n_rows;
@@ -111,13 +109,7 @@ impl Checked {
                 ));
             }
         }
-        let names = frozen.seller_names();
-        reasons.explain(explain_unknown_ids(
-            "unknown_seller",
-            &unknown,
-            counts.len(),
-            names,
-        ));
+        reasons.compare_unknown("sellers", counts.len(), frozen.seller_names());
         check_sum(&of_sellers, market, has_counts, frozen, &mut reasons);
         if !reasons.is_empty() {
             return reasons.into_verdict(Self {

@@ -86,7 +86,6 @@ impl Artifact {
     }
 }
 
-#[cfg(feature = "import")]
 impl Artifact {
     /// The examples in one form, whatever order they and their columns come in; `None` if some can't be read.
     pub(crate) fn into_content(self) -> Option<Vec<u8>> {

@@ -19,9 +19,7 @@ use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
-use dataperf::{
-    Reason, Reasons, Rejection, explain_every, explain_unknown, kind_of_file, list_names, offer, quote,
-};
+use dataperf::{Reason, Reasons, Rejection, explain_every, kind_of_file, offer, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]
@@ -185,7 +183,7 @@ impl Checked {
                 Training::Images(pixels(wanted, height, width, &mut reasons))
             }
             (Content::Rows(rows), ExampleKind::Table { n_features }) => {
-                Training::Table(table(&rows.rows, n_features, frozen, &mut reasons))
+                Training::Table(table(&rows, n_features, frozen, &mut reasons))
             }
             (Content::Images(_), ExampleKind::Table { .. }) => {
                 let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
@@ -208,12 +206,12 @@ fn classes<'a>(
     frozen: &Frozen,
     reasons: &mut Reasons,
 ) -> Vec<usize> {
-    let (mut numbers, mut n, mut unknown) = (Vec::new(), 0, Vec::new());
+    let (mut numbers, mut n) = (Vec::new(), 0);
     for (class, at) in examples {
         n += 1;
         let number = frozen.scoring.class_of(class);
         if number.is_none() {
-            reasons.add_with(|| {
+            reasons.add_unknown("labels", class, [""; 0], || {
                 let message = format!(
                     "{} is no class: {}",
                     quote(class),
@@ -221,16 +219,11 @@ fn classes<'a>(
                 );
                 Reason::new("unknown_class", at, message)
             });
-            unknown.push(class.as_str());
         }
         numbers.extend(number);
     }
     let known = frozen.scoring.classes.iter().map(String::as_str);
-    reasons.explain(explain_unknown("labels", "unknown_class", &unknown, n, known));
-    reasons.explain(explain_every("unknown_class", unknown.len(), n, || {
-        let known = list_names(&frozen.scoring.classes);
-        format!("none of the {n} labels is a class: write them as the classes are written, {known}")
-    }));
+    reasons.compare_unknown("labels", n, known);
     numbers
 }
 
@@ -369,7 +362,8 @@ fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) 
     pixels
 }
 
-fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons) -> Array2<f64> {
+fn table(table: &Rows, n_features: usize, frozen: &Frozen, reasons: &mut Reasons) -> Array2<f64> {
+    let rows = &table.rows;
     let mut numbers = Vec::with_capacity(rows.len() * n_features);
     for row in rows {
         if row.numbers.len() == n_features {
@@ -377,8 +371,13 @@ fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons
             continue;
         }
         let (limit, actual) = (n_features as u64, row.numbers.len() as u64);
-        let message =
-            format!("the line has {actual} numbers, and the eval set's rows {limit}: give it as many");
+        let has_index = actual == limit + 1 && table.names.iter().any(|name| name.trim().is_empty());
+        let remedy = if has_index {
+            "leave out the column without a name, which numbers the rows: `frame.to_csv(FILE, index=False)`"
+        } else {
+            "give it as many"
+        };
+        let message = format!("the line has {actual} numbers, and the eval set's rows {limit}: {remedy}");
         reasons.add(Reason::over("wrong_width", &row.at, limit, actual, message));
         break; // all lines are as long as the first
     }

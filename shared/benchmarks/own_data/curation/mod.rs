@@ -30,6 +30,7 @@ use super::scoring::NOT_FITTED;
 use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
+use dataperf::Rejection;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::closed::NoClosedBoards;
@@ -153,6 +154,15 @@ impl Benchmark for Curation {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = NoClosedBoards;
+
+    /// The examples, sorted: rows by their columns' names, and images as they are packed.
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        Artifact::parse(artifact, usize::MAX).ok()?.into_content()
+    }
+
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact, usize::MAX)?.reasons.into_verdict(())
+    }
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         frozen.check_size(artifact)?;

@@ -21,6 +21,7 @@ use super::{About, Board, Scoring};
 pub use crate::vision_debugging::{Extent, TARGET_SHARE};
 use dataperf::Direction;
 use dataperf::Feedback;
+use dataperf::Rejection;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
@@ -54,6 +55,7 @@ impl Benchmark for Debugging {
     const ID: &'static str = "debugging";
     const ABOUT: &'static str = "say in which order to inspect an organizer's mislabelled training set";
     const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
+    const ORDER_COUNTS: bool = true;
     const DIRECTION: Direction = Direction::LowerIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
@@ -80,6 +82,10 @@ impl Benchmark for Debugging {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
+
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact)?.reasons.into_verdict(())
+    }
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         Ok(Checked::new(Artifact::parse(artifact)?, frozen)?)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Frozen;
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, list_names, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, list_names, pointer, quote};
 
 const ORDER: &str = "order";
 
@@ -13,7 +13,7 @@ const ORDER: &str = "order";
 pub struct Artifact {
     /// The ids, each with its place in the list; `None` if there is no list.
     order: Option<Vec<(usize, String)>>,
-    reasons: Reasons,
+    pub(super) reasons: Reasons,
 }
 
 impl Artifact {
@@ -61,7 +61,6 @@ impl Checked {
         let mut first_seen: HashMap<&str, usize> = HashMap::new();
         let mut is_listed = vec![false; frozen.n_examples()];
         let mut rows = Vec::with_capacity(order.len());
-        let mut unknown: Vec<&str> = Vec::new();
         for (idx, id) in &order {
             let at = format!("/order/{idx}");
             if let Some(first) = first_seen.get(id.as_str()) {
@@ -79,18 +78,17 @@ impl Checked {
                 is_listed[row] = true;
                 rows.push(row);
             } else {
-                reasons.add_with(|| {
+                reasons.add_unknown("ids", id, [""; 0], || {
                     let message = format!(
                         "{} is no id of the training set: use those of the training set",
                         quote(id)
                     );
                     Reason::new("unknown_id", at, message)
                 });
-                unknown.push(id);
             }
         }
         let known = (0..is_listed.len()).map(|row| frozen.id_of(row));
-        reasons.explain(explain_unknown_ids("unknown_id", &unknown, order.len(), known));
+        reasons.compare_unknown("ids", order.len(), known);
         let missing: Vec<usize> = (0..is_listed.len()).filter(|&row| !is_listed[row]).collect();
         if !missing.is_empty() {
             let message = format!(

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::own_data::curation::{
-    Artifact, Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters,
-    ReadImages, ReadRows, START, is_by_position, read_images, read_rows,
+    Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters, ReadImages,
+    ReadRows, START, is_by_position, read_images, read_rows,
 };
 use crate::own_data::table::{FEATURES, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
@@ -263,11 +263,6 @@ impl Import for Curation {
             }
             _ => None,
         })
-    }
-
-    /// The examples, sorted: rows by their columns' names, and images as they are packed.
-    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
-        Artifact::parse(artifact, usize::MAX).ok()?.into_content()
     }
 
     /// Converts a Parquet or Feather file to a CSV, and returns any other file as it is.

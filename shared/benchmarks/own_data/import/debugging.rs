@@ -35,8 +35,6 @@ impl Import for Debugging {
 
     const GUIDE: &'static str = include_str!("../debugging/kit/guide.md");
 
-    const ORDER_COUNTS: bool = true;
-
     const STARTER: &'static str = include_str!("../debugging/kit/starter.py");
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {

@@ -8,8 +8,8 @@ use dataperf::delimited::{Dialect, described};
 use dataperf::{explain_unknown, offer};
 
 use super::features::{Form, MAX_ROWS};
-use super::lines::{LineAt, begin, csv_reader, dialect};
 use super::problems::RowProblems;
+use dataperf_datasets::lines::{LineAt, begin, csv_reader, dialect};
 use dataperf_datasets::table_file::TableFile;
 
 /// The most characters of an id, a group or a class.

@@ -13,9 +13,9 @@ use dataperf::frozen::Dtype;
 use dataperf::{list_names, quote};
 use dataperf_numerics::numbers::Encoding;
 
-use super::lines::{LineAt, begin, csv_reader, dialect};
 use super::problems::{MAX_OF_FILE, RowProblems};
 use dataperf_datasets::ImportError;
+use dataperf_datasets::lines::{LineAt, begin, csv_reader, dialect};
 use dataperf_datasets::npy::{self, Kind};
 use dataperf_datasets::table_file::{Holds, NumberKind, TableFile};
 use dataperf_datasets::{DatasetWriter, Planned};

@@ -8,7 +8,6 @@ mod duplicates;
 mod examples;
 mod features;
 mod init;
-mod lines;
 mod meaning;
 mod parquet_set;
 mod problems;
@@ -39,6 +38,7 @@ use dataperf::evidence::{MAX_EVIDENCE_BYTES, bytes_of_a_model};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::lines::read_text;
 use dataperf_datasets::{ImportError, KitTable, PRACTICE, Values};
 use dataperf_numerics::learner::Learner;
 
@@ -80,7 +80,7 @@ fn read(from: &Path) -> Result<Node, ImportError> {
             "it has {n_bytes} bytes, the limit is {MAX_DOCUMENT_BYTES}: put numbers into files of their own"
         )));
     }
-    let text = fs::read_to_string(&path).map_err(|error| refused(format!("it can't be read: {error}")))?;
+    let text = read_text(&path).map_err(|why| refused(format!("it can't be read: {why}")))?;
     Node::parse(&text).map_err(refused)
 }
 

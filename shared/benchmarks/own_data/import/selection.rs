@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::own_data::selection::{Artifact, Board, LabelSource, POOL, Parameters, Selection};
+use crate::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use serde_json::json;
@@ -153,11 +153,6 @@ impl Import for Selection {
                 leaderboards,
             },
         )
-    }
-
-    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
-        let read = Artifact::parse(artifact, usize::MAX).ok()?;
-        serde_json::to_vec(&read.into_sorted()).ok()
     }
 
     /// The first ids of the pool, up to the board's limit, with each class in turn.

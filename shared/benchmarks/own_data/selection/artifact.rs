@@ -53,7 +53,6 @@ impl Artifact {
     }
 
     /// The selected ids with their labels, sorted.
-    #[cfg(feature = "import")]
     pub(crate) fn into_sorted(self) -> Vec<(String, Option<String>)> {
         let selected = self
             .selected

@@ -21,6 +21,7 @@ use super::table::{FEATURES, features_file};
 use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
+use dataperf::Rejection;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
@@ -112,6 +113,15 @@ impl Benchmark for Selection {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
+
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        let read = Artifact::parse(artifact, usize::MAX).ok()?;
+        serde_json::to_vec(&read.into_sorted()).ok()
+    }
+
+    fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
+        Artifact::parse(artifact, usize::MAX)?.reasons.into_verdict(())
+    }
 
     async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
         let artifact = Artifact::parse(artifact, frozen.max_examples())?;

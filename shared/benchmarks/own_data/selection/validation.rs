@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::artifact::Selected;
 use super::{Artifact, Frozen, LabelSource};
-use dataperf::{Reason, Reasons, Rejection, explain_unknown, explain_unknown_ids, list_names, offer, quote};
+use dataperf::{Reason, Reasons, Rejection, list_names, offer, quote};
 
 /// A submission that obeys the rules: the rows to train on and the class of each, in the artifact's order.
 #[derive(Debug)]
@@ -49,7 +49,6 @@ impl Checked {
             ));
         }
         let mut first_seen: HashMap<&str, &str> = HashMap::new();
-        let (mut unknown, mut labels): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         for example in &selected {
             if let Some(first) = first_seen.insert(&example.id, &example.at) {
@@ -62,17 +61,15 @@ impl Checked {
             }
             let row = frozen.row_of(&example.id);
             if row.is_none() {
-                let message = format!(
-                    "{} is no id of the pool: choose from the pool",
-                    quote(&example.id)
-                );
-                reasons.add(Reason::new("unknown_id", &example.at, message));
-                unknown.push(example.id.clone());
+                reasons.add_unknown("ids", &example.id, [""; 0], || {
+                    let message = format!(
+                        "{} is no id of the pool: choose from the pool",
+                        quote(&example.id)
+                    );
+                    Reason::new("unknown_id", &example.at, message)
+                });
             }
             let class = class_of(example, row, frozen, &mut reasons);
-            if class.is_none() && frozen.labels() == LabelSource::Submission {
-                labels.extend(example.label.as_deref());
-            }
             if let (Some(row), Some(class)) = (row, class) {
                 rows.push(row);
                 classes.push(class);
@@ -80,9 +77,9 @@ impl Checked {
         }
         // of a list that is read in part only nobody knows how many of its ids are wrong
         if n == selected.len() {
-            reasons.explain(explain_unknown_ids("unknown_id", &unknown, n, frozen.ids()));
+            reasons.compare_unknown("ids", n, frozen.ids());
             let known = frozen.scoring().classes.iter().map(String::as_str);
-            reasons.explain(explain_unknown("labels", "unknown_class", &labels, n, known));
+            reasons.compare_unknown("labels", n, known);
         }
         // if an example is unknown, so is its class, and nothing can be said about missing classes
         if reasons.is_empty() {
@@ -127,7 +124,7 @@ fn class_of(example: &Selected, row: Option<usize>, frozen: &Frozen, reasons: &m
     };
     let class = frozen.scoring().class_of(label);
     if class.is_none() {
-        reasons.add_with(|| {
+        reasons.add_unknown("labels", label, [""; 0], || {
             let message = format!(
                 "{} is no class: {}",
                 quote(label),

@@ -100,6 +100,16 @@ fn names_the_folder_around_the_files() {
     let two = cause(&["train/i/a.png", "train/ii/b.png", "val/i/c.png"], true);
     assert!(two.contains("2 folders") && two.contains("`train/`"), "{two}");
     assert!(cause(&["i\\a.png", "ii\\b.png"], true).contains("with `/`"));
+    let workbook = [
+        "[Content_Types].xml",
+        "xl/workbook.xml",
+        "xl/worksheets/sheet1.xml",
+    ];
+    assert!(
+        cause(&workbook, true).contains("spreadsheet"),
+        "{}",
+        cause(&workbook, true)
+    );
 }
 
 #[test]

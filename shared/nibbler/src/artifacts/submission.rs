@@ -51,6 +51,7 @@ impl LineItem for Submission {
             "image",
             "bad_image",
             "the id of an image: copy the 32 hexadecimal digits from the receipt of the request",
+            [""; 0],
             |text| text.parse().ok(),
             reasons,
         );
@@ -58,6 +59,7 @@ impl LineItem for Submission {
             "mode",
             "unknown_mode",
             "a mode: choose `benign` or `subversive`",
+            ["benign", "subversive"],
             mode,
             reasons,
         );

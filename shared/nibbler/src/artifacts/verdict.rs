@@ -54,6 +54,7 @@ impl LineItem for Verdict {
             "submission",
             "bad_submission",
             "the id of a pair: copy the 32 hexadecimal digits that `dataperf nibbler next` shows",
+            [""; 0],
             |text| text.parse().ok(),
             reasons,
         );

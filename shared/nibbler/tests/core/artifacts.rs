@@ -306,3 +306,28 @@ fn a_configuration_says_everything_that_is_wrong_with_it() {
     fits["max_image_side"] = json!(8192);
     assert!(Configuration::parse_new(json!({ "generation": fits }).to_string().as_bytes()).is_ok());
 }
+
+#[test]
+fn one_mistake_in_many_lines_has_one_cause() {
+    let cause = |lines: &[Value]| {
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        let read = read::<Submission>(lines.join("\n").as_bytes(), &Configuration::default()).unwrap();
+        let all = all_rejected(read.iter().filter_map(|line| line.outcome.as_ref().err())).unwrap();
+        all.cause().map(|cause| cause.message.clone()).unwrap_or_default()
+    };
+    let of = |key: &str, value: Value| {
+        let lines: Vec<Value> = (0..3).map(|_| changed(pair(), key, value.clone())).collect();
+        cause(&lines)
+    };
+    let said = of("attacks", json!(["Visual-Similarity"]));
+    assert!(
+        said.contains("3 words of `attacks`") && said.contains("other capitals"),
+        "{said}"
+    );
+    let said = of("image", json!(format!("images/{ID}.png")));
+    assert!(
+        said.contains("take away `images/` before and `.png` behind each"),
+        "{said}"
+    );
+    assert!(of("mode", json!("b")).contains("`benign` for `b`"));
+}

@@ -50,7 +50,7 @@ impl LineItem for Example {
         let names: Vec<&str> = offered.keys().map(|task| task.as_str()).collect();
         let expected = format!("a task that is offered: choose from `{}`", names.join("`, `"));
         let is_offered = |word: &str| word.parse().ok().filter(|task: &Task| offered.contains_key(task));
-        let task = fields.parsed("task", "unknown_task", &expected, is_offered, reasons);
+        let task = fields.parsed("task", "unknown_task", &expected, &names, is_offered, reasons);
         let needs_context = task.map(|task| rules.configuration.needs_context(task));
         let context = context(&mut fields, task, needs_context, &rules.contexts, reasons);
         let at_text = fields.at("text");
@@ -99,6 +99,7 @@ fn context<'a>(
         "context_id",
         "unknown_context",
         known,
+        contexts.iter().map(|context| &context.id),
         |id| contexts.get(id),
         reasons,
     )?;

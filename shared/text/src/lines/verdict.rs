@@ -104,6 +104,7 @@ impl LineItem for Verdict {
             "example",
             "bad_example",
             "the id of an example: copy the 32 hexadecimal digits that the queue shows",
+            [""; 0],
             |text| text.parse().ok(),
             reasons,
         );

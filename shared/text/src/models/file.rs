@@ -69,7 +69,8 @@ pub(super) fn read<H: Serialize + DeserializeOwned>(
             bytes.len()
         )));
     }
-    let file: File<H> = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
+    let file: File<H> = serde_json::from_slice(bytes)
+        .map_err(|error| bad(dataperf::mistaken_for_text(bytes).unwrap_or_else(|| error.to_string())))?;
     if file.schema != SCHEMA || file.kind != kind {
         return Err(bad(format!(
             "its schema is {} and its kind `{}`, expected {SCHEMA} and `{kind}`: train it with this version",

@@ -1,5 +1,8 @@
 //! What lines may say: each has its outcome, and a wrong one all of its reasons.
 
+use std::collections::BTreeMap;
+
+use dataperf::LineOutcome;
 use dataperf_collection::text::canonical;
 use dataperf_text::{Example, Found, Gold, LineItem, Said, Span, Task, Verdict, read};
 
@@ -333,4 +336,49 @@ fn the_verdicts_in_the_documents_are_read() {
         .collect();
     assert_eq!(found.len(), 4);
     assert!(found.contains(&Found::Right(None)) && matches!(found[3], Found::Flagged(_)));
+}
+
+#[test]
+fn one_mistake_in_many_lines_has_one_cause() {
+    let cause = |lines: &[String]| {
+        let digest = dataperf::Digest::of(b"");
+        let read = read::<Example>(lines.join("\n").as_bytes(), &rules()).unwrap();
+        let outcomes = read.into_iter().map(|line| match line.outcome {
+            Ok(_) => LineOutcome::accepted(line.number, BTreeMap::new()),
+            Err(rejection) => LineOutcome::rejected(line.number, &rejection),
+        });
+        let verdict = dataperf::Verdict::of_lines(
+            "adversarial-text",
+            "submit",
+            digest,
+            digest,
+            outcomes.collect(),
+            BTreeMap::new(),
+        );
+        let cause = verdict.cause.map(|cause| (cause.code, cause.message));
+        cause.unwrap_or_default()
+    };
+    let labelled = |label: &str| {
+        format!(
+            r#"{{"task":"nli","context_id":"barn","text":"Animals are indoors, {label}","label":"{label}"}}"#
+        )
+    };
+    let letters = ["e", "n", "c", "e"].map(labelled);
+    let (code, said) = cause(&letters);
+    assert_eq!(code, "unknown_label");
+    assert!(
+        said.contains("write whole names, `contradiction` for `c`"),
+        "{said}"
+    );
+    // the good lines are kept
+    let mixed = ["Entailment", "NEUTRAL", "Contradiction", "neutral"].map(labelled);
+    assert!(
+        cause(&mixed).1.contains("written in other capitals"),
+        "{:?}",
+        cause(&mixed)
+    );
+    let of_context =
+        |id: &str| format!(r#"{{"task":"nli","context_id":"{id}","text":"It is {id}","label":"neutral"}}"#);
+    let places = ["ctx/barn", "ctx/barn ", "ctx/Barn", "ctx/barn"].map(of_context);
+    assert_eq!(cause(&places).0, "unknown_context");
 }

@@ -1,4 +1,5 @@
-//! Reads CSV files with a limit on the length of a line, so that a file without line breaks is not read into memory as a whole.
+//! Reads an organizer's text files: documents, and CSV with a limit on the length of a line, so that a file without line breaks is not read into memory
+//! as a whole. Each reader names what a file is that is no text.
 
 use std::fmt;
 use std::fs::File;
@@ -6,16 +7,45 @@ use std::io::{BufReader, Error, Read, Result};
 use std::path::Path;
 
 use dataperf::delimited::{Dialect, HEAD_BYTES};
-use dataperf::line_number;
+use dataperf::{FileKind, kind_of_file, line_number, text_of_file};
 
 /// The most bytes of a line: forty times what 4,096 numbers with all their digits take.
 const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// A file as text.
+///
+/// # Errors
+/// A sentence: the file can't be read, or is no text.
+pub fn read_text(path: &Path) -> std::result::Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    text_of_file(&bytes)
+}
+
+/// What a download or a checkout has left in place of a file that is no text: a web page, or a pointer of Git LFS.
+///
+/// # Errors
+/// When the file can't be read.
+pub fn stand_in(path: &Path) -> Result<Option<FileKind>> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    Ok(kind_of_file(&head).filter(|kind| kind.is_text))
+}
+
+/// A reader of a CSV file's records, which have as many fields as its header.
+///
+/// # Errors
+/// A sentence: the file can't be read, or is no text.
+pub fn open_csv(path: &Path) -> std::result::Result<csv::Reader<impl Read + use<>>, String> {
+    let dialect = dialect(path)?;
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    Ok(dialect.strict_reader(dialect.decoded(BufReader::new(file))))
+}
 
 /// The dialect of a file.
 ///
 /// # Errors
 /// A sentence: the file can't be read, or is no text.
-pub(super) fn dialect(path: &Path) -> std::result::Result<Dialect, String> {
+pub fn dialect(path: &Path) -> std::result::Result<Dialect, String> {
     let mut head = Vec::new();
     let file = File::open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
     file.map_err(|error| error.to_string())?;
@@ -23,7 +53,10 @@ pub(super) fn dialect(path: &Path) -> std::result::Result<Dialect, String> {
 }
 
 /// A reader of a file's records, which may have different numbers of fields.
-pub(super) fn csv_reader(path: &Path, dialect: &Dialect) -> Result<csv::Reader<impl Read + use<>>> {
+///
+/// # Errors
+/// When the file can't be opened.
+pub fn csv_reader(path: &Path, dialect: &Dialect) -> Result<csv::Reader<impl Read + use<>>> {
     let file = Lines {
         inner: dialect.decoded(BufReader::new(File::open(path)?)),
         separator: dialect.separator(),
@@ -35,11 +68,14 @@ pub(super) fn csv_reader(path: &Path, dialect: &Dialect) -> Result<csv::Reader<i
 }
 
 /// The number of the line where a record of a file begins, counted only when it is shown.
-pub(super) struct LineAt<'a> {
-    pub(super) path: &'a Path,
-    pub(super) dialect: &'a Dialect,
+#[derive(Debug)]
+pub struct LineAt<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Its dialect.
+    pub dialect: &'a Dialect,
     /// The record's first byte in the text.
-    pub(super) byte: u64,
+    pub byte: u64,
 }
 
 impl fmt::Display for LineAt<'_> {
@@ -53,7 +89,7 @@ impl fmt::Display for LineAt<'_> {
 }
 
 /// The place of a record's first byte in its file.
-pub(super) fn begin(record: &csv::StringRecord) -> u64 {
+pub fn begin(record: &csv::StringRecord) -> u64 {
     record.position().map_or(0, csv::Position::byte)
 }
 
