@@ -303,7 +303,7 @@ fn the_function_that_runs_programs_has_no_drills_and_no_python_on_aws() {
     let arguments = [
         "tree",
         "--package",
-        "closed",
+        "dataperf-functions",
         "--edges",
         "normal",
         "--prefix",

@@ -86,7 +86,7 @@ impl Function {
     }
 
     fn probe(&self) -> Probe {
-        let event = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../events/closed.json"));
+        let event = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../events/closed.json"));
         let (has_succeeded, probe) = self.invoke(&serde_json::from_slice(&event.unwrap()).unwrap());
         assert!(has_succeeded, "{probe}");
         serde_json::from_value(probe).unwrap()

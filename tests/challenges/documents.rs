@@ -66,6 +66,7 @@ async fn a_wrong_document_is_told_everything_and_changes_nothing() {
         json!(sent.id()),
         "it is shown as unfinished"
     );
+    assert_eq!(world.command(&["challenge", "remove", BENCHMARK]).code, 0);
     assert_eq!(
         publish(&world, &json!([{ "id": "x", "opens": "2020-01-01T00:00:00Z" }])).code,
         0

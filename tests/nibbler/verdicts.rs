@@ -332,7 +332,7 @@ async fn scores_follow_decisions_step_by_step() {
     let stored: Receipt = serde_json::from_slice(&nibbler.world.result(&receipt.object_key()).await).unwrap();
     assert_eq!(
         stored.unsigned(),
-        receipt.shown(Feedback::Score, hosted(&receipt.verdict.benchmark))
+        receipt.shown(Feedback::Metrics, hosted(&receipt.verdict.benchmark))
     );
     assert_eq!(stored.verdict, receipt.verdict);
 }

@@ -125,7 +125,7 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: dataperf challenge remove speech-selection --local\n\nBoards, receipts and counts stay. A challenge \
-    that is only lost, because its object was deleted, is no end of it: uploads then fail until it is published again."
+    that is only lost, because its object was deleted, is no end of it: uploads then fail until `challenge rollback` publishes it again."
 )]
 pub(crate) struct RemoveArgs {
     /// The benchmark

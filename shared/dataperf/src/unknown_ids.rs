@@ -400,7 +400,7 @@ mod tests {
             ),
             (
                 ["x/y/job/a.wav", "x/y/bird/d.wav", "x/y/job/b.wav"],
-                "take away `x/y/` before each, such as `job/a.wav`",
+                "take away `x/y/` before each, such as `bird/d.wav`",
             ),
             (
                 ["job\\a.wav", "job\\b.wav", "bird\\d.wav"],

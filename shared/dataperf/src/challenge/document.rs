@@ -314,11 +314,11 @@ impl Reader {
                     && !round.is_closed(other.opens)
                     && !other.is_closed(round.opens)
                 {
-                    let message = format!(
-                        "it overlaps with {} on the same leaderboard: the time of an upload must tell its round",
-                        quote(&other.id)
+                    self.wrong(
+                        "overlapping_rounds",
+                        &pointer(at, "opens"),
+                        explain_overlap(other, round),
                     );
-                    self.wrong("overlapping_rounds", &pointer(at, "opens"), message);
                 }
             }
         }
@@ -336,5 +336,28 @@ impl Reader {
             );
             self.wrong("bad_round_id", at, message);
         }
+    }
+}
+
+/// Between which moments two rounds overlap, and what to write instead.
+fn explain_overlap(one: &Round, other: &Round) -> String {
+    let (first, second) = if one.opens <= other.opens {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let (first_id, second_id) = (quote(&first.id), quote(&second.id));
+    let rule = "the time of an upload must tell its round";
+    match first.closes {
+        Some(closes) => format!(
+            "it overlaps with another round of the same leaderboard, and {rule}: {first_id} closes at {closes}, after {second_id} opens at {}. \
+             Write `opens: {closes}` in {second_id}, or `closes: {}` in {first_id}",
+            second.opens, second.opens
+        ),
+        None => format!(
+            "it overlaps with another round of the same leaderboard, and {rule}: {first_id} never closes, and {second_id} opens at {}. \
+             Write `closes: {}` in {first_id}",
+            second.opens, second.opens
+        ),
     }
 }

@@ -217,7 +217,7 @@ pub enum ChallengeError {
     Port(#[from] PortError),
     /// A challenge was published and is gone, and nobody has removed it on purpose: without it there would be no limits.
     #[error(
-        "`{key}` is gone from the datasets bucket: publish the challenge again with `dataperf challenge publish`, or end it with \
+        "`{key}` is gone from the datasets bucket: publish its last version again with `dataperf challenge rollback`, or end it with \
          `dataperf challenge remove`"
     )]
     Gone {

@@ -28,7 +28,7 @@ fn adversarial_nibbler_has_rounds_of_both_boards_and_limits_of_its_own() {
     let challenges = check(&with(fits), &[DESCRIPTOR]).expect("nothing is wrong");
     assert_eq!(challenges[ADVERSARIAL_NIBBLER].ranking, Ranking::Latest);
     let found = codes(&with(json!({
-        "ranking": "best", "leaderboards": { "model-fooling": { "ranking": "all" } },
+        "ranking": "best", "leaderboards": { "model-fooling": { "ranking": "best" } },
         "rounds": [round(json!({
             "leaderboards": ["model-fooling"], "daily_limit": 2, "total_limit": 3, "baselines": ["x"],
             "artifacts": "public",

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn few_annotators_give_a_reason_instead_of_intervals() {
-        let runs = [run("one", 200, |nth| nth % 5 != 0), run("other", 200, |_| false)];
+        let runs = [run("one", 200, |nth| nth % 7 != 0), run("other", 200, |_| false)];
         let of = |n_annotators| trial(200, n_annotators).report(&runs, Rates::default(), WEIGHTS);
         let few = of(MIN_ANNOTATORS - 1);
         assert!(few.why_no_intervals.unwrap().ends_with("one has 9"));
