@@ -59,6 +59,7 @@ fn codes(ran: &Ran) -> Vec<String> {
 
 /// The document says what everybody reads of the board, and verifies by its keys, receipts, data set and artifacts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
 async fn a_published_board_is_what_the_api_shows_and_verifies() {
     let world = contest(|_| ()).await;
     let artifacts = world.scratch().join("artifacts");

@@ -46,6 +46,7 @@ fn leaders(reading: &Reading, who: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
 async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let world = World::with(with_caretaker).await;
     let ran = publish(&world, &round("2999-01-01"));

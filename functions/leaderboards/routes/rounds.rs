@@ -31,6 +31,7 @@ struct AnnouncementDocument {
 }
 
 /// A round: some leaderboards for some time.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Serialize, ToSchema)]
 struct RoundDocument {
     /// Its id; the board that stays open after its closing has `.post` behind it.

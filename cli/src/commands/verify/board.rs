@@ -378,6 +378,28 @@ async fn recompute(
     Ok(())
 }
 
+/// The rows as the table has them.
+fn ranked_rows(document: &BoardDocument) -> Vec<Ranked> {
+    let rows = document.board.rows.iter().map(|row| Ranked {
+        entry: Entry {
+            id: row.submission.clone(),
+            board: document.place(),
+            submitter: row.submitter.clone(),
+            received_at: row.received_at,
+            is_baseline: row.is_baseline,
+            withdrawn_at: None,
+            withdrawals: Vec::new(),
+            ending: Some(Ending::Scored),
+            score: Some(row.score),
+            climb: row.is_released.then_some(Climb::Climbed),
+            dataset: row.dataset,
+        },
+        rank: row.rank.unwrap_or_default(),
+        is_of_other_dataset: differ(row.dataset, document.board.dataset),
+    });
+    rows.collect()
+}
+
 /// Compares the rows once more, and holds the intervals against those of the document.
 fn check_intervals(
     document: &BoardDocument,
@@ -389,7 +411,6 @@ fn check_intervals(
         report.not_checked.push("intervals: the document has none".into());
         return;
     };
-    let board = document.place();
     let is_of_board = |row: &&PublishedRow| row.dataset == document.board.dataset;
     let of_board = document.board.rows.iter().filter(is_of_board);
     // a row that came after the comparison
@@ -401,28 +422,7 @@ fn check_intervals(
             .push("intervals: rows that they were computed from have changed since".into());
         return;
     }
-    let rows: Vec<Ranked> = document
-        .board
-        .rows
-        .iter()
-        .map(|row| Ranked {
-            entry: Entry {
-                id: row.submission.clone(),
-                board: board.clone(),
-                submitter: row.submitter.clone(),
-                received_at: row.received_at,
-                is_baseline: row.is_baseline,
-                withdrawn_at: None,
-                withdrawals: Vec::new(),
-                ending: Some(Ending::Scored),
-                score: Some(row.score),
-                climb: row.is_released.then_some(Climb::Climbed),
-                dataset: row.dataset,
-            },
-            rank: row.rank.unwrap_or_default(),
-            is_of_other_dataset: differ(row.dataset, document.board.dataset),
-        })
-        .collect();
+    let rows = ranked_rows(document);
     let n_submissions = document
         .board
         .rows

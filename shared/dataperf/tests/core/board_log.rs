@@ -55,15 +55,15 @@ fn published(scores: &[(&str, f64, &str)]) -> PublishedBoard {
 fn log(boards: Vec<PublishedBoard>, seed: &str) -> Vec<(BoardDocument, Digest)> {
     let signer = MemorySigner::new(seed).expect("a key");
     let (mut documents, mut earlier) = (Vec::new(), Vec::new());
-    for (n, published) in boards.into_iter().enumerate() {
+    for (number, published) in (1..).zip(boards) {
         let of = board();
         let signed = BoardDocument::sign(
             &of,
-            n as u64 + 1,
+            number,
             earlier.clone(),
             published,
             &signer,
-            at(n as i64),
+            at(number.cast_signed()),
         );
         let (json, digest) = pollster::block_on(signed).expect("signed");
         assert_eq!(canonical_digest(&json).expect("a digest"), digest);

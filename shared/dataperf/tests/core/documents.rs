@@ -149,7 +149,7 @@ fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
     let digest = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
     let with = |keys: Value| {
         let mut round = json!({ "id": "one", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "dataset": digest("old") });
-        for (key, value) in keys.as_object().unwrap() {
+        for (key, value) in keys.as_object().expect("an object") {
             round[key] = value.clone();
         }
         let next = json!({ "id": "two", "opens": "2026-04-01T00:00:00Z", "dataset": digest("new") });
@@ -256,12 +256,16 @@ fn a_final_board_waits_for_rounds_with_the_same_data() {
 }
 
 /// A round of a document, with further keys; `null` takes one away.
+#[allow(clippy::needless_pass_by_value)] // callers write it in place
 fn round_with(id: &str, keys: Value) -> Value {
     let mut round = json!({ "id": id, "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" });
-    for (key, value) in keys.as_object().unwrap() {
+    for (key, value) in keys.as_object().expect("an object") {
         round[key] = value.clone();
     }
-    round.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    round
+        .as_object_mut()
+        .expect("an object")
+        .retain(|_, value| !value.is_null());
     round
 }
 
@@ -359,7 +363,7 @@ fn rounds_with_the_same_data_are_warned_of() {
     let dataset = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
     let later = |keys: Value| {
         let mut all = json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z" });
-        for (key, value) in keys.as_object().unwrap() {
+        for (key, value) in keys.as_object().expect("an object") {
             all[key] = value.clone();
         }
         round_with("two", all)
