@@ -98,7 +98,7 @@ impl World {
                     assert_eq!(
                         receipt.verdict.status,
                         Ending::Failed,
-                        "`{key}` was written more than once"
+                        "`{key}` was written more than once: {receipt:?}"
                     );
                     continue;
                 }

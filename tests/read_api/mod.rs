@@ -208,6 +208,10 @@ async fn every_route_answers_every_role_as_it_should() {
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
+            format!("{of}/leaderboards/en-25/document"), // its board was not published
+            [404, 404, 404, 404, 401, 401, 401],
+        ),
+        (
             format!("{of}/leaderboards/en-25/kit"), // which leads elsewhere
             [302, 302, 302, 302, 401, 401, 401],
         ),

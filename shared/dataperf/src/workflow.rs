@@ -178,7 +178,15 @@ impl ShownBy<'_> {
     fn shown(&self, receipt: &Receipt, at: Timestamp) -> Shown {
         match self {
             Self::Challenge(challenge) => shown_of_receipt(*challenge, receipt, at),
-            Self::Recording => receipt.shown_at_first.unwrap_or(Feedback::Nothing).into(),
+            Self::Recording => {
+                // a failure tells nothing of hidden data
+                let without = if receipt.verdict.status == Ending::Failed {
+                    Feedback::Score
+                } else {
+                    Feedback::Nothing
+                };
+                receipt.shown_at_first.unwrap_or(without).into()
+            }
         }
     }
 }
