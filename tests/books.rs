@@ -321,6 +321,10 @@ impl World {
             }
             released.push((receipt, rung, whole.verdict.score.unwrap()));
         }
+        // a round without a Ladder releases every score, rounded
+        let holds_back = released
+            .iter()
+            .any(|(receipt, ..)| receipt.climb() == Some(Climb::Held));
         for ((evaluation, submitter), climbs) in &mut climbs {
             climbs.sort_by_key(|receipt| receipt.ladder.as_ref().unwrap().rung);
             for (n, receipt) in climbs.iter().enumerate() {
@@ -332,12 +336,15 @@ impl World {
                 let before = n.checked_sub(1).map(|before| climbs[before]);
                 let before = before.filter(|before| before.verdict.dataset == receipt.verdict.dataset);
                 assert!(
-                    before.is_none_or(|before| before.verdict.score < receipt.verdict.score),
+                    !holds_back || before.is_none_or(|before| before.verdict.score < receipt.verdict.score),
                     "{receipt:?} after {before:?}"
                 );
             }
             let rung = leaderboards.rung(BENCHMARK, evaluation, submitter).await.unwrap();
             assert_eq!(rung.n_changes, climbs.len() as u64);
+            if !holds_back {
+                continue;
+            }
             let climbed = climbs.last().unwrap();
             let last = rung.on(&climbed.board()).unwrap();
             assert_eq!(last.submission, climbed.submission);

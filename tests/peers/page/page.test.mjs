@@ -299,7 +299,7 @@ test("the organizer has the submitters of a benchmark listed", async () => {
 
 test("the organizer has the files of a board compared", async () => {
   await on("light", signedIn(""), async (page) => {
-    const file = (submitter, digit, n) => ({ artifact: `sha256:${digit.repeat(64)}`, submission: String(n).repeat(32), submitter, is_baseline: false, received_at: "2026-03-01T00:00:00.000Z" });
+    const file = (submitter, digit, n) => ({ artifact: `sha256:${String(n).repeat(64)}`, content: `sha256:${digit.repeat(64)}`, submission: String(n).repeat(32), submitter, is_baseline: false, received_at: "2026-03-01T00:00:00.000Z" });
     const files = [file("ada", "a", 1), file("bo", "b", 2), file("cy", "a", 3), file("bo", "b", 4)];
     await page.route(/\/speech-selection\/leaderboards\/[^/]+\/files\?/, (route) => {
       const isFirst = !route.request().url().includes("cursor=");
