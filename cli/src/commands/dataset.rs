@@ -33,6 +33,7 @@ use crate::rows::{RowFormat, print_tabled};
 
 #[cfg(feature = "local")]
 pub(crate) use correct::error_rates;
+#[cfg(feature = "local")]
 pub(crate) use publish::{Switch, publish};
 
 #[derive(Debug, Subcommand)]
