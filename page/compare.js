@@ -90,7 +90,7 @@ function differences(one, other, lines, drawn, digits) {
     const [first] = shown;
     const rows = shown.map(({ name, difference, interval, surely_better, digits: of }) => [name, score(difference, of), range(interval, of), better(surely_better)]);
     return [
-      h("p", {}, `On ${first.name.toLowerCase()} ${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is surely better.`),
+      h("p", {}, `On ${first.name.toLowerCase()} ${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is clearly better.`),
       numbers(["Scored with", "Difference", "95 %", "Clearly better"], rows),
       reasons(),
     ];

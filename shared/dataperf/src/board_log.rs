@@ -377,7 +377,7 @@ impl std::fmt::Display for Lowered {
 
 /// What comparing a document with a kept one gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Since {
+pub enum LogCheck {
     /// What has been changed since; nothing where it is empty.
     Compared(Vec<Finding>),
     /// The document names fewer earlier ones than there are between the two.
@@ -484,11 +484,11 @@ impl BoardDocument {
     }
 
     /// What has happened to the log since a document that was kept, which has this `digest`. `own` is the digest of this document.
-    pub fn compare_with(&self, kept: &Self, digest: Digest, own: Digest) -> Since {
+    pub fn compare_with(&self, kept: &Self, digest: Digest, own: Digest) -> LogCheck {
         if self.place() != kept.place() {
-            return Since::Compared(vec![Finding::OtherBoard]);
+            return LogCheck::Compared(vec![Finding::OtherBoard]);
         }
-        let fork = Since::Compared(vec![Finding::Fork { number: kept.number }]);
+        let fork = LogCheck::Compared(vec![Finding::Fork { number: kept.number }]);
         let Some(distance) = self.number.checked_sub(kept.number) else {
             let older = Finding::Older {
                 number: self.number,
@@ -497,12 +497,12 @@ impl BoardDocument {
             return if self.published_at > kept.published_at {
                 fork // the log was begun again
             } else {
-                Since::Compared(vec![older])
+                LogCheck::Compared(vec![older])
             };
         };
         if distance == 0 {
             return if own == digest {
-                Since::Compared(Vec::new())
+                LogCheck::Compared(Vec::new())
             } else {
                 fork
             };
@@ -513,7 +513,7 @@ impl BoardDocument {
         match named {
             Some(named) if *named == digest => {}
             Some(_) => return fork,
-            None => return Since::TooFar,
+            None => return LogCheck::TooFar,
         }
         let rows = self.board.rows.iter().map(|row| (row.submitter.as_str(), row));
         let rows: BTreeMap<&str, &PublishedRow> = rows.collect();
@@ -529,7 +529,7 @@ impl BoardDocument {
                     submission: before.submission.clone(),
                 }),
             });
-        Since::Compared(changes.collect())
+        LogCheck::Compared(changes.collect())
     }
 
     /// What has happened to a row that is still there.

@@ -27,9 +27,9 @@ pub struct Paired {
     pub surely_better: Option<u8>,
     /// Items of all eval sets.
     pub n_items: usize,
-    /// Items that the first gets right oftener than the second.
+    /// Items that the first gets right more often than the second.
     pub n_items_first_better: usize,
-    /// Items that the second gets right oftener than the first.
+    /// Items that the second gets right more often than the first.
     pub n_items_second_better: usize,
     /// Whether clusters of items are drawn.
     pub is_clustered: bool,

@@ -255,7 +255,7 @@ fn print(of: &Compared) {
         );
     }
     println!(
-        "of {} items of the eval set the first gets {} right oftener, the second {}",
+        "of {} items of the eval set the first gets {} right more often, the second {}",
         paired.n_items, paired.n_items_first_better, paired.n_items_second_better
     );
 }

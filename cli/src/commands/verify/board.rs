@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use dataperf::board_log::{
-    BoardDocument, BoardParts, EvidenceKey, MAX_EARLIER, PublishedBoard, PublishedRow, Since,
+    BoardDocument, BoardParts, EvidenceKey, LogCheck, MAX_EARLIER, PublishedBoard, PublishedRow,
     canonical_digest,
 };
 use dataperf::comparison::{Comparison, MAX_COUNTED_ROWS, Rows};
@@ -113,7 +113,7 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                 .document
                 .compare_with(&kept.document, kept.digest, read.digest)
             {
-                Since::Compared(found) => {
+                LogCheck::Compared(found) => {
                     let holds = if read.document.board.is_cut() {
                         report
                             .not_checked
@@ -124,7 +124,7 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                     };
                     report.add(found, &holds)?;
                 }
-                Since::TooFar => report.not_checked.push(format!(
+                LogCheck::TooFar => report.not_checked.push(format!(
                     "whether the log goes on from document {number}: it is more than {MAX_EARLIER} documents older. \
                      Compare with one between the two first"
                 )),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dataperf::board_log::{
-    BoardDocument, BoardParts, Finding, Lowered, PublishedBoard, Since, canonical_digest,
+    BoardDocument, BoardParts, Finding, LogCheck, Lowered, PublishedBoard, canonical_digest,
 };
 use dataperf::challenge::Ranking;
 use dataperf::ports::leaderboard::{Board, Entry, with_shared_ranks};
@@ -119,7 +119,7 @@ fn a_kept_document_shows_what_was_changed() {
     let documents = log(vec![first.clone(), removed, changed, first.clone()], "one");
     let compare = |n: usize, kept: usize| {
         let ((document, own), (kept, digest)) = (&documents[n], &documents[kept]);
-        let Since::Compared(found) = document.compare_with(kept, *digest, *own) else {
+        let LogCheck::Compared(found) = document.compare_with(kept, *digest, *own) else {
             panic!("too far")
         };
         found
@@ -136,7 +136,7 @@ fn a_kept_document_shows_what_was_changed() {
     let fork = log(vec![published(&[("eve", 0.9, "now")]), first], "one");
     let (document, own) = &fork[1];
     let found = document.compare_with(&documents[0].0, documents[0].1, *own);
-    assert_eq!(found, Since::Compared(vec![Finding::Fork { number: 1 }]));
+    assert_eq!(found, LogCheck::Compared(vec![Finding::Fork { number: 1 }]));
     // a log that was begun again, with a lower number at a later time
     let (document, own) = &fork[0];
     let later = BoardDocument {
@@ -144,7 +144,7 @@ fn a_kept_document_shows_what_was_changed() {
         ..document.clone()
     };
     let found = later.compare_with(&documents[3].0, documents[3].1, *own);
-    assert_eq!(found, Since::Compared(vec![Finding::Fork { number: 4 }]));
+    assert_eq!(found, LogCheck::Compared(vec![Finding::Fork { number: 4 }]));
     // a document that names too few earlier ones
     let mut short = documents[3].0.clone();
     short.earlier.truncate(1);
@@ -157,7 +157,7 @@ fn a_kept_document_shows_what_was_changed() {
         }]
     ));
     let found = short.compare_with(&documents[0].0, documents[0].1, documents[3].1);
-    assert_eq!(found, Since::TooFar);
+    assert_eq!(found, LogCheck::TooFar);
 }
 
 #[test]
@@ -185,6 +185,6 @@ fn a_row_that_falls_behind_by_itself_is_found() {
             submission: first.rows[0].submission.clone(),
             lowered,
         });
-        assert_eq!(found, Since::Compared(expected.into_iter().collect()));
+        assert_eq!(found, LogCheck::Compared(expected.into_iter().collect()));
     }
 }
