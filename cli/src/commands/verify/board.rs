@@ -75,7 +75,12 @@ fn read_document(path: &Path) -> Result<ReadDocument> {
     let bytes = document_bytes(path).with_context(about)?;
     no_repeated_keys(&bytes).with_context(about)?;
     let json: Value = serde_json::from_slice(&bytes).with_context(about)?;
-    let document: BoardDocument = serde_json::from_value(json.clone()).with_context(about)?;
+    let document: BoardDocument = serde_json::from_value(json.clone()).with_context(|| {
+        format!(
+            "`{}` is no published board: take it from `/api/v1/benchmarks/B/leaderboards/L/document`",
+            path.display()
+        )
+    })?;
     ensure!(
         document.schema == BoardDocument::SCHEMA,
         "`{}` is of schema {}, this version reads {}",
@@ -149,7 +154,7 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                 .into(),
         ),
     }
-    print(&read, &report, format)?;
+    print(&read, &report, args.keys.is_some(), format)?;
     if report.findings.is_empty() {
         Ok(Done::Fine)
     } else {
@@ -585,7 +590,8 @@ fn artifacts_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn print(read: &ReadDocument, report: &Report, format: RowFormat) -> Result<()> {
+/// Prints the report. Without keys (`has_keys`) nobody vouches for the document.
+fn print(read: &ReadDocument, report: &Report, has_keys: bool, format: RowFormat) -> Result<()> {
     let BoardDocument {
         benchmark,
         leaderboard,
@@ -594,7 +600,7 @@ fn print(read: &ReadDocument, report: &Report, format: RowFormat) -> Result<()> 
         published_at,
         ..
     } = &read.document;
-    let is_verified = report.findings.is_empty();
+    let is_verified = report.findings.is_empty() && has_keys;
     if format != RowFormat::Text {
         return print_json(&json!({
             "verified": is_verified, "kind": "board", "benchmark": benchmark, "leaderboard": leaderboard, "round": round,
@@ -602,7 +608,11 @@ fn print(read: &ReadDocument, report: &Report, format: RowFormat) -> Result<()> 
             "checked": report.checked, "findings": report.findings, "not_checked": report.not_checked,
         }));
     }
-    let word = if is_verified { "verified" } else { "not verified" };
+    let word = match (report.findings.is_empty(), has_keys) {
+        (true, true) => "verified",
+        (true, false) => "consistent, by nobody's signature",
+        (false, _) => "not verified",
+    };
     println!("{word}: {benchmark} {leaderboard}, round {round}, document {number} of {published_at}");
     for finding in &report.findings {
         println!(

@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{ArgGroup, Args};
+use clap::Args;
 use dataperf::dataset::Integrity;
 use dataperf::json::Json;
 use dataperf::programs::Program;
@@ -45,7 +45,6 @@ const NOT_OF_THE_BYTES: [&str; 11] = [
 
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("checks").args(["keys", "artifact", "since", "receipts", "submissions"]).multiple(true).required(true),
     after_help = "Example: dataperf verify receipt.json --keys keys.json\n         \
     dataperf verify receipt.json --dataset frozen/ --artifact my-selection.json\n         \
     dataperf verify board.json --keys keys.json --since board-of-may.json\n         \
@@ -99,6 +98,11 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     }
     if args.dataset.is_some() && args.artifact.is_none() {
         bail!("`--dataset` needs `--artifact`, the file that was scored");
+    }
+    if args.keys.is_none() && args.artifact.is_none() {
+        bail!(
+            "a receipt alone proves nothing: name the public keys with `--keys`, or the file that was scored with `--artifact`"
+        );
     }
     let receipt: Receipt = serde_json::from_value(document.clone()).with_context(|| {
         format!(
@@ -156,6 +160,9 @@ fn document_bytes(path: &Path) -> Result<Vec<u8>> {
         bytes.len() as u64 <= MAX_DOCUMENT_BYTES,
         "it has more than {MAX_DOCUMENT_BYTES} bytes, and no receipt is that large: name the file of one receipt"
     );
+    if let Some(mistake) = dataperf::mistaken_for_text(&bytes) {
+        bail!("{mistake}: name the JSON file of a receipt or of a published board");
+    }
     Ok(bytes)
 }
 

@@ -346,18 +346,24 @@ fn explain_overlap(one: &Round, other: &Round) -> String {
     } else {
         (other, one)
     };
-    let (first_id, second_id) = (quote(&first.id), quote(&second.id));
-    let rule = "the time of an upload must tell its round";
-    match first.closes {
-        Some(closes) => format!(
-            "it overlaps with another round of the same leaderboard, and {rule}: {first_id} closes at {closes}, after {second_id} opens at {}. \
-             Write `opens: {closes}` in {second_id}, or `closes: {}` in {first_id}",
-            second.opens, second.opens
+    let (first_id, second_id, opens) = (quote(&first.id), quote(&second.id), second.opens);
+    // a round that opens with the other one can't close before it
+    let earlier = (first.opens < opens).then(|| format!("`closes: {opens}` in {first_id}"));
+    let (ends, later) = match first.closes {
+        Some(closes) => (
+            format!("closes at {closes}"),
+            Some(format!("`opens: {closes}` in {second_id}")),
         ),
-        None => format!(
-            "it overlaps with another round of the same leaderboard, and {rule}: {first_id} never closes, and {second_id} opens at {}. \
-             Write `closes: {}` in {first_id}",
-            second.opens, second.opens
-        ),
-    }
+        None => ("never closes".to_owned(), None),
+    };
+    let remedies: Vec<String> = later.into_iter().chain(earlier).collect();
+    let remedy = if remedies.is_empty() {
+        format!("Write a `closes` in {first_id}, and a later `opens` in {second_id}")
+    } else {
+        format!("Write {}", remedies.join(", or "))
+    };
+    format!(
+        "it overlaps with another round of the same leaderboard, and the time of an upload must tell its round: {first_id} {ends}, and \
+         {second_id} opens at {opens}. {remedy}"
+    )
 }
