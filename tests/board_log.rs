@@ -131,6 +131,14 @@ async fn a_published_board_is_what_the_api_shows_and_verifies() {
         assert!(checked.contains(part), "{part}: {checked}");
     }
 
+    // nobody vouches for a document without keys
+    let alone = verify(&path, &[], &[]);
+    assert_eq!(
+        (alone.code, &alone.json()["verified"]),
+        (0, &json!(false)),
+        "{alone:?}"
+    );
+
     // whatever is changed is found
     for (change, code) in [
         (("rank", json!(9)), "wrong_rank"),

@@ -610,7 +610,7 @@ fn print(read: &ReadDocument, report: &Report, has_keys: bool, format: RowFormat
     }
     let word = match (report.findings.is_empty(), has_keys) {
         (true, true) => "verified",
-        (true, false) => "consistent, by nobody's signature",
+        (true, false) => "consistent, signature not checked",
         (false, _) => "not verified",
     };
     println!("{word}: {benchmark} {leaderboard}, round {round}, document {number} of {published_at}");
