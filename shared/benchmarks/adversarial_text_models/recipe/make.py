@@ -12,6 +12,7 @@ import random
 from pathlib import Path
 
 N_ROUNDS, N_OF_TASK = 3, {"test": 12, "dev": 8}
+N_TEXTS_OF_WRITER = 2
 PEOPLE = ["John", "Mary", "Emily", "Ahmed", "Peter", "Fatima", "James", "Anna"]
 PLACES = ["Lima", "Oslo", "Cairo", "Quebec", "Hanoi", "Dakar"]
 THINGS = ["boat", "lantern", "piano", "letter", "carpet", "bicycle"]
@@ -66,13 +67,15 @@ TASKS = {"nli": nli, "qa": qa, "sentiment": sentiment, "hate-speech": hate_speec
 
 
 def rows(draw, round_number, part):
-    for task, make in TASKS.items():
+    n_writers = len(TASKS) * N_OF_TASK[part] // N_TEXTS_OF_WRITER
+    for place, (task, make) in enumerate(TASKS.items()):
         for number in range(N_OF_TASK[part]):
+            writer = (place * N_OF_TASK[part] + number) % n_writers + 1
             context, text, right = make(draw, draw.random() < 0.25 * round_number)
             row = {"id": f"{draw.getrandbits(128):032x}", "round": f"round-{round_number}", "task": task}
             if context is not None:
                 row |= {"context_id": f"{task}-{number}", "context": context}
-            row |= {"text": text, **right, "annotator": f"{part}-writer", "is_fooling": True, "is_verified": True, "split": part}
+            row |= {"text": text, **right, "annotator": f"{part}-writer-{writer}", "is_fooling": True, "is_verified": True, "split": part}
             yield row
 
 
