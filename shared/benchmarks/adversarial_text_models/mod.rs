@@ -57,7 +57,7 @@ pub const MAX_INPUTS: usize = 50_000;
 pub const LEADERBOARD: &str = "models";
 
 /// The path of the hidden file with a round's examples.
-pub fn round_file(round: &str) -> String {
+pub(crate) fn round_file(round: &str) -> String {
     format!("rounds/{round}.safetensors")
 }
 

@@ -14,10 +14,9 @@ use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf::scorecard::MetricValue;
 use dataperf::{Benchmark, Descriptor, Digest, Ending, Feedback, Scorecard, Verdict};
+use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
-use dataperf_benchmarks::{
-    adversarial_text_models, data_acquisition, own_data, speech_selection, vision_debugging, vision_selection,
-};
+use dataperf_benchmarks::{data_acquisition, own_data, speech_selection, vision_debugging, vision_selection};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
 use dataperf_numerics::bootstrap::N_DRAWS;
 use dataperf_numerics::metrics::mean;
@@ -75,7 +74,6 @@ fn eval_file<B: Benchmark>(unit: &str) -> String {
         "vision-selection" => vision_selection::eval_file(unit),
         "vision-debugging" => vision_debugging::eval_file(unit),
         "data-acquisition" => data_acquisition::eval_file(unit.parse().expect("a market's number")),
-        "adversarial-text-models" => adversarial_text_models::round_file(unit),
         "selection" | "debugging" | "acquisition" | "curation" => own_data::table::features_file(unit),
         other => panic!("where are the eval sets of {other}?"),
     }
@@ -94,14 +92,34 @@ fn multiplicities(evidence: &Evidence, seed: u32) -> BTreeMap<String, Vec<u32>> 
         .collect()
 }
 
+/// The weights of the rounds' files. The models' one unit has the examples of all rounds, round after round.
+fn weights_of_rounds<'a>(manifest: &Manifest, weights: &'a [u32]) -> BTreeMap<String, &'a [u32]> {
+    let mut rest = weights;
+    let mut of_rounds = BTreeMap::new();
+    for (path, entry) in &manifest.files {
+        if path.starts_with("rounds/") {
+            let n_items = entry.tensors.values().next().expect("a tensor").n_rows();
+            let (of_round, after) = rest.split_at(n_items);
+            of_rounds.insert(path.clone(), of_round);
+            rest = after;
+        }
+    }
+    assert!(rest.is_empty(), "{} weights have no example", rest.len());
+    of_rounds
+}
+
 /// The data set in which each item of the eval sets stands as often as its weight says.
 fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec<u32>>) {
     let mut manifest =
         Manifest::parse(&fs::read(from.join(MANIFEST)).expect("a manifest"), B::ID).expect("a manifest");
-    let weight_of: BTreeMap<String, &Vec<u32>> = weights
-        .iter()
-        .map(|(unit, weights)| (eval_file::<B>(unit), weights))
-        .collect();
+    let weight_of: BTreeMap<String, &[u32]> = if B::ID == AdversarialTextModels::ID {
+        weights_of_rounds(&manifest, &weights["examples"])
+    } else {
+        let units = weights.iter();
+        units
+            .map(|(unit, weights)| (eval_file::<B>(unit), &weights[..]))
+            .collect()
+    };
     for (path, entry) in &mut manifest.files {
         let mut bytes = fs::read(from.join(path)).expect("a frozen file");
         if let Some(weights) = weight_of.get(path) {
