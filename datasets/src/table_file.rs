@@ -7,11 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch};
 use arrow_ipc::reader::FileReader as FeatherReader;
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use arrow_select::take::take;
 use bytes::Bytes;
 use dataperf::{kind_of_file, quote};
 use parquet::arrow::ProjectionMask;
@@ -296,7 +299,7 @@ impl TableFile {
                 .collect());
         }
         if column.data_type().is_floating() {
-            let wide = cast(&column, &DataType::Float64).map_err(|error| self.about(error))?;
+            let wide = as_floats(&column).map_err(|why| self.about(why))?;
             let whole = |(row, number): (usize, &f64)| {
                 if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
                     return Ok(format!("{number:.0}"));
@@ -307,23 +310,9 @@ impl TableFile {
                     first + row + 1
                 )))
             };
-            return wide
-                .as_primitive::<Float64Type>()
-                .values()
-                .iter()
-                .enumerate()
-                .map(whole)
-                .collect();
+            return wide.values().iter().enumerate().map(whole).collect();
         }
-        let texts = cast(&column, &DataType::LargeUtf8).map_err(|error| self.about(error))?;
-        if let Some(row) = (0..texts.len()).find(|&row| texts.is_null(row)) {
-            return Err(null(row));
-        }
-        let texts = texts.as_string::<i64>();
-        Ok(texts
-            .iter()
-            .map(|text| text.unwrap_or_default().to_owned())
-            .collect())
+        as_texts(&column).map_err(|why| self.about(why))
     }
 
     /// Calls `each` for every row of columns of numbers, in file order, with its number from 0 and its numbers as 64-bit floats, a column
@@ -360,12 +349,9 @@ impl TableFile {
                     );
                     return Err(self.about(why));
                 }
-                numbers.push(cast(&column, &DataType::Float64).map_err(|error| self.about(error))?);
+                numbers.push(as_floats(&column).map_err(|why| self.about(why))?);
             }
-            let numbers: Vec<&[f64]> = numbers
-                .iter()
-                .map(|column| &column.as_primitive::<Float64Type>().values()[..])
-                .collect();
+            let numbers: Vec<&[f64]> = numbers.iter().map(|column| &column.values()[..]).collect();
             let mut row = vec![0.0; names.len()];
             for at in 0..numbers.first().map_or(0, |column| column.len()) {
                 for (to, column) in row.iter_mut().zip(&numbers) {
@@ -419,20 +405,35 @@ impl TableFile {
     }
 
     fn each_row_of_lists(&self, column: &ArrayRef, each: &mut EachList<'_>) -> Result<(), Vec<String>> {
-        let element = Arc::new(Field::new("element", DataType::Float64, true));
-        let lists = cast(column, &DataType::LargeList(element)).map_err(|error| self.about(error))?;
-        let lists = lists.as_list::<i64>();
-        for row in 0..lists.len() {
-            if lists.is_null(row) {
+        let column = plain(column).map_err(|why| self.about(why))?;
+        let (offsets, values) = match column.data_type() {
+            DataType::List(_) => {
+                let lists = column.as_list::<i32>();
+                let offsets = lists.value_offsets().iter().map(|&offset| offset as usize);
+                (offsets.collect::<Vec<usize>>(), lists.values())
+            }
+            DataType::LargeList(_) => {
+                let lists = column.as_list::<i64>();
+                let offsets = lists.value_offsets().iter().map(|&offset| offset as usize);
+                (offsets.collect(), lists.values())
+            }
+            DataType::FixedSizeList(..) => {
+                let lists = column.as_fixed_size_list();
+                let offsets = (0..=lists.len()).map(|row| lists.value_offset_at(row));
+                (offsets.collect(), lists.values())
+            }
+            other => return Err(self.about(format!("{other} can't be read as lists"))),
+        };
+        let numbers = as_floats(values).map_err(|why| self.about(why))?;
+        for (row, ends) in offsets.windows(2).enumerate() {
+            let [begin, end] = [ends[0], ends[1]];
+            if column.is_null(row) {
                 each(row, Err("is null"))?;
-                continue;
-            }
-            let list = lists.value(row);
-            if list.null_count() > 0 {
+            } else if numbers.null_count() > 0 && (begin..end).any(|at| numbers.is_null(at)) {
                 each(row, Err("has a null in it"))?;
-                continue;
+            } else {
+                each(row, Ok(&numbers.values()[begin..end]))?;
             }
-            each(row, Ok(list.as_primitive::<Float64Type>().values()))?;
         }
         Ok(())
     }
@@ -479,10 +480,58 @@ fn unless_damaged<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) 
 
 /// The values of a column that stores each of them once.
 fn plain(column: &ArrayRef) -> Result<ArrayRef, String> {
-    match column.data_type() {
-        DataType::Dictionary(_, values) => cast(column, values).map_err(|error| error.to_string()),
-        _ => Ok(column.clone()),
+    let Some(dictionary) = column.as_any_dictionary_opt() else {
+        return Ok(column.clone());
+    };
+    take(dictionary.values(), dictionary.keys(), None).map_err(|error| error.to_string())
+}
+
+/// The arm of each type of whole numbers; `arrow-cast` has all casts, and takes a minute to compile.
+macro_rules! match_whole {
+    ($column:expr, $numbers:ident => $whole:expr, $($other:pat => $value:expr,)*) => {
+        match_whole!(@ $column, $numbers => $whole, [Int8Type Int16Type Int32Type Int64Type UInt8Type UInt16Type UInt32Type UInt64Type],
+            $($other => $value,)*)
+    };
+    (@ $column:expr, $numbers:ident => $whole:expr, [$($kind:ident)*], $($other:pat => $value:expr,)*) => {
+        match $column.data_type() {
+            $(kind if *kind == $kind::DATA_TYPE => {
+                let $numbers = $column.as_primitive::<$kind>();
+                $whole
+            })*
+            $($other => $value,)*
+        }
+    };
+}
+
+/// Numbers or truth values as 64-bit floats, to the nearest; nulls stay null.
+fn as_floats(column: &ArrayRef) -> Result<Float64Array, String> {
+    Ok(match_whole!(
+        column,
+        numbers => numbers.unary(|number| number as f64),
+        DataType::Float16 => column.as_primitive::<Float16Type>().unary(f64::from),
+        DataType::Float32 => column.as_primitive::<Float32Type>().unary(f64::from),
+        DataType::Float64 => column.as_primitive::<Float64Type>().clone(),
+        DataType::Boolean => {
+            let bools = column.as_boolean().iter();
+            bools.map(|value| value.map(|is| f64::from(u8::from(is)))).collect()
+        },
+        other => return Err(format!("{other} can't be read as numbers")),
+    ))
+}
+
+/// Texts or whole numbers without nulls, as texts.
+fn as_texts(column: &ArrayRef) -> Result<Vec<String>, String> {
+    fn owned<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<String> {
+        texts.map(|text| text.unwrap_or_default().to_owned()).collect()
     }
+    Ok(match_whole!(
+        column,
+        numbers => numbers.values().iter().map(ToString::to_string).collect(),
+        DataType::Utf8 => owned(column.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => owned(column.as_string::<i64>().iter()),
+        DataType::Utf8View => owned(column.as_string_view().iter()),
+        other => return Err(format!("{other} can't be read as texts")),
+    ))
 }
 
 fn number_kind(kind: &DataType) -> Option<NumberKind> {
