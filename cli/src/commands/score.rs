@@ -17,6 +17,7 @@ use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::{Value, json};
 
 use crate::Done;
+use crate::commands::dataset::ImportSource;
 use crate::extension::Extension;
 use crate::figure::Figure;
 use crate::on_disk::{damages, open as open_manifest, refuse_damaged};
@@ -44,7 +45,8 @@ pub(crate) struct ArtifactArgs {
     /// kind of file will do, such as `submit` or `verdict`
     #[arg(long, short)]
     leaderboard: String,
-    /// The frozen data set's directory, or a participants' kit: with it an artifact is validated, and scored if the kit has a practice set
+    /// The frozen data set's directory, or a participants' kit: with it an artifact is validated, and scored if the kit has a practice set.
+    /// `score` also takes the source of a data set, as `dataset import` reads it
     #[arg(long, short)]
     dataset: PathBuf,
     /// The artifact: the file you would upload
@@ -74,6 +76,23 @@ pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
         dataset,
         artifact,
     } = args;
+    let scratch = tempfile::tempdir()?;
+    let dataset = if dataset.is_dir() && !dataset.join(MANIFEST).exists() {
+        let out = scratch.path().join("frozen");
+        let source = ImportSource {
+            from: &dataset,
+            out: &out,
+        };
+        with_benchmark(&benchmark, source).await.with_context(|| {
+            format!(
+                "`{}` has no `{MANIFEST}`, and can't be imported as the source of a data set",
+                dataset.display()
+            )
+        })?;
+        out
+    } else {
+        dataset
+    };
     let judge = Judge {
         leaderboard: &leaderboard,
         dataset: &dataset,
