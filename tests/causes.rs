@@ -1,17 +1,17 @@
 //! A rejection for many reasons names the one mistake behind them, on every benchmark.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::project::{dataperf, root};
+use crate::project::{dataperf, imported_by_id, root};
 
 /// The cause that `dataperf validate` names for an artifact.
-fn cause(dataset: &Path, benchmark: &str, leaderboard: &str, name: &str, artifact: &str) -> String {
-    let file = dataset.parent().unwrap().join(name);
+fn cause(benchmark: &str, leaderboard: &str, name: &str, artifact: &str) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join(name);
     fs::write(&file, artifact).unwrap();
-    let words = [
+    let ran = dataperf([
         "--format",
         "json",
         "validate",
@@ -19,9 +19,9 @@ fn cause(dataset: &Path, benchmark: &str, leaderboard: &str, name: &str, artifac
         "--leaderboard",
         leaderboard,
         "--dataset",
-    ];
-    let words = words.map(PathBuf::from).into_iter();
-    let ran = dataperf(words.chain([dataset.to_owned(), file]));
+        imported_by_id(benchmark).to_str().unwrap(),
+        file.to_str().unwrap(),
+    ]);
     assert_eq!(ran.code, 2, "{ran:?}");
     let verdict = ran.json();
     let message = verdict["cause"]["message"].as_str();
@@ -30,28 +30,15 @@ fn cause(dataset: &Path, benchmark: &str, leaderboard: &str, name: &str, artifac
         .to_owned()
 }
 
-/// The shipped data of a benchmark, frozen, and one of its submissions.
-fn frozen(scratch: &Path, benchmark: &str, submission: &str) -> (PathBuf, Value) {
-    let shipped = root().join("demo").join(benchmark);
-    let out = scratch.join(benchmark);
-    let words = ["dataset", "import", benchmark, "--from"]
-        .map(PathBuf::from)
-        .into_iter();
-    let ran = dataperf(words.chain([shipped.clone(), "--out".into(), out.clone()]));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let text = fs::read(shipped.join("submissions").join(submission)).unwrap();
-    (out, serde_json::from_slice(&text).unwrap_or_default())
+/// One of a benchmark's shipped submissions.
+fn submission(benchmark: &str, path: &str) -> Value {
+    let path = root().join("demo").join(benchmark).join("submissions").join(path);
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 #[test]
 fn one_mistake_in_everything_is_named_once_on_the_papers_benchmarks() {
-    let scratch = tempfile::tempdir().unwrap();
-
-    let (dataset, mut labels) = frozen(
-        scratch.path(),
-        "vision-selection",
-        "open/near-enough/nearest_60.json",
-    );
+    let mut labels = submission("vision-selection", "open/near-enough/nearest_60.json");
     let renamed = labels.to_string();
     for label in labels
         .as_object_mut()
@@ -61,22 +48,16 @@ fn one_mistake_in_everything_is_named_once_on_the_papers_benchmarks() {
     {
         *label = json!(*label == json!(1));
     }
-    let said = cause(
-        &dataset,
-        "vision-selection",
-        "open",
-        "labels.json",
-        &labels.to_string(),
-    );
+    let said = cause("vision-selection", "open", "labels.json", &labels.to_string());
     assert!(said.contains("is the number 0 or 1"), "{said}");
     let foreign = renamed.replace("\":0", ".jpg\":0").replace("\":1", ".jpg\":1");
-    let said = cause(&dataset, "vision-selection", "open", "images.json", &foreign);
+    let said = cause("vision-selection", "open", "images.json", &foreign);
     assert!(
         said.contains("180 of the 180 listed ids") && said.contains("take away `.jpg` behind each"),
         "{said}"
     );
 
-    let (dataset, mut orders) = frozen(scratch.path(), "vision-debugging", "open/coin-flip/random.json");
+    let mut orders = submission("vision-debugging", "open/coin-flip/random.json");
     for image in orders
         .as_object_mut()
         .unwrap()
@@ -85,20 +66,10 @@ fn one_mistake_in_everything_is_named_once_on_the_papers_benchmarks() {
     {
         *image = json!(image.as_u64().unwrap() + 1);
     }
-    let said = cause(
-        &dataset,
-        "vision-debugging",
-        "open",
-        "orders.json",
-        &orders.to_string(),
-    );
+    let said = cause("vision-debugging", "open", "orders.json", &orders.to_string());
     assert!(said.contains("subtract 1"), "{said}");
 
-    let (dataset, mut counts) = frozen(
-        scratch.path(),
-        "data-acquisition",
-        "open/a-bit-of-all/uniform.json",
-    );
+    let mut counts = submission("data-acquisition", "open/a-bit-of-all/uniform.json");
     for count in counts
         .as_object_mut()
         .unwrap()
@@ -107,45 +78,28 @@ fn one_mistake_in_everything_is_named_once_on_the_papers_benchmarks() {
     {
         *count = json!(0.125);
     }
-    let said = cause(
-        &dataset,
-        "data-acquisition",
-        "open",
-        "counts.json",
-        &counts.to_string(),
-    );
+    let said = cause("data-acquisition", "open", "counts.json", &counts.to_string());
     assert!(said.contains("not shares of them"), "{said}");
 }
 
 #[test]
 fn one_mistake_in_everything_is_named_once_on_own_data() {
-    let scratch = tempfile::tempdir().unwrap();
-
-    let (dataset, mut order) = frozen(scratch.path(), "debugging", "tissue/ada/neighbours.json");
+    let mut order = submission("debugging", "tissue/ada/neighbours.json");
     for id in order["order"].as_array_mut().unwrap() {
         *id = json!(format!("train/{}", id.as_str().unwrap()));
     }
-    let said = cause(&dataset, "debugging", "tissue", "order.json", &order.to_string());
+    let said = cause("debugging", "tissue", "order.json", &order.to_string());
     assert!(said.contains("take away `train/`"), "{said}");
 
-    let (dataset, _) = frozen(scratch.path(), "acquisition", "clinics/bo/a-bit-of-all.json");
     let sellers = json!({ "counts": { "North": 1, "South": 1, "West": 1 } });
-    let said = cause(
-        &dataset,
-        "acquisition",
-        "clinics",
-        "sellers.json",
-        &sellers.to_string(),
-    );
+    let said = cause("acquisition", "clinics", "sellers.json", &sellers.to_string());
     assert!(said.contains("capitals"), "{said}");
 
-    let (dataset, _) = frozen(scratch.path(), "curation", "digits-set/bo/as-it-is.csv");
     let rows =
         fs::read_to_string(root().join("demo/curation/submissions/digits-set/bo/as-it-is.csv")).unwrap();
     let (header, lines) = rows.split_once('\n').unwrap();
     let numbered: Vec<String> = lines.lines().map(|line| format!("{line},7")).collect();
     let said = cause(
-        &dataset,
         "curation",
         "digits-set",
         "long.csv",
@@ -157,7 +111,6 @@ fn one_mistake_in_everything_is_named_once_on_own_data() {
     );
     let named: Vec<String> = lines.lines().map(|line| format!("digit-{line}")).collect();
     let said = cause(
-        &dataset,
         "curation",
         "digits-set",
         "classes.csv",

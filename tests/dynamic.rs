@@ -8,7 +8,6 @@ use dataperf_text::{Gold, Input, Task};
 use serde_json::{Value, json};
 
 use crate::project::{Ran, dataperf};
-use crate::tables::offline;
 
 fn ran(args: &[&str]) -> Ran {
     let ran = dataperf(["dynamic"].iter().chain(args));
@@ -229,18 +228,6 @@ fn the_simulated_campaign_is_printed() {
         assert_eq!(played["rounds"].as_array().unwrap().len(), 3);
         assert_eq!(played["matrix"]["models"], json!(["r1", "r2", "r3", "r4"]));
     }
-    let rounds = offline(&["demo", "dynamic"], 0);
-    assert_eq!(
-        rounds.rows.len(),
-        2 * 4 * 3,
-        "of two tasks four campaigns of three rounds"
-    );
-    let (fooling, examples) = (rounds.column("n_fooling"), rounds.column("n_examples"));
-    let first = &document["tasks"][0]["by_rater_error"][0]["rounds"][0]["fooling"];
-    assert_eq!(
-        [fooling[0], examples[0]],
-        [&first["n_found"], &first["n"]].map(Value::to_string)
-    );
     let refused = dataperf(["demo", "dynamic", "--keep-running"]);
     assert!(
         refused.code == 1 && refused.stderr.contains("starts no cloud"),

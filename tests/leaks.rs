@@ -27,20 +27,20 @@ use safetensors::SafeTensors;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::project::{hosted, root};
+use crate::project::{hosted, imported};
 
 const LEVELS: [Feedback; 3] = [Feedback::Score, Feedback::Metrics, Feedback::Full];
 
 /// A data set of the demo, with what is hidden of it.
 struct Target<B: Benchmark> {
     frozen: PathBuf,
-    _dir: TempDir,
+    _dir: Option<TempDir>,
     dataset: Dataset<B>,
 }
 
 impl<B: Import> Target<B> {
     async fn new() -> Self {
-        Self::of(&root().join("demo").join(B::ID)).await
+        Self::open(imported::<B>(), None).await
     }
 
     /// Of another folder than the demo's.
@@ -48,11 +48,15 @@ impl<B: Import> Target<B> {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let frozen = dir.path().join("frozen");
         import::<B>(folder, &frozen, &Silent).unwrap();
-        let bucket = DirectoryBucket::new(&frozen);
+        Self::open(&frozen, Some(dir)).await
+    }
+
+    async fn open(frozen: &Path, dir: Option<TempDir>) -> Self {
+        let bucket = DirectoryBucket::new(frozen);
         let dataset = Dataset::open(bucket, String::new(), None, Integrity::Sizes).await;
         Self {
             dataset: dataset.unwrap(),
-            frozen,
+            frozen: frozen.to_owned(),
             _dir: dir,
         }
     }

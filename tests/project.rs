@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
-use dataperf::Descriptor;
+use dataperf::{Benchmark, Descriptor};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
-use dataperf_datasets::{ImportError, Silent, import};
+use dataperf_datasets::{Import, ImportError, Silent, import};
 use serde_json::Value;
 
 pub(crate) const BENCHMARK: &str = "speech-selection";
@@ -41,19 +41,46 @@ pub(crate) fn demo() -> PathBuf {
     root().join("demo").join(BENCHMARK)
 }
 
-/// The demo's data set, imported once.
-pub(crate) fn frozen() -> &'static Path {
-    static FROZEN: OnceLock<PathBuf> = OnceLock::new();
-    FROZEN.get_or_init(|| {
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo-frozen");
-        let mut imported = import::<SpeechSelection>(&demo(), &out, &Silent);
+/// The data set of the demo's folder of a benchmark, imported once. Tests read it and never write there.
+pub(crate) fn imported<B: Import>() -> &'static Path {
+    static IMPORTED: Mutex<BTreeMap<&str, &OnceLock<PathBuf>>> = Mutex::new(BTreeMap::new());
+    let cell: &'static OnceLock<PathBuf> = *IMPORTED
+        .lock()
+        .unwrap()
+        .entry(B::ID)
+        .or_insert_with(|| Box::leak(Box::default()));
+    cell.get_or_init(|| {
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("demo-frozen")
+            .join(B::ID);
+        fs::create_dir_all(out.parent().unwrap()).unwrap();
+        let import = || import::<B>(&root().join("demo").join(B::ID), &out, &Silent);
+        let mut imported = import();
         if matches!(imported, Err(ImportError::Occupied(_))) {
             fs::remove_dir_all(&out).unwrap(); // an earlier state of the demo
-            imported = import::<SpeechSelection>(&demo(), &out, &Silent);
+            imported = import();
         }
         imported.unwrap();
         out
     })
+}
+
+/// As [`imported`], of the benchmark that has this id.
+pub(crate) fn imported_by_id(benchmark: &str) -> &'static Path {
+    macro_rules! of_all {
+        ($($benchmark:ty,)*) => {
+            $(if benchmark == <$benchmark>::ID {
+                return imported::<$benchmark>();
+            })*
+        };
+    }
+    dataperf_benchmarks::for_each_benchmark!(of_all);
+    panic!("no benchmark is called `{benchmark}`")
+}
+
+/// The demo's data set of Selection for Speech.
+pub(crate) fn frozen() -> &'static Path {
+    imported::<SpeechSelection>()
 }
 
 /// One of the demo's submissions.

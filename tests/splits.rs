@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::project::{Ran, dataperf, root};
+use crate::project::{Ran, dataperf, imported_by_id};
 
 fn ran(args: &[&str]) -> Ran {
     let ran = dataperf(["--format", "json"].iter().chain(args));
@@ -39,15 +39,13 @@ fn has_one_of(directory: &Path, rows: &BTreeSet<Vec<u8>>) -> bool {
 fn halves_are_disjoint_and_no_kit_has_an_item_of_either() {
     for task in ["selection", "debugging", "acquisition", "curation"] {
         let scratch = tempfile::tempdir().unwrap();
-        let [whole, public, last, kit] =
-            ["whole", "public", "final", "kit"].map(|name| scratch.path().join(name));
+        let [public, last, kit] = ["public", "final", "kit"].map(|name| scratch.path().join(name));
         let of = |path: &Path| path.to_str().unwrap().to_owned();
-        let from = of(&root().join("demo").join(task));
-        ran(&["dataset", "import", task, "--from", &from, "--out", &of(&whole)]);
+        let whole = imported_by_id(task);
         let parts = ran(&[
             "dataset",
             "split",
-            &of(&whole),
+            &of(whole),
             "--public",
             &of(&public),
             "--final",
@@ -57,7 +55,7 @@ fn halves_are_disjoint_and_no_kit_has_an_item_of_either() {
         for directory in [&public, &last] {
             ran(&["dataset", "verify", &of(directory)]);
         }
-        let (all, one, other) = (rows(&whole), rows(&public), rows(&last));
+        let (all, one, other) = (rows(whole), rows(&public), rows(&last));
         assert_eq!(one.len() + other.len(), all.len(), "{task}");
         let set = |rows: &[Vec<u8>]| rows.iter().cloned().collect::<BTreeSet<_>>();
         assert!(set(&one).is_disjoint(&set(&other)), "{task}");
@@ -113,22 +111,13 @@ fn with_all_rows_apart_two_data_sets_have_no_row_in_common() {
     ];
     for (task, tables) in tables {
         let scratch = tempfile::tempdir().unwrap();
-        let [whole, public, hidden] =
-            ["whole", "public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
-        let from = root().join("demo").join(task);
-        ran(&[
-            "dataset",
-            "import",
-            task,
-            "--from",
-            from.to_str().unwrap(),
-            "--out",
-            &whole,
-        ]);
+        let [public, hidden] =
+            ["public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
+        let whole = imported_by_id(task);
         ran(&[
             "dataset",
             "split",
-            &whole,
+            whole.to_str().unwrap(),
             "--all-rows",
             "--public",
             &public,
@@ -140,7 +129,7 @@ fn with_all_rows_apart_two_data_sets_have_no_row_in_common() {
         }
         for npy in tables {
             let of = |directory: &str| rows_of(Path::new(directory), npy);
-            let (all, one, other) = (of(&whole), of(&public), of(&hidden));
+            let (all, one, other) = (of(whole.to_str().unwrap()), of(&public), of(&hidden));
             assert_eq!(one.len() + other.len(), all.len(), "{task} {npy}");
             let difference = one.len().abs_diff(other.len());
             assert!(
@@ -159,22 +148,13 @@ fn with_all_rows_apart_two_data_sets_have_no_row_in_common() {
         }
     }
     let scratch = tempfile::tempdir().unwrap();
-    let [whole, public, hidden] =
-        ["whole", "public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
-    let from = root().join("demo/curation");
-    ran(&[
-        "dataset",
-        "import",
-        "curation",
-        "--from",
-        from.to_str().unwrap(),
-        "--out",
-        &whole,
-    ]);
+    let [public, hidden] =
+        ["public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
+    let whole = imported_by_id("curation");
     let refused = dataperf([
         "dataset",
         "split",
-        &whole,
+        whole.to_str().unwrap(),
         "--all-rows",
         "--public",
         &public,

@@ -14,7 +14,7 @@ use crate::world::{World, board};
 /// `DATAPERF_BURST=1000` makes it larger.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_burst_of_uploads_ends_in_the_right_order() {
-    let n = std::env::var("DATAPERF_BURST").map_or(100, |n| n.parse().unwrap());
+    let n = std::env::var("DATAPERF_BURST").map_or(40, |n| n.parse().unwrap());
     let world = World::with(|config| config.functions[0].concurrency = 4).await;
     let sent = rush(&world, n, |n| format!("submitter-{}", n % 29)).await;
     // holds the board against a sort of the receipts

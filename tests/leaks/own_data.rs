@@ -288,8 +288,8 @@ fn rows(path: &Path, n_features: usize) -> Vec<Vec<u8>> {
 async fn hidden_rows_outside_of_the_kit<B: Import>(hidden: &[&str]) -> usize {
     let target = Target::<B>::new().await;
     let manifest = target.dataset.manifest();
-    let out = target.frozen.with_extension("kit");
-    let _ = fs::remove_dir_all(&out); // of an earlier run
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("kit");
     let kit = export_kit::<B>(&target.frozen, manifest, &[], &out).unwrap();
     for file in hidden {
         assert!(manifest.files.contains_key(*file), "{} has no {file}", B::ID);

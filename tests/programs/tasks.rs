@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::with_programs;
 use crate::organizer::{copy, digest};
-use crate::project::{Ran, binary, dataperf, root};
+use crate::project::{Ran, binary, dataperf, imported_by_id, root};
 use crate::world::World;
 
 pub(super) fn ran(arguments: &[&str]) -> Ran {
@@ -33,18 +33,7 @@ pub(super) async fn of(benchmark: &str) -> (World, PathBuf) {
         with_programs(config);
     })
     .await;
-    let whole = world.scratch().join("whole");
-    let from = root().join("demo").join(benchmark);
-    ran(&[
-        "dataset",
-        "import",
-        benchmark,
-        "--from",
-        text(&from),
-        "--out",
-        text(&whole),
-    ]);
-    (world, whole)
+    (world, imported_by_id(benchmark).to_owned())
 }
 
 /// Publishes both data sets and a round between them.

@@ -82,7 +82,7 @@ fn two_hundred_hostile_programs_at_once_leave_nothing_behind() {
     }
     let limits = Limits {
         run_seconds: RUN_SECONDS,
-        max_fuel: 1_000_000_000,
+        max_fuel: 200_000_000,
         ..limits()
     };
     let mut kinds = kinds();

@@ -159,106 +159,113 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
 
 /// What a draw makes of a score is the score of the draw's weights, to the last bit. Trials are drawn besides: there it is the
 /// mean over the trials that a draw takes, market by market.
-fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B>) {
-    for (board, artifact, _) in submissions::<B>() {
-        let Evaluated { frozen, evidence, .. } = gathered(dataset, &board, &artifact);
-        let draws = Draws::new(frozen.eval_items().expect("hidden items"));
-        let replicates = B::replicates(&frozen, &evidence, &draws).expect("whole evidence");
-        assert_eq!(replicates.len(), N_DRAWS);
-        for draw in [0, 1, 31, 32, 500, N_DRAWS - 1] {
-            let card = B::score(&frozen, &evidence, &draws.weights(draw)).expect("a score");
-            let units = evidence.units().iter();
-            let of_trials: Vec<f64> = units
-                .filter(|(_, unit)| matches!(unit.repeats(), Repeats::Trials(_)))
-                .map(|(name, unit)| {
-                    let of_unit = match card.metrics.get("markets") {
-                        Some(MetricValue::Table(markets)) => markets[name].get("per_trial"),
-                        _ => card.metrics.get("per_trial"),
-                    };
-                    let Some(MetricValue::Trials(values)) = of_unit else {
-                        panic!("{name} has no trials: {card:?}");
-                    };
-                    let trials = draws.trials(name, unit.repeats().len()).expect("a unit");
-                    trials.mean(draw, values)
-                })
-                .collect();
-            let expected = if of_trials.is_empty() {
-                card.score
-            } else {
-                mean(&of_trials)
-            };
-            let about = format!("{}, {board}, draw {draw}", B::ID);
-            assert_eq!(replicates[draw].to_bits(), expected.to_bits(), "{about}");
-        }
-        let spread = replicates.iter().fold(f64::MIN, |a, &b| a.max(b))
-            - replicates.iter().fold(f64::MAX, |a, &b| a.min(b));
-        assert!(spread > 0.0, "{}, {board}: the draws change nothing", B::ID);
+fn replicates_are_the_scores_of_their_weights<B: Import>(evaluated: &Evaluated<B>, about: &str) {
+    let Evaluated { frozen, evidence, .. } = evaluated;
+    let draws = Draws::new(frozen.eval_items().expect("hidden items"));
+    let replicates = B::replicates(frozen, evidence, &draws).expect("whole evidence");
+    assert_eq!(replicates.len(), N_DRAWS);
+    for draw in [0, 1, 31, 32, 500, N_DRAWS - 1] {
+        let card = B::score(frozen, evidence, &draws.weights(draw)).expect("a score");
+        let units = evidence.units().iter();
+        let of_trials: Vec<f64> = units
+            .filter(|(_, unit)| matches!(unit.repeats(), Repeats::Trials(_)))
+            .map(|(name, unit)| {
+                let of_unit = match card.metrics.get("markets") {
+                    Some(MetricValue::Table(markets)) => markets[name].get("per_trial"),
+                    _ => card.metrics.get("per_trial"),
+                };
+                let Some(MetricValue::Trials(values)) = of_unit else {
+                    panic!("{name} has no trials: {card:?}");
+                };
+                let trials = draws.trials(name, unit.repeats().len()).expect("a unit");
+                trials.mean(draw, values)
+            })
+            .collect();
+        let expected = if of_trials.is_empty() {
+            card.score
+        } else {
+            mean(&of_trials)
+        };
+        assert_eq!(
+            replicates[draw].to_bits(),
+            expected.to_bits(),
+            "{about}, draw {draw}"
+        );
     }
+    let spread = replicates.iter().fold(f64::MIN, |a, &b| a.max(b))
+        - replicates.iter().fold(f64::MAX, |a, &b| a.min(b));
+    assert!(spread > 0.0, "{about}: the draws change nothing");
 }
 
 /// With unit weights, however they are given and wherever the evidence has been, the score is the receipt's.
-fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B>) {
-    for (board, artifact, expected) in submissions::<B>() {
-        let about = format!("{}, {board}", B::ID);
-        let verdict = judged(dataset, &board, &artifact);
-        let score = verdict.score.expect("a score");
-        assert!(
-            (score - expected).abs() < 1e-12,
-            "{about}: {score} and {expected}"
-        );
-        let Evaluated {
-            frozen,
-            evidence,
-            provenance,
-        } = gathered(dataset, &board, &artifact);
-        assert_eq!(Some(provenance.artifact), verdict.artifact);
-        let bytes = evidence.to_bytes(&provenance).expect("evidence of this size");
-        let (of, read) = Evidence::from_bytes(&bytes).expect("what was written");
-        assert_eq!((&of, &read), (&provenance, &evidence), "{about}");
-        let of_units = evidence.units().iter();
-        let ones = of_units
-            .map(|(name, unit)| (name.clone(), vec![1; unit.n_items()]))
-            .collect();
-        for (kind, weights) in [
-            ("implied", Weights::ones()),
-            ("spelled out", Weights::of_units(ones)),
-        ] {
-            let card = B::score(&frozen, &read, &weights).expect("a score");
-            assert_eq!(card.metrics.undescribed(B::METRICS), [""; 0], "{about}");
-            assert_same(&card, &verdict, &format!("{about}, ones {kind}"));
-        }
+fn unit_weights_give_the_receipts_score<B: Import>(evaluated: &Evaluated<B>, verdict: &Verdict, about: &str) {
+    let Evaluated {
+        frozen,
+        evidence,
+        provenance,
+    } = evaluated;
+    assert_eq!(Some(provenance.artifact), verdict.artifact);
+    let bytes = evidence.to_bytes(provenance).expect("evidence of this size");
+    let (of, read) = Evidence::from_bytes(&bytes).expect("what was written");
+    assert_eq!((&of, &read), (provenance, evidence), "{about}");
+    let of_units = evidence.units().iter();
+    let ones = of_units
+        .map(|(name, unit)| (name.clone(), vec![1; unit.n_items()]))
+        .collect();
+    for (kind, weights) in [
+        ("implied", Weights::ones()),
+        ("spelled out", Weights::of_units(ones)),
+    ] {
+        let card = B::score(frozen, &read, &weights).expect("a score");
+        assert_eq!(card.metrics.undescribed(B::METRICS), [""; 0], "{about}");
+        assert_same(&card, verdict, &format!("{about}, ones {kind}"));
     }
 }
 
 /// A weight is the same as an item that stands so often in the eval set, or not at all.
-fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B>, directory: &Path) {
-    for (idx, (board, artifact, _)) in submissions::<B>().iter().enumerate().step_by(4) {
-        let Evaluated { frozen, evidence, .. } = gathered(dataset, board, artifact);
-        let weights = multiplicities(&evidence, idx as u32);
-        let to = directory.join(format!("repeated-{idx}"));
-        repeated::<B>(&directory.join("frozen"), &to, &weights);
-        let verdict = judged(&open::<B>(&to), board, artifact);
-        let card = B::score(&frozen, &evidence, &Weights::of_units(weights)).expect("a score");
-        assert_same(&card, &verdict, &format!("{}, {board}, submission {idx}", B::ID));
-        let of_ones = judged(dataset, board, artifact);
-        assert_ne!(
-            card.metrics.into_json(),
-            of_ones.metrics,
-            "the weights changed nothing"
-        );
-        // what is shown beside a score follows from the artifact and from public data: it is the same whatever the score is
-        let beside = |verdict: &Verdict| verdict.shown(Feedback::Score, &Descriptor::of::<B>()).metrics;
-        assert_eq!(beside(&verdict), beside(&of_ones), "{}, {board}", B::ID);
-    }
+fn weights_are_multiplicities<B: Import>(
+    evaluated: &Evaluated<B>,
+    of_ones: &Verdict,
+    directory: &Path,
+    (idx, board, artifact): (usize, &str, &[u8]),
+) {
+    let Evaluated { frozen, evidence, .. } = evaluated;
+    let weights = multiplicities(evidence, idx as u32);
+    let to = directory.join(format!("repeated-{idx}"));
+    repeated::<B>(&directory.join("frozen"), &to, &weights);
+    let verdict = judged(&open::<B>(&to), board, artifact);
+    let card = B::score(frozen, evidence, &Weights::of_units(weights)).expect("a score");
+    assert_same(&card, &verdict, &format!("{}, {board}, submission {idx}", B::ID));
+    assert_ne!(
+        card.metrics.into_json(),
+        of_ones.metrics,
+        "the weights changed nothing"
+    );
+    // what is shown beside a score follows from the artifact and from public data: it is the same whatever the score is
+    let beside = |verdict: &Verdict| verdict.shown(Feedback::Score, &Descriptor::of::<B>()).metrics;
+    assert_eq!(beside(&verdict), beside(of_ones), "{}, {board}", B::ID);
 }
 
 fn law<B: Import>() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     import::<B>(&demo(B::ID), &directory.path().join("frozen"), &Silent).expect("the demo can be imported");
     let dataset = open::<B>(&directory.path().join("frozen"));
-    unit_weights_give_the_receipts_score(&dataset);
-    replicates_are_the_scores_of_their_weights(&dataset);
-    weights_are_multiplicities(&dataset, directory.path());
+    // every third: the demo's test holds the scores of all against the reference
+    for (idx, (board, artifact, expected)) in submissions::<B>().iter().enumerate().step_by(3) {
+        let about = format!("{}, {board}", B::ID);
+        let verdict = judged(&dataset, board, artifact);
+        let score = verdict.score.expect("a score");
+        assert!(
+            (score - expected).abs() < 1e-12,
+            "{about}: {score} and {expected}"
+        );
+        let evaluated = gathered(&dataset, board, artifact);
+        unit_weights_give_the_receipts_score(&evaluated, &verdict, &about);
+        replicates_are_the_scores_of_their_weights(&evaluated, &about);
+        if idx % 2 == 0 {
+            weights_are_multiplicities(&evaluated, &verdict, directory.path(), (idx, board, artifact));
+        }
+    }
 }
 
 #[test]
@@ -282,7 +289,8 @@ fn a_cut_curve_tells_only_what_it_knows() {
     fs::write(cut.join(MANIFEST), manifest.to_string()).expect("a manifest");
     let (whole, cut) = (open::<VisionDebugging>(&whole), open::<VisionDebugging>(&cut));
     let (mut n_known, mut n_unknown) = (0, 0);
-    for (board, artifact, _) in submissions::<VisionDebugging>() {
+    // two will do: one that finds wrong labels and one that does not look for any
+    for (board, artifact, _) in submissions::<VisionDebugging>().into_iter().step_by(3) {
         let whole = gathered(&whole, &board, &artifact);
         let cut = gathered(&cut, &board, &artifact);
         let n_models = |evidence: &Evidence| -> usize {

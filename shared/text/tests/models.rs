@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use std::time::Instant;
-
 use dataperf_text::models::{
     Embed, EncoderSettings, Labelled, LinearSettings, ModelError, SpanSettings, TargetModel, TrainError,
     read_encoder, read_linear, train_encoder, train_linear,
@@ -267,26 +265,4 @@ fn a_head_on_vectors_learns_and_is_held_to_them() {
     examples.extend(made(1, 1).into_iter().filter(|example| example.task == Task::Qa));
     let refused = train(&examples).unwrap_err();
     assert_eq!(refused, TrainError::Model(ModelError::OtherTask(Task::Qa)));
-}
-
-/// Ten long lines, a hundred times; the figure is printed with `--nocapture`.
-#[test]
-fn ten_lines_take_less_than_a_tenth_of_a_second() {
-    let model = read_linear(&train_linear(&made(1, 300), &LinearSettings::default()).unwrap()).unwrap();
-    let long = "A fox sleeps in Oslo since 1950. It was found by Ada Smith near the river. ".repeat(8);
-    let input = Input {
-        context: Some(long),
-        text: "Since when does the fox sleep there, and who found it first near the river?".into(),
-    };
-    let inputs = vec![input; 10];
-    for task in [Task::Nli, Task::Qa] {
-        let times = (0..20).map(|_| {
-            let begin = Instant::now();
-            assert_eq!(model.answers(task, &inputs).unwrap().len(), 10);
-            begin.elapsed()
-        });
-        let fastest = times.min().unwrap();
-        println!("{task}: {fastest:?} for ten lines");
-        assert!(fastest.as_millis() < 100, "{task}: {fastest:?}");
-    }
 }
