@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use dataperf_numerics::bootstrap::N_DRAWS;
 use dataperf_numerics::ranks::{
-    Compared, Entry as Compares, Swapped, compare, compare_swapped, degrees_of_freedom, score_interval,
+    self, Compared, Entry as Compares, Swapped, compare, compare_swapped, degrees_of_freedom, score_interval,
 };
 use serde::{Deserialize, Serialize};
 
@@ -353,6 +353,42 @@ pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, e
         (error * n_parts as f64).powi(2).min(n_items as f64) as usize
     };
     degrees_of_freedom(n_different, n_clusters)
+}
+
+/// Which of these submissions to one board are clearly better than which, by their places, with this confidence for all pairs at once.
+///
+/// # Errors
+/// [`NoIntervals`] where their draws say nothing of that.
+pub fn joint_orders(
+    of: &[Arc<Replicates>],
+    direction: Direction,
+    confidence: f64,
+) -> Result<Vec<(usize, usize)>, NoIntervals> {
+    let compared: Vec<&Arc<Replicates>> = of.iter().collect();
+    if let Some(missing) = compared.iter().find_map(|of| of.header.missing) {
+        return Err(missing);
+    }
+    if compared
+        .iter()
+        .any(|of| of.header.draws != compared[0].header.draws)
+    {
+        return Err(NoIntervals::OtherDraws);
+    }
+    let found: Vec<Option<&Arc<Replicates>>> = compared.iter().copied().map(Some).collect();
+    if let Some(why) = why_none(&found, &compared) {
+        return Err(why);
+    }
+    let entries = compared.iter().map(|of| Compares {
+        score: match direction {
+            Direction::HigherIsBetter => of.header.score,
+            Direction::LowerIsBetter => -of.header.score,
+        },
+        is_ranked: true,
+        deviations: &of.deviations,
+    });
+    let degrees = |one, other, error| degrees(&compared, one, other, error);
+    let orders = ranks::joint_orders(&entries.collect::<Vec<_>>(), &degrees, confidence);
+    Ok(orders)
 }
 
 /// Why no intervals are shown.
