@@ -54,7 +54,7 @@ pub struct Summary {
     pub resolution: Option<f64>,
     /// Whether whole clusters are drawn.
     pub is_clustered: bool,
-    /// Why no intervals are shown, where none are.
+    /// Why no intervals are shown, where none are; with [`NoIntervals::is_of_ranks`] scores have some.
     #[serde(deserialize_with = "Option::deserialize")] // a summary without this field can't be read
     pub why_none: Option<NoIntervals>,
     /// Why no intervals of scores are shown, where none are and ranks have some.
@@ -171,7 +171,14 @@ impl Comparison {
         let mut why_none = if is_withheld {
             Some(NoIntervals::LadderReleases)
         } else {
-            why_none(&found, &compared)
+            // rounded scores hide where a curve is
+            let why = why_none(&found, &compared);
+            let is_hidden = is_rounded && why.is_some_and(NoIntervals::is_of_ranks);
+            if is_hidden {
+                Some(NoIntervals::ScoresRounded)
+            } else {
+                why
+            }
         };
         // of classes with few items answers are swapped, not drawn
         let is_swapped = why_none == Some(NoIntervals::FewItems) && compared.iter().all(|row| has_parts(row));
@@ -190,6 +197,11 @@ impl Comparison {
                 .or_else(of_rows)
         };
         let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
+        if why_none.is_some_and(NoIntervals::is_of_ranks) {
+            for ((_, line), found) in lines.iter_mut().zip(&found) {
+                line.interval = found.and_then(|found| found.header.place_interval);
+            }
+        }
         let (mut resolution, mut n_best) = (None, 0);
         if why_none.is_none() {
             let entries = places.iter().zip(&compared).map(|(&place, replicates)| Compares {
@@ -438,6 +450,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
             parts: Vec::new(),
@@ -452,6 +465,11 @@ mod tests {
     }
 
     fn compared_of(scores: &[f64], kept: Vec<Replicates>, tries: u64) -> Comparison {
+        shown_of(scores, kept, tries, None)
+    }
+
+    /// The same where a Ladder shows every score, rounded, if `climb` is there.
+    fn shown_of(scores: &[f64], kept: Vec<Replicates>, tries: u64, climb: Option<Climb>) -> Comparison {
         let dataset = Digest::of(b"data");
         let board = Board {
             benchmark: "b".into(),
@@ -474,7 +492,7 @@ mod tests {
                 withdrawals: Vec::new(),
                 ending: Some(Ending::Scored),
                 score: Some(score),
-                climb: None,
+                climb,
                 dataset: Some(dataset),
             };
             rows.push(Ranked {
@@ -489,7 +507,7 @@ mod tests {
             n_submissions: &n_submissions,
             direction: Direction::HigherIsBetter,
             dataset: Some(dataset),
-            shows_every_score: false,
+            shows_every_score: climb.is_some(),
         };
         Comparison::of(&rows, Timestamp::from_unix_millis(9))
     }
@@ -541,6 +559,26 @@ mod tests {
             of(vec![row(0.9, 22), without]).summary.why_none,
             Some(NoIntervals::FewItems)
         );
+    }
+
+    /// Places on curves have intervals of their own, and ranks have none.
+    #[test]
+    fn places_on_curves_have_intervals_unless_rounded() {
+        let row = |score: f64| {
+            let mut row = replicates_of(score, 50, 0.0);
+            row.header.missing = Some(NoIntervals::RankOfPlace);
+            row.header.place_interval = Some((0.2, 0.6));
+            row
+        };
+        let found = compared_of(&[0.5, 0.3], vec![row(0.5), row(0.3)], 1);
+        assert_eq!(found.summary.why_none, Some(NoIntervals::RankOfPlace));
+        for (_, line) in &found.lines {
+            assert_eq!((line.interval, line.ranks), (Some((0.2, 0.6)), None));
+        }
+        let rounded = shown_of(&[0.5, 0.3], vec![row(0.5), row(0.3)], 1, Some(Climb::Climbed));
+        assert_eq!(rounded.summary.why_none, Some(NoIntervals::ScoresRounded));
+        assert!(rounded.summary.is_of_released_scores());
+        assert!(rounded.lines.iter().all(|(_, line)| line.interval.is_none()));
     }
 
     #[test]

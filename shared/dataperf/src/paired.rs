@@ -159,6 +159,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
             parts: Vec::new(),

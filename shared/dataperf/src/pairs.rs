@@ -265,6 +265,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),
             parts: Vec::new(),
