@@ -160,11 +160,11 @@ fn intervals_hold_the_true_fraction_of_fixes() {
     };
     if let Some(n_runs) = n_runs {
         println!(
-            "| tasks | items of a class | curve | held, width: plain | rounded |\n|--:|--:|---|---|---|"
+            "| curves | items of a class | rises | held, width: plain | rounded |\n|--:|--:|---|---|---|"
         );
-        for n_tasks in [1, 4] {
-            for items_of_class in [20, 60, 250] {
-                for (curve, power) in [("steep", 0.2), ("even", 1.0)] {
+        for (n_tasks, sizes) in [(1, &[20, 60, 250][..]), (4, &[20, 60])] {
+            for &items_of_class in sizes {
+                for (curve, power) in [("soon", 0.2), ("evenly", 1.0)] {
                     let [plain, rounded] = [false, true].map(|is_rounded| {
                         let (held, width) =
                             scenario(n_tasks, items_of_class, is_rounded, power).coverage(n_runs);
