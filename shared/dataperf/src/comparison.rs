@@ -168,18 +168,7 @@ impl Comparison {
             places.sort_by(|one, other| worth(other).total_cmp(&worth(one)));
         }
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
-        let mut why_none = if is_withheld {
-            Some(NoIntervals::LadderReleases)
-        } else {
-            // rounded scores hide where a curve is
-            let why = why_none(&found, &compared);
-            let is_hidden = is_rounded && why.is_some_and(NoIntervals::is_of_ranks);
-            if is_hidden {
-                Some(NoIntervals::ScoresRounded)
-            } else {
-                why
-            }
-        };
+        let mut why_none = why_none_shown(&found, &compared, is_withheld, is_rounded);
         // of classes with few items answers are swapped, not drawn
         let is_swapped = why_none == Some(NoIntervals::FewItems) && compared.iter().all(|row| has_parts(row));
         why_none = why_none.filter(|_| !is_swapped);
@@ -197,11 +186,7 @@ impl Comparison {
                 .or_else(of_rows)
         };
         let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
-        if why_none.is_some_and(NoIntervals::is_of_ranks) {
-            for ((_, line), found) in lines.iter_mut().zip(&found) {
-                line.interval = found.and_then(|found| found.header.place_interval);
-            }
-        }
+        show_places(&mut lines, &found, why_none);
         let (mut resolution, mut n_best) = (None, 0);
         if why_none.is_none() {
             let entries = places.iter().zip(&compared).map(|(&place, replicates)| Compares {
@@ -250,6 +235,38 @@ impl Comparison {
                 why_no_score_intervals,
             },
             lines,
+        }
+    }
+}
+
+/// Why no intervals are shown, where scores may be withheld, or shown rounded, which hides where a curve is.
+fn why_none_shown(
+    found: &[Option<&Arc<Replicates>>],
+    compared: &[&Arc<Replicates>],
+    is_withheld: bool,
+    is_rounded: bool,
+) -> Option<NoIntervals> {
+    if is_withheld {
+        return Some(NoIntervals::LadderReleases);
+    }
+    let why = why_none(found, compared);
+    let is_hidden = is_rounded && why.is_some_and(NoIntervals::is_of_ranks);
+    if is_hidden {
+        Some(NoIntervals::ScoresRounded)
+    } else {
+        why
+    }
+}
+
+/// Gives scores that are places on curves their intervals, where ranks alone have none.
+fn show_places(
+    lines: &mut [(SubmissionId, Line)],
+    found: &[Option<&Arc<Replicates>>],
+    why_none: Option<NoIntervals>,
+) {
+    if why_none.is_some_and(NoIntervals::is_of_ranks) {
+        for ((_, line), found) in lines.iter_mut().zip(found) {
+            line.interval = found.and_then(|found| found.header.place_interval);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The test makes few runs. `ACROSS_RUNS=1000 cargo test --workspace --test across -- --nocapture` makes the table of docs/statistics.md.
 
-#![allow(clippy::print_stdout, reason = "helpers of tests")]
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "helpers of tests")]
 
 use dataperf_numerics::agreement::{Method, Orders, combine, kendalls_w, tau_b, tau_interval, w_interval};
 use dataperf_numerics::ranks::{Entry, joint_orders};

@@ -2,7 +2,7 @@
 //!
 //! The test makes few runs. `PLACE_RUNS=1000 cargo test --workspace --test places -- --nocapture` makes the table of docs/statistics.md.
 
-#![allow(clippy::print_stdout, reason = "helpers of tests")]
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "helpers of tests")]
 
 use dataperf_numerics::bootstrap::{Course, N_BATCHES, Resampler, draws_of};
 use dataperf_numerics::ranks::{Certainty, Margin, first_at_target};
