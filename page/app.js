@@ -17,6 +17,7 @@ async function view(all) {
   const [of, what, first, second, third] = words;
   if (!of) return home(await all);
   if (of === "mine") return (await import("./submitter.js")).mine(await all);
+  if (of === "across") return (await import("./across.js")).across();
   if (of === "audit") return (await import("./audit.js")).audit();
   if (of === "models") return (await import("./models.js")).models();
   if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));

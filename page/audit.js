@@ -76,9 +76,10 @@ function wrong(document) {
   return Array.isArray(document?.sets) && document.sets.every(isSet) ? null : "This is no audit: choose the output of `dataperf audit frozen/ --format json`.";
 }
 
-/** The view: a file is chosen, and its figures are drawn below. */
-export function audit() {
-  const input = h("input", { type: "file", id: "audit", accept: ".json,application/json" });
+/** A view of a JSON file that the command line has written: a file is chosen, and what `drawn` makes of it is shown below. `wrong` says what
+ * is wrong with a document, or null; `note` says of the file what people should know. */
+export function viewOfFile({ title, crumb, lead, heading, line, note, wrong, drawn, said }) {
+  const input = h("input", { type: "file", id: "file", accept: ".json,application/json" });
   const shown = h("div", { "aria-live": "polite" });
   const take = async (file) => {
     let document = null;
@@ -89,14 +90,28 @@ export function audit() {
     }
     const why = wrong(document);
     if (why) return void shown.replaceChildren(h("p", { class: "problem", role: "alert" }, why));
-    shown.replaceChildren(h("h2", {}, `${titled(String(document.benchmark))}, `, h("code", {}, String(document.dataset).slice(0, 19))), ...document.sets.map(set));
-    return say(`${some(document.sets.length, "eval set")}.`);
+    shown.replaceChildren(...drawn(document));
+    return say(said(document));
   };
   input.addEventListener("change", () => input.files[0] && take(input.files[0]));
-  const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "choose" }, h("h2", { id: "choose" }, "The audit's file"), command("dataperf audit frozen/ --format json > audit.json", "the audit's command"), h("p", {}, h("label", { for: "audit" }, "Choose the file or drop it here."), " It names hidden labels. It is read in this window only and sent nowhere."), h("div", { class: "drop" }, input));
+  const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "choose" }, h("h2", { id: "choose" }, heading), command(line, "the command that writes it"), h("p", {}, h("label", { for: "file" }, "Choose the file or drop it here."), ` ${note}`), h("div", { class: "drop" }, input));
   takesDrops(panel, take);
   return {
-    title: "Audit of an eval set",
-    nodes: [crumbs(["Benchmarks", "#/"], ["Audit"]), h("h1", {}, "Audit of an eval set"), h("p", { class: "lead" }, "Labels that two learners contradict, rows that are there twice, and classes that are small, of every eval set of a data set. ", h("a", { href: href() }, "All benchmarks")), panel, shown],
+    title,
+    nodes: [crumbs(["Benchmarks", "#/"], [crumb]), h("h1", {}, title), h("p", { class: "lead" }, `${lead} `, h("a", { href: href() }, "All benchmarks")), panel, shown],
   };
 }
+
+/** The view of an audit. */
+export const audit = () =>
+  viewOfFile({
+    title: "Audit of an eval set",
+    crumb: "Audit",
+    lead: "Labels that two learners contradict, rows that are there twice, and classes that are small, of every eval set of a data set.",
+    heading: "The audit's file",
+    line: "dataperf audit frozen/ --format json > audit.json",
+    note: "It names hidden labels. It is read in this window only and sent nowhere.",
+    wrong,
+    drawn: (document) => [h("h2", {}, `${titled(String(document.benchmark))}, `, h("code", {}, String(document.dataset).slice(0, 19))), ...document.sets.map(set)],
+    said: (document) => `${some(document.sets.length, "eval set")}.`,
+  });

@@ -178,7 +178,7 @@ async function retirement(benchmark, parts, name) {
 function worth({ comparison, rows, next }, isOfPeople) {
   if (isOfPeople) return h("p", { class: "note worth" }, "No intervals: scores here follow from what people decide, and there is no eval set to draw anew.");
   if (!comparison) return null;
-  if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
+  if (comparison.why_none) return h("p", { class: "note worth" }, `${rows.some(({ interval }) => interval) ? "Scores have intervals of 95 %, and ranks have none" : "No intervals"}: ${comparison.why_none}.`);
   if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
   const best = comparison.n_best === 1 ? "One submission is clearly the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `Any of the ${plain(comparison.n_best)} ranked submissions may be the best.` : `Any of the ${plain(comparison.n_best)} ${comparison.n_missing > 0 ? "" : "marked "}submissions may be the best.`;
   const noScores = comparison.why_no_score_intervals ? ` Scores have no intervals: ${comparison.why_no_score_intervals}.` : "";

@@ -88,9 +88,9 @@ function differences(one, other, lines, drawn, digits) {
   const better = (id) => (id === null ? "neither" : id === one.submission ? one.submitter : other.submitter);
   const onOthers = () => {
     const [first] = shown;
-    const rows = shown.map(({ name, difference, interval, surely_better, digits: of }) => [name, score(difference, of), range(interval, of), better(surely_better)]);
+    const rows = shown.map(({ name, difference, interval, clearly_better, digits: of }) => [name, score(difference, of), range(interval, of), better(clearly_better)]);
     return [
-      h("p", {}, `On ${first.name.toLowerCase()} ${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.surely_better ? better(first.surely_better) : "Neither"} is clearly better.`),
+      h("p", {}, `On ${first.name.toLowerCase()} ${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.clearly_better ? better(first.clearly_better) : "Neither"} is clearly better.`),
       numbers(["Scored with", "Difference", "95 %", "Clearly better"], rows),
       reasons(),
     ];

@@ -111,7 +111,7 @@ export async function forOrganizer(benchmarks) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": "waiting" },
     h("h2", { id: "waiting" }, "Failed and unfinished"),
-    h("p", { class: "note" }, "Also for organizers: ", h("a", { href: href("audit") }, "figures of an audit"), ", ", h("a", { href: href("models") }, "weights of models"), "."),
+    h("p", { class: "note" }, "Also for organizers: ", h("a", { href: href("audit") }, "figures of an audit"), ", ", h("a", { href: href("across") }, "agreement of boards"), ", ", h("a", { href: href("models") }, "weights of models"), "."),
     listed.length === 0
       ? h("p", { class: "empty" }, "Nothing has failed, and nothing is unfinished.")
       : [

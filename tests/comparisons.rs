@@ -137,7 +137,7 @@ fn two_are_compared(world: &World, board: &Value) {
         (
             &same["interval"],
             &same["share_first_better"],
-            &same["surely_better"]
+            &same["clearly_better"]
         ),
         (&Value::Null, &json!(0.5), &Value::Null),
         "the same file"
@@ -275,7 +275,7 @@ async fn ranks_of_rounded_scores_have_intervals() {
     assert_eq!(removed.json()["warnings"][0]["code"], "preset_changed");
 }
 
-/// One submission has nothing to be compared with: it is first, surely.
+/// One submission has nothing to be compared with: it is clearly first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_board_of_one_row() {
     let reading = reading(|_| ()).await;
@@ -444,7 +444,7 @@ fn is_that_of_the_organizer(reading: &Reading, one: &str, other: &str) {
     let ends = |of: &Value| [0, 1].map(|end| of["interval"][end].as_f64().unwrap());
     if exact["interval"].is_null() {
         assert_eq!(
-            (&found["interval"], &found["surely_better"]),
+            (&found["interval"], &found["clearly_better"]),
             (&Value::Null, &Value::Null),
             "{found}"
         );
@@ -460,9 +460,9 @@ fn is_that_of_the_organizer(reading: &Reading, one: &str, other: &str) {
         low < inner || outer < high,
         "the digits of the draws are not shown: {found}"
     );
-    let better = exact["surely_better"].as_u64();
+    let better = exact["clearly_better"].as_u64();
     let better = better.map_or(Value::Null, |better| json!(if better == 1 { one } else { other }));
-    assert_eq!(found["surely_better"], better, "{found}");
+    assert_eq!(found["clearly_better"], better, "{found}");
     // what only the draws and the items tell is not there
     for name in [
         "share_first_better",
@@ -483,7 +483,7 @@ fn is_that_of_the_organizer(reading: &Reading, one: &str, other: &str) {
         turned_low + high == 0.0 && turned_high + low == 0.0,
         "{turned} {found}"
     );
-    assert_eq!(turned["surely_better"], found["surely_better"]);
+    assert_eq!(turned["clearly_better"], found["clearly_better"]);
 }
 
 /// How far two submissions are apart is the organizer's while the round is open, and everybody's, rounded, when it has closed.

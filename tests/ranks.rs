@@ -62,7 +62,7 @@ fn ranks_are_printed_with_their_intervals() {
             .is_some_and(|resolution| resolution > 0.0),
         "{document}"
     );
-    assert_eq!(document["comparison"]["surely_better"], 1);
+    assert_eq!(document["comparison"]["clearly_better"], 1);
     let picture = fs::read_to_string(plot).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("rank, with 95 %"));
     assert_eq!(offline(&["rank", path], 0).column("system"), ["a", "b", "c"]);

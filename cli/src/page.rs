@@ -42,6 +42,7 @@ files! {
     "index.html" "text/html; charset=utf-8",
     "icon.svg" "image/svg+xml",
     "style.css" "text/css; charset=utf-8",
+    "across.js" "text/javascript; charset=utf-8",
     "announcements.js" "text/javascript; charset=utf-8",
     "app.js" "text/javascript; charset=utf-8",
     "api.js" "text/javascript; charset=utf-8",

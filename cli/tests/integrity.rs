@@ -440,6 +440,12 @@ fn boards_are_compared_from_a_file() {
         (across["agreements"][0]["tau_b"].as_f64().unwrap() + 1.0 / 3.0).abs() < 1e-12,
         "{across}"
     );
+    let why = across["why_no_intervals"].as_str().unwrap();
+    assert!(
+        why.starts_with("selection/a: scores of a file have no draws"),
+        "{why}"
+    );
+    assert!(across["agreements"][0]["interval"].is_null() && across["kendalls_w_interval"].is_null());
     let by_rank = &across["rankings"][0]["rows"];
     let ranks: Vec<(&str, u64)> = by_rank
         .as_array()
@@ -537,6 +543,44 @@ fn reviewed_labels_are_those_of_the_boards_eval_set() {
     let submissions = demo("selection/submissions/digits-50");
     let effect = done(&effect_args([&frozen, &out], "digits-50", &submissions));
     assert_eq!(effect["n_reviewed"], 5, "{effect}");
+}
+
+#[test]
+fn an_effect_has_the_error_rate_of_the_control_sample() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import("selection", scratch.path());
+    let [list, filled, out] = ["list.csv", "filled.csv", "corrected"].map(|name| path(scratch.path(), name));
+    done(&["audit", &frozen, "--set", "eval", "--work-list", &list]);
+    // every label in doubt is wrong, and none of the control sample
+    let verdict = |line: &csv::StringRecord| {
+        let column = if line.get(8) == Some("control") { 3 } else { 4 };
+        line.get(column).unwrap().to_owned()
+    };
+    verdicts(&list, verdict, &filled);
+    let correct = [
+        "dataset",
+        "correct",
+        &frozen,
+        "--verdicts",
+        &filled,
+        "--out",
+        &out,
+    ];
+    let corrected = done(&correct);
+    let submissions = demo("selection/submissions/digits-50");
+    let effect = done(&effect_args([&frozen, &out], "digits-50", &submissions));
+    let errors = &effect["errors"][0];
+    assert_eq!(errors["error_rate"], corrected["error_rates"]["eval"]);
+    assert!(
+        errors["interval"].is_null(),
+        "people have not looked at all: {errors}"
+    );
+    let [low, high] = [0, 1].map(|end| errors["error_rate"]["interval"][end].as_f64().unwrap());
+    let changed = errors["n_changed"].as_f64().unwrap() / errors["n_items"].as_f64().unwrap();
+    assert!((low - changed).abs() < 1e-9 && high > low + 0.01, "{errors}");
+    let said = run(&effect_args([&frozen, &out], "digits-50", &submissions));
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("of all labels are wrong"), "{said}");
 }
 
 #[test]

@@ -56,6 +56,7 @@ pub fn correct(
         n_edits: verdicts.edits.len(),
         n_reviewed: verdicts.n_reviewed(),
         reviewed: verdicts.reviewed.clone(),
+        samples: verdicts.samples.clone(),
     };
     writer.finish_corrected(&manifest.benchmark, manifest.parameters.clone(), Some(corrected))
 }

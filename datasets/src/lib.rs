@@ -32,6 +32,6 @@ pub use lines_kit::{LinesKit, export_lines_kit, lines_example_path};
 pub use new_files::write_new_files;
 pub use spool::Spool;
 pub use tables::{KitRows, KitTable, Values, write_csv, write_parquet};
-pub use verdicts::{CONTROL, Edit, IN_DOUBT, Samples, Verdicts, WORK_LIST_COLUMNS};
+pub use verdicts::{CONTROL, Edit, IN_DOUBT, Verdicts, WORK_LIST_COLUMNS};
 pub use writer::{DatasetWriter, Hashing, Planned, note_unfinished, remove_unfinished};
 pub use written::{parsed_file, read_configuration};

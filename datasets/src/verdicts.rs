@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use dataperf::delimited::text_of;
+use dataperf::frozen::Samples;
 use dataperf::{csv_cell, offer, quote};
-use dataperf_numerics::agreement::{ShareEstimate, Stratum, stratified_share};
 
 use crate::labelled::Labelled;
 
@@ -53,22 +53,6 @@ pub struct Verdicts {
     pub reviewed: BTreeMap<String, usize>,
     /// What the lines say of the share of wrong labels, of each eval set by its name.
     pub samples: BTreeMap<String, Samples>,
-}
-
-/// The labels in doubt and the control sample of an eval set.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Samples {
-    /// The labels in doubt; found are those that were wrong.
-    pub doubts: Stratum,
-    /// The labels that nobody doubts, of which the control sample was looked at.
-    pub others: Stratum,
-}
-
-impl Samples {
-    /// The share of wrong labels in the eval set, with its interval of 95 % confidence; `None` where the control sample has no verdict.
-    pub fn error_rate(&self) -> Option<ShareEstimate> {
-        stratified_share(self.doubts, self.others)
-    }
 }
 
 /// A line with a verdict, as it was read.

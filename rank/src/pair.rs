@@ -39,7 +39,7 @@ pub struct Pair {
     /// The share of the draws in which the first is the better one; a draw in which both have the same score counts as half.
     pub share_first_better: f64,
     /// Which is clearly better, 1 or 2, by the rule of rank intervals for these two alone.
-    pub surely_better: Option<u8>,
+    pub clearly_better: Option<u8>,
     /// Items of which the first has the better value.
     pub n_items_first_better: usize,
     /// Items of which the second has the better value.
@@ -115,7 +115,7 @@ impl Pair {
             difference_low: interval.map(|(low, _)| low),
             difference_high: interval.map(|(_, high)| high),
             share_first_better: points / deviations[0].len().max(1) as f64,
-            surely_better: is_sure.then_some(if places[0] == first { 1 } else { 2 }),
+            clearly_better: is_sure.then_some(if places[0] == first { 1 } else { 2 }),
             n_items_first_better: n_first,
             n_items_second_better: n_second,
             test,

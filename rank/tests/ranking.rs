@@ -104,7 +104,7 @@ fn draws_score_as_boards_do() {
     }
     assert_eq!(one.share_first_better, n_first / 1_000.0);
     assert_eq!(other.share_first_better, 1.0 - n_first / 1_000.0);
-    assert_eq!((one.surely_better, other.surely_better), (Some(1), Some(2)));
+    assert_eq!((one.clearly_better, other.clearly_better), (Some(1), Some(2)));
     assert_eq!(
         (one.difference_low.unwrap(), one.difference),
         (-other.difference_high.unwrap(), -other.difference)

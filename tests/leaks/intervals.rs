@@ -252,7 +252,7 @@ fn critical(n_rows: usize) -> f64 {
 }
 
 /// Somebody with many names has two rows on a board and adds others, one after the other, until rank intervals tell the two apart no longer. How many that takes
-/// tells how many standard errors the difference of their scores has, and with the difference the standard error. A row is surely worse than another where its
+/// tells how many standard errors the difference of their scores has, and with the difference the standard error. A row is clearly worse than another where its
 /// best rank is higher without the other one on the board.
 fn thresholds<B: Benchmark>(sent: &[Sent]) -> Moved {
     let mut moved = Moved::default();

@@ -61,6 +61,15 @@ class Demo:
             subprocess.run([self.program, "--format", "json", "audit", frozen], check=True, stdout=out)
         return found
 
+    def across(self, scratch: Path) -> Path:
+        """What `dataperf leaderboard across` says of two boards in a file."""
+        scores, found = scratch / "scores.csv", scratch / "across.json"
+        lines = ["selection,a,ada,0.9", "selection,a,bob,0.8", "selection,a,cy,0.1", "selection,b,ada,0.5", "selection,b,bob,0.6", "selection,b,cy,0.4"]
+        scores.write_text("\n".join(["benchmark,leaderboard,submitter,score", *lines]))
+        with found.open("w") as out:
+            subprocess.run([self.program, "--format", "json", "leaderboard", "across", "--scores", scores], check=True, stdout=out)
+        return found
+
     def models(self, root: Path, scratch: Path) -> Path:
         """What `dataperf dynamic models` says of two programs on the demo's rounds."""
         found, demo, programs = scratch / "models.json", root / "demo" / "adversarial-text-models", root / "examples" / "closed"
@@ -136,7 +145,7 @@ def openapi(demo: Demo, scratch: Path, size: str) -> bool:
 
 def browser(demo: Demo, root: Path, scratch: Path, modules: Path, chromium: str) -> bool:
     environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
-    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_RATER": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch)), "PAGE_MODELS": str(demo.models(root, scratch))}
+    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_RATER": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch)), "PAGE_MODELS": str(demo.models(root, scratch)), "PAGE_ACROSS": str(demo.across(scratch))}
     # Every test ends by itself, with a message; this limit is for all of them, and what happens in between.
     command = ["node", "--test", "--test-reporter", "spec", f"--test-timeout={ALL_SECONDS * 1000}", "--test-force-exit", "page.test.mjs"]
     return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0

@@ -57,13 +57,13 @@ def pairs(random: np.random.Generator, rank: Rank, check: Checks, n: int) -> Non
             expected = stats.binomtest(n_one, n_both).pvalue if n_both else 1.0
             worst["mcnemar"] = max(worst["mcnemar"], abs(pair["p_value"] / expected - 1))
             # a board of two tells apart at 97.5 % to each side
-            n_same += (pair["surely_better"] is not None) == (expected < 0.05)
+            n_same += (pair["clearly_better"] is not None) == (expected < 0.05)
         else:
             test = stats.ttest_rel(one, other)
             worst["t"] = max(worst["t"], abs(pair["p_value"] - test.pvalue))
             low, high = test.confidence_interval(0.95)
             widths.append((pair["difference_high"] - pair["difference_low"]) / (high - low))
-            n_same += (pair["surely_better"] is not None) == (test.pvalue < 0.05)
+            n_same += (pair["clearly_better"] is not None) == (test.pvalue < 0.05)
     check("p-values of McNemar's exact test are SciPy's", worst["mcnemar"] < 1e-9, worst["mcnemar"])
     check("p-values of the paired t-test are SciPy's", worst["t"] < 1e-9, worst["t"])
     # a standard deviation over 1,000 draws has an error of 2.2 %

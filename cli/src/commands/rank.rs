@@ -298,7 +298,7 @@ fn print_pair(pair: &Pair, digits: usize) {
     match (pair.difference_low, pair.difference_high, pair.why_none) {
         (Some(low), Some(high), _) => {
             println!("\n{difference}, with 95 % confidence {low:+.digits$} to {high:+.digits$}");
-            match pair.surely_better {
+            match pair.clearly_better {
                 Some(1) => println!("{first} is clearly better"),
                 Some(_) => println!("{second} is clearly better"),
                 None => {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+use dataperf_numerics::agreement::Stratum;
 use ndarray::Array2;
 
 use super::*;

@@ -40,7 +40,7 @@ struct PairedDifference {
     /// The interval of 95 % of the difference over other eval sets of this kind and size; its ends are moved outward to two digits of its width.
     interval: Option<[f64; 2]>,
     /// The one of the two that is clearly better, by the rule of rank intervals; `null` where neither is.
-    surely_better: Option<String>,
+    clearly_better: Option<String>,
     /// Why there is no interval, where there is none.
     why_none: Option<String>,
     /// When the board was compared.
@@ -95,7 +95,7 @@ pub(super) async fn difference(
     if !board.is_final() && (Some(between.scores.0), Some(between.scores.1)) != (one.score, other.score) {
         return Err(not_compared(&board));
     }
-    let better = between.surely_better.map(|better| match better {
+    let better = between.clearly_better.map(|better| match better {
         1 => one.id.to_string(),
         _ => other.id.to_string(),
     });
@@ -109,7 +109,7 @@ pub(super) async fn difference(
         from_score: between.scores.1,
         difference: between.difference,
         interval: between.interval.map(|(low, high)| [low, high]),
-        surely_better: better,
+        clearly_better: better,
         why_none: between.why_none.map(|why| why.to_string()),
         compared_at: pairs.compared_at.to_string(),
     };

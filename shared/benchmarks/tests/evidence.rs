@@ -1,7 +1,12 @@
 //! A score is a pure function of evidence, the frozen part and weights: one law for every benchmark, on the
 //! demo's real data.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +15,7 @@ use std::path::{Path, PathBuf};
 use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
-use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, PLACES, Repeats, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf::scorecard::MetricValue;
 use dataperf::{Benchmark, Descriptor, Digest, Ending, Feedback, Scorecard, Verdict};
@@ -276,6 +281,53 @@ fn every_score_is_a_function_of_evidence_and_weights() {
     dataperf_benchmarks::for_each_benchmark!(all);
 }
 
+/// The places that a score may truly have: they hold the score, and their ends do not tell where a curve is.
+fn place_of<B: Benchmark>(evaluated: &Evaluated<B>, about: &str) -> Option<(f64, f64)> {
+    let draws = Draws::new(evaluated.frozen.eval_items().expect("an eval set"));
+    let score = B::scorecard(&evaluated.frozen, &evaluated.evidence)
+        .expect("a score")
+        .score;
+    let place = B::place_interval(&evaluated.frozen, &evaluated.evidence, &draws).expect("whole evidence");
+    if let Some((low, high)) = place {
+        assert!(
+            0.0 <= low && low <= score && score <= high && high <= 1.0,
+            "{about}: {score}, {low} to {high}"
+        );
+        for end in [low, high] {
+            assert!(
+                (end * PLACES - (end * PLACES).round()).abs() < 1e-9,
+                "{about}: {end}"
+            );
+        }
+        println!("{about}: {score:.3}, {low:.2} to {high:.2}");
+    }
+    place
+}
+
+#[test]
+fn scores_on_whole_curves_have_intervals() {
+    fn each<B: Import>() -> Vec<(f64, f64)> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let whole = directory.path().join("frozen");
+        import::<B>(&demo(B::ID), &whole, &Silent).expect("the demo can be imported");
+        let dataset = open::<B>(&whole);
+        let place = |(board, artifact, _): (String, Vec<u8>, f64)| {
+            place_of(
+                &gathered(&dataset, &board, &artifact),
+                &format!("{} {board}", B::ID),
+            )
+        };
+        submissions::<B>().into_iter().filter_map(place).collect()
+    }
+    for places in [
+        each::<VisionDebugging>(),
+        each::<own_data::debugging::Debugging>(),
+    ] {
+        assert!(!places.is_empty());
+        assert!(places.iter().any(|(low, high)| high - low < 0.8), "{places:?}");
+    }
+}
+
 /// A curve that was computed up to the target tells the score of weights that reach it as soon, and no other's.
 #[test]
 fn a_cut_curve_tells_only_what_it_knows() {
@@ -297,6 +349,7 @@ fn a_cut_curve_tells_only_what_it_knows() {
             evidence.units().values().map(|unit| unit.repeats().len()).sum()
         };
         assert!(n_models(&cut.evidence) <= n_models(&whole.evidence));
+        assert_eq!(place_of(&cut, "a cut curve"), None);
         for seed in 0..40 {
             let weights = Weights::of_units(multiplicities(&whole.evidence, seed));
             let expected = VisionDebugging::score(&whole.frozen, &whole.evidence, &weights).expect("a score");

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use super::frozen::N_CLASSES;
 use super::{Extent, Frozen};
-use dataperf::evidence::{Draws, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
+use dataperf::evidence::{
+    Draws, Evidence, EvidenceError, Fixes, Target, UnitEvidence, Weights, mean_place, per_lane,
+};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::{Course, LANES, draws_of};
+use dataperf_numerics::bootstrap::{Batch, Course, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
 /// The name of the metric with the seconds that the method took, if the submitter says it.
@@ -192,6 +194,47 @@ pub(super) fn replicates(
             )
         }))
     })
+}
+
+/// The interval of the score, where curves are whole.
+pub(super) fn place_interval(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Option<(f64, f64)>, EvidenceError> {
+    if frozen.extent() != Extent::Whole {
+        return Ok(None);
+    }
+    let share = frozen.target_share();
+    // both sides of the comparison are rounded to two decimals
+    let slack = 0.005 * (1.0 + share);
+    let mut of_tasks = Vec::new();
+    for (task_idx, name) in frozen.tasks().enumerate() {
+        let (truth, n_images) = (frozen.test_labels(task_idx)?, frozen.n_images(task_idx));
+        let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
+        let accuracies: Vec<f64> = unit
+            .each_repeat()
+            .map(|predicted| weighted_accuracy(truth, predicted, ItemWeights::Ones))
+            .collect();
+        let course = Course::new(truth, unit.each_repeat());
+        let of_batch = |batch: &Batch| {
+            let (n_right, total) = course.n_right(batch);
+            let accuracy = |n_right: [u32; LANES]| {
+                per_lane(|lane| f64::from(n_right[lane]) / f64::from(total[lane].max(1)))
+            };
+            n_right.into_iter().map(accuracy).collect()
+        };
+        let fixes = unit.repeats().fixes()?;
+        let target = Target { share, slack };
+        let found = draws.fixes_at_target(name, fixes, target, &accuracies, of_batch)?;
+        let Some((least, most)) = found else {
+            return Ok(None);
+        };
+        // steps count from 0
+        let fraction = |n_fixes: u32| f64::from(n_fixes.saturating_sub(1)) / n_images as f64;
+        of_tasks.push((fraction(least), fraction(most)));
+    }
+    Ok(Some(mean_place(&of_tasks)))
 }
 
 #[cfg(test)]

@@ -158,4 +158,12 @@ impl Benchmark for VisionDebugging {
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         metric::replicates(frozen, evidence, draws)
     }
+
+    fn place_interval(
+        frozen: &Frozen,
+        evidence: &Evidence,
+        draws: &Draws,
+    ) -> Result<Option<(f64, f64)>, EvidenceError> {
+        metric::place_interval(frozen, evidence, draws)
+    }
 }

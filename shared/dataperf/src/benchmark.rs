@@ -172,4 +172,20 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     ) -> Result<Vec<f64>, EvidenceError> {
         mean_over_units(frozen.eval_items()?, evidence, draws)
     }
+
+    /// The interval of a score that is the place where curves reach their target, with 95 % confidence: the places that a test on the draws
+    /// does not reject. `None` where the score is no such place, and where the curves are not whole.
+    ///
+    /// The ends tell where curves are near the target, which hidden labels decide: they are moved outward, to parts of
+    /// [`PLACES`](crate::evidence::PLACES).
+    ///
+    /// # Errors
+    /// [`EvidenceError`] when the evidence is not of this data set.
+    fn place_interval(
+        _frozen: &Self::Frozen,
+        _evidence: &Evidence,
+        _draws: &Draws,
+    ) -> Result<Option<(f64, f64)>, EvidenceError> {
+        Ok(None)
+    }
 }

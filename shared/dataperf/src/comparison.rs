@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use dataperf_numerics::bootstrap::N_DRAWS;
 use dataperf_numerics::ranks::{
-    Compared, Entry as Compares, Swapped, compare, compare_swapped, degrees_of_freedom, score_interval,
+    self, Compared, Entry as Compares, Swapped, compare, compare_swapped, degrees_of_freedom, score_interval,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct Summary {
     pub resolution: Option<f64>,
     /// Whether whole clusters are drawn.
     pub is_clustered: bool,
-    /// Why no intervals are shown, where none are.
+    /// Why no intervals are shown, where none are; with [`NoIntervals::is_of_ranks`] scores have some.
     #[serde(deserialize_with = "Option::deserialize")] // a summary without this field can't be read
     pub why_none: Option<NoIntervals>,
     /// Why no intervals of scores are shown, where none are and ranks have some.
@@ -168,11 +168,7 @@ impl Comparison {
             places.sort_by(|one, other| worth(other).total_cmp(&worth(one)));
         }
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
-        let mut why_none = if is_withheld {
-            Some(NoIntervals::LadderReleases)
-        } else {
-            why_none(&found, &compared)
-        };
+        let mut why_none = why_none_shown(&found, &compared, is_withheld, is_rounded);
         // of classes with few items answers are swapped, not drawn
         let is_swapped = why_none == Some(NoIntervals::FewItems) && compared.iter().all(|row| has_parts(row));
         why_none = why_none.filter(|_| !is_swapped);
@@ -190,6 +186,7 @@ impl Comparison {
                 .or_else(of_rows)
         };
         let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
+        show_places(&mut lines, &found, why_none);
         let (mut resolution, mut n_best) = (None, 0);
         if why_none.is_none() {
             let entries = places.iter().zip(&compared).map(|(&place, replicates)| Compares {
@@ -238,6 +235,38 @@ impl Comparison {
                 why_no_score_intervals,
             },
             lines,
+        }
+    }
+}
+
+/// Why no intervals are shown, where scores may be withheld, or shown rounded, which hides where a curve is.
+fn why_none_shown(
+    found: &[Option<&Arc<Replicates>>],
+    compared: &[&Arc<Replicates>],
+    is_withheld: bool,
+    is_rounded: bool,
+) -> Option<NoIntervals> {
+    if is_withheld {
+        return Some(NoIntervals::LadderReleases);
+    }
+    let why = why_none(found, compared);
+    let is_hidden = is_rounded && why.is_some_and(NoIntervals::is_of_ranks);
+    if is_hidden {
+        Some(NoIntervals::ScoresRounded)
+    } else {
+        why
+    }
+}
+
+/// Gives scores that are places on curves their intervals, where ranks alone have none.
+fn show_places(
+    lines: &mut [(SubmissionId, Line)],
+    found: &[Option<&Arc<Replicates>>],
+    why_none: Option<NoIntervals>,
+) {
+    if why_none.is_some_and(NoIntervals::is_of_ranks) {
+        for ((_, line), found) in lines.iter_mut().zip(found) {
+            line.interval = found.and_then(|found| found.header.place_interval);
         }
     }
 }
@@ -355,6 +384,42 @@ pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, e
     degrees_of_freedom(n_different, n_clusters)
 }
 
+/// Which of these submissions to one board are clearly better than which, by their places, with this confidence for all pairs at once.
+///
+/// # Errors
+/// [`NoIntervals`] where their draws say nothing of that.
+pub fn joint_orders(
+    of: &[Arc<Replicates>],
+    direction: Direction,
+    confidence: f64,
+) -> Result<Vec<(usize, usize)>, NoIntervals> {
+    let compared: Vec<&Arc<Replicates>> = of.iter().collect();
+    if let Some(missing) = compared.iter().find_map(|of| of.header.missing) {
+        return Err(missing);
+    }
+    if compared
+        .iter()
+        .any(|of| of.header.draws != compared[0].header.draws)
+    {
+        return Err(NoIntervals::OtherDraws);
+    }
+    let found: Vec<Option<&Arc<Replicates>>> = compared.iter().copied().map(Some).collect();
+    if let Some(why) = why_none(&found, &compared) {
+        return Err(why);
+    }
+    let entries = compared.iter().map(|of| Compares {
+        score: match direction {
+            Direction::HigherIsBetter => of.header.score,
+            Direction::LowerIsBetter => -of.header.score,
+        },
+        is_ranked: true,
+        deviations: &of.deviations,
+    });
+    let degrees = |one, other, error| degrees(&compared, one, other, error);
+    let orders = ranks::joint_orders(&entries.collect::<Vec<_>>(), &degrees, confidence);
+    Ok(orders)
+}
+
 /// Why no intervals are shown.
 pub(crate) fn why_none(
     found: &[Option<&Arc<Replicates>>],
@@ -402,6 +467,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
             parts: Vec::new(),
@@ -416,6 +482,11 @@ mod tests {
     }
 
     fn compared_of(scores: &[f64], kept: Vec<Replicates>, tries: u64) -> Comparison {
+        shown_of(scores, kept, tries, None)
+    }
+
+    /// The same where a Ladder shows every score, rounded, if `climb` is there.
+    fn shown_of(scores: &[f64], kept: Vec<Replicates>, tries: u64, climb: Option<Climb>) -> Comparison {
         let dataset = Digest::of(b"data");
         let board = Board {
             benchmark: "b".into(),
@@ -438,7 +509,7 @@ mod tests {
                 withdrawals: Vec::new(),
                 ending: Some(Ending::Scored),
                 score: Some(score),
-                climb: None,
+                climb,
                 dataset: Some(dataset),
             };
             rows.push(Ranked {
@@ -453,7 +524,7 @@ mod tests {
             n_submissions: &n_submissions,
             direction: Direction::HigherIsBetter,
             dataset: Some(dataset),
-            shows_every_score: false,
+            shows_every_score: climb.is_some(),
         };
         Comparison::of(&rows, Timestamp::from_unix_millis(9))
     }
@@ -505,6 +576,26 @@ mod tests {
             of(vec![row(0.9, 22), without]).summary.why_none,
             Some(NoIntervals::FewItems)
         );
+    }
+
+    /// Places on curves have intervals of their own, and ranks have none.
+    #[test]
+    fn places_on_curves_have_intervals_unless_rounded() {
+        let row = |score: f64| {
+            let mut row = replicates_of(score, 50, 0.0);
+            row.header.missing = Some(NoIntervals::RankOfPlace);
+            row.header.place_interval = Some((0.2, 0.6));
+            row
+        };
+        let found = compared_of(&[0.5, 0.3], vec![row(0.5), row(0.3)], 1);
+        assert_eq!(found.summary.why_none, Some(NoIntervals::RankOfPlace));
+        for (_, line) in &found.lines {
+            assert_eq!((line.interval, line.ranks), (Some((0.2, 0.6)), None));
+        }
+        let rounded = shown_of(&[0.5, 0.3], vec![row(0.5), row(0.3)], 1, Some(Climb::Climbed));
+        assert_eq!(rounded.summary.why_none, Some(NoIntervals::ScoresRounded));
+        assert!(rounded.summary.is_of_released_scores());
+        assert!(rounded.lines.iter().all(|(_, line)| line.interval.is_none()));
     }
 
     #[test]

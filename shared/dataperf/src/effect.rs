@@ -153,7 +153,7 @@ impl Effect {
     }
 
     /// Pairs whose sure order turned round.
-    pub fn turned_surely(&self) -> impl Iterator<Item = &Turned> {
+    pub fn turned_clearly(&self) -> impl Iterator<Item = &Turned> {
         self.turned.iter().filter(|turned| turned.is_sure)
     }
 }
@@ -257,6 +257,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
             parts: Vec::new(),
@@ -301,7 +302,7 @@ mod tests {
         );
         assert_eq!((effect.n_changed, effect.n_moved), (2, 2));
         let turned: Vec<_> = effect
-            .turned_surely()
+            .turned_clearly()
             .map(|turned| (turned.before.as_str(), turned.after.as_str()))
             .collect();
         assert_eq!(turned, [("ada", "bob"), ("ada", "baseline-random")]);
@@ -310,7 +311,7 @@ mod tests {
             .each_ref()
             .map(|of| on_both(&of.name, 5, of.before.header.score, of.after.header.score, 0.0));
         let noisy = Effect::of(&noisy, Direction::HigherIsBetter);
-        assert_eq!((noisy.turned.len(), noisy.turned_surely().count()), (2, 0));
+        assert_eq!((noisy.turned.len(), noisy.turned_clearly().count()), (2, 0));
         let [ada, bob, baseline, _] = submissions;
         let of_people = Effect::of(&[ada, bob, baseline], Direction::HigherIsBetter).tau_b;
         assert_eq!(of_people, Some(-1.0), "baselines do not count");

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
+use dataperf_numerics::agreement::{ShareEstimate, Stratum, stratified_share};
 use ndarray::ArrayView2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,26 @@ pub struct Corrected {
     /// How many labels of each eval set somebody has looked at; empty in data sets of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reviewed: BTreeMap<String, usize>,
+    /// The labels in doubt and the control sample of each eval set, where the work list named them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub samples: BTreeMap<String, Samples>,
+}
+
+/// The labels in doubt and the control sample of an eval set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Samples {
+    /// The labels in doubt; found are those that were wrong.
+    pub doubts: Stratum,
+    /// The labels that nobody doubts, of which the control sample was looked at.
+    pub others: Stratum,
+}
+
+impl Samples {
+    /// The share of wrong labels in the eval set, with its interval of 95 % confidence; `None` where the control sample has no verdict.
+    pub fn error_rate(&self) -> Option<ShareEstimate> {
+        stratified_share(self.doubts, self.others)
+    }
 }
 
 /// The file of a corrected data set with its edits.

@@ -24,7 +24,7 @@ pub struct Paired {
     /// The share of the draws in which the first is the better one; a draw in which both have the same score counts as half.
     pub share_first_better: Option<f64>,
     /// Which is clearly better, 1 or 2, by the rule of rank intervals for a board of these two; `None` where neither is.
-    pub surely_better: Option<u8>,
+    pub clearly_better: Option<u8>,
     /// Items of all eval sets.
     pub n_items: usize,
     /// Items that the first gets right more often than the second.
@@ -71,7 +71,7 @@ impl Paired {
             difference,
             interval: None,
             share_first_better: None,
-            surely_better: None,
+            clearly_better: None,
             n_items: one.n_items,
             n_items_first_better: of_items(Ordering::Greater),
             n_items_second_better: of_items(Ordering::Less),
@@ -130,7 +130,7 @@ impl Paired {
         });
         let degrees = |one: usize, other: usize, error: f64| degrees(&ordered, one, other, error);
         let is_sure = !sure_orders(&entries, &degrees).is_empty();
-        self.surely_better = is_sure.then_some(if places[0] == 0 { 1 } else { 2 });
+        self.clearly_better = is_sure.then_some(if places[0] == 0 { 1 } else { 2 });
     }
 }
 
@@ -159,6 +159,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
             parts: Vec::new(),
@@ -176,7 +177,7 @@ mod tests {
         let (low, high) = paired.interval.unwrap();
         assert!(0.09 < low && low < paired.difference && paired.difference < high && high < 0.11);
         assert_eq!(
-            (paired.share_first_better, paired.surely_better),
+            (paired.share_first_better, paired.clearly_better),
             (Some(1.0), Some(1))
         );
         assert_eq!(
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(swapped.difference, -paired.difference);
         assert_eq!(swapped.interval, Some((-high, -low)));
         assert_eq!(
-            (swapped.share_first_better, swapped.surely_better),
+            (swapped.share_first_better, swapped.clearly_better),
             (Some(0.0), Some(2))
         );
     }
@@ -198,7 +199,7 @@ mod tests {
         let same = || replicates(0.7, 1.0, 140);
         let tied = Paired::of(same(), same(), Direction::HigherIsBetter).unwrap();
         assert_eq!((tied.interval, tied.share_first_better), (None, Some(0.5)));
-        assert_eq!(tied.surely_better, None);
+        assert_eq!(tied.clearly_better, None);
         assert_eq!(tied.why_none, Some(NoIntervals::FewDifferentItems));
         let five = |spread| Paired::of(same(), replicates(0.675, spread, 135), Direction::HigherIsBetter);
         assert_eq!(five(0.99).unwrap().interval, None, "five items tell nothing");
@@ -217,7 +218,7 @@ mod tests {
         .unwrap();
         let (low, high) = less.interval.unwrap();
         assert!(low < less.difference && less.difference < high && high < 0.0);
-        assert_eq!(less.surely_better, Some(1));
+        assert_eq!(less.clearly_better, Some(1));
     }
 
     #[test]

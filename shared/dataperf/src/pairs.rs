@@ -65,7 +65,7 @@ pub struct Between {
     /// The interval of 95 % of it, its ends moved outward to two digits of its width.
     pub interval: Option<(f64, f64)>,
     /// Which is clearly better, 1 or 2; `None` where neither is.
-    pub surely_better: Option<u8>,
+    pub clearly_better: Option<u8>,
     /// Why there is no interval, where there is none.
     pub why_none: Option<NoIntervals>,
 }
@@ -142,7 +142,7 @@ impl Pairs {
             scores,
             difference: scores.0 - scores.1,
             interval: None,
-            surely_better: None,
+            clearly_better: None,
             why_none: self.why_none,
         };
         if between.why_none.is_some() {
@@ -152,13 +152,13 @@ impl Pairs {
         let before = above * (2 * self.rows.len() - above - 1) / 2; // pairs of the rows above both
         match self.differences.get(before + (below.checked_sub(above + 1)?))? {
             Pair::None(why) => between.why_none = Some(*why),
-            Pair::Interval(low, high, surely_better) if one < other => {
+            Pair::Interval(low, high, clearly_better) if one < other => {
                 between.interval = Some((*low, *high));
-                between.surely_better = *surely_better;
+                between.clearly_better = *clearly_better;
             }
-            Pair::Interval(low, high, surely_better) => {
+            Pair::Interval(low, high, clearly_better) => {
                 between.interval = Some((0.0 - high, 0.0 - low));
-                between.surely_better = surely_better.map(|better| 3 - better);
+                between.clearly_better = clearly_better.map(|better| 3 - better);
             }
         }
         Some(between)
@@ -203,11 +203,11 @@ impl Pair {
         match Paired::of(first.clone(), second.clone(), direction) {
             Ok(Paired {
                 interval: Some(interval),
-                surely_better,
+                clearly_better,
                 ..
             }) => {
                 let (low, high) = rounded_outward(interval);
-                Self::Interval(low, high, surely_better)
+                Self::Interval(low, high, clearly_better)
             }
             Ok(paired) => Self::None(paired.why_none.unwrap_or(NoIntervals::NotDrawn)),
             Err(why) => Self::None(why),
@@ -265,6 +265,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),
             parts: Vec::new(),
@@ -334,7 +335,7 @@ mod tests {
                     exact.interval.expect("an interval"),
                 );
                 assert_eq!(found.difference, exact.difference);
-                assert_eq!(found.surely_better, exact.surely_better, "{one} {other}");
+                assert_eq!(found.clearly_better, exact.clearly_better, "{one} {other}");
                 let unit = 10_f64.powf((outer - inner).log10().floor() - 1.0) * 1.001;
                 assert!(
                     low <= inner && inner - low <= unit,

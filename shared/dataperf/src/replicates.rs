@@ -12,7 +12,7 @@ use crate::benchmark::{Benchmark, FrozenPart};
 use crate::board::Board;
 use crate::evaluated::Evaluated;
 use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, Weights, correctness};
-use crate::no_intervals::{MIN_ITEMS, MIN_SWAPPED_ITEMS};
+use crate::no_intervals::{MIN_CLUSTERS, MIN_ITEMS, MIN_SWAPPED_ITEMS};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::submission::Entry;
@@ -57,6 +57,9 @@ pub struct Header {
     /// Why the score has no interval of its own, where it has none and its rank has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_score_interval: Option<NoIntervals>,
+    /// The interval of a score that is a place on curves, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_interval: Option<(f64, f64)>,
 }
 
 impl Header {
@@ -174,7 +177,20 @@ impl Replicates {
             Err(EvidenceError::CutOff { .. }) if is_of_fixes => vec![0.0; N_DRAWS],
             Err(error) => return Err(error),
         };
-        let missing = is_of_fixes.then_some(NoIntervals::PlaceOnCurve);
+        let least = if draws.is_clustered() {
+            MIN_CLUSTERS
+        } else {
+            MIN_ITEMS
+        };
+        let place_interval = if is_of_fixes && draws.smallest() >= least {
+            B::place_interval(frozen, evidence, &draws)?
+        } else {
+            None
+        };
+        let missing = is_of_fixes.then_some(match place_interval {
+            Some(_) => NoIntervals::RankOfPlace,
+            None => NoIntervals::PlaceOnCurve,
+        });
         // a score of trials varies with these as well, which swaps of items do not show
         let of_trials = |unit: &UnitEvidence| matches!(unit.repeats(), Repeats::Trials(_));
         let is_of_trials = evidence.units().values().any(of_trials);
@@ -202,6 +218,7 @@ impl Replicates {
                 n_parts,
                 has_parts,
                 without_score_interval: is_of_worst_group.then_some(NoIntervals::WorstOfGroups),
+                place_interval,
             },
             deviations,
             correctness,
@@ -213,6 +230,7 @@ impl Replicates {
     #[must_use]
     pub(crate) fn withheld(mut self) -> Self {
         self.header.missing = Some(NoIntervals::OfProgram);
+        self.header.place_interval = None;
         self.deviations.fill(0.0);
         self.header.has_parts = false;
         self.parts = Vec::new();
@@ -344,6 +362,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| draw as f32 / 7.0).collect(),
             correctness: vec![0, 255, 127],

@@ -2,9 +2,13 @@
 
 mod combined;
 mod line;
+mod orders;
+
+use serde::{Deserialize, Serialize};
 
 pub use combined::{Combined, Method, Sensitivity, combine, left_out, standings, weak_entry};
 pub use line::{CorrectedLine, Fitted, Line, corrected_line, fitted_line, probit};
+pub use orders::{Orders, tau_interval, w_interval};
 
 /// The ranks of values, from the largest; equal values share the mean of their places, so ranks may be halves.
 ///
@@ -182,7 +186,8 @@ fn at_most(n_found: usize, n: usize, share: f64) -> f64 {
 }
 
 /// Items of one kind, some of which somebody has looked at.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stratum {
     /// All items of the kind.
     pub n_items: usize,

@@ -105,7 +105,7 @@ fn swaps_hold_the_ranks_of_tied_entries() {
             ("accuracy", ItemMetric::Accuracy),
             ("macro F1", ItemMetric::MacroF1),
         ] {
-            for items in [5, 8, 12, 15] {
+            for items in [5, 8, 10, 12, 15] {
                 let (held, width) = coverage(metric, items, n_runs);
                 println!("| {name} | {items} | {held:.3} | {width:.1} |");
             }

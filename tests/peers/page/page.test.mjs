@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_RATER: rater, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_MODELS: compared, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_RATER: rater, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_MODELS: compared, PAGE_ACROSS: agreeing, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
 const PATIENCE = 120_000; // for one step
 const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
@@ -353,10 +353,10 @@ test("an audit is drawn in the browser and sent nowhere", async () => {
   await on("light", "#/audit", async (page) => {
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
-    await page.setInputFiles("#audit", { name: "other.json", mimeType: "application/json", buffer: Buffer.from('{"sets": 3}') });
+    await page.setInputFiles("#file", { name: "other.json", mimeType: "application/json", buffer: Buffer.from('{"sets": 3}') });
     await page.waitForSelector("main [role=alert]");
     assert.match(await page.locator("main [role=alert]").innerText(), /no audit.*dataperf audit frozen\/ --format json/);
-    await page.setInputFiles("#audit", audit);
+    await page.setInputFiles("#file", audit);
     await page.waitForSelector(".stacked");
     const { sets } = JSON.parse(readFileSync(audit));
     assert.equal(await page.locator("main h2[id^=set-]").count(), sets.length);
@@ -368,6 +368,27 @@ test("an audit is drawn in the browser and sent nowhere", async () => {
     const { violations } = await page.evaluate(() => globalThis.axe.run());
     assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
     assert.deepEqual(asked.filter((url) => !url.startsWith("blob:")), []);
+  });
+});
+
+test("agreement of boards is drawn with its intervals in the browser", async () => {
+  await on("light", "#/across", async (page) => {
+    await page.setInputFiles("#file", audit);
+    await page.waitForSelector("main [role=alert]");
+    assert.match(await page.locator("main [role=alert]").innerText(), /compares no boards.*dataperf leaderboard across/);
+    await page.setInputFiles("#file", agreeing);
+    await page.waitForSelector("table.numbers");
+    const text = () => page.locator("main").innerText();
+    assert.match(await text(), /3 submitters on all 2 boards[^]*No intervals: selection\/a: scores of a file[^]*selection\/a and selection\/b\s+3\s+0\.333/);
+    const document = JSON.parse(readFileSync(agreeing));
+    document.agreements[0].interval = [-0.25, 1];
+    document.why_no_intervals = null;
+    await page.setInputFiles("#file", { name: "across.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(document)) });
+    await page.waitForFunction(() => document.querySelector("main").innerText.includes("-0.25 to 1.00"));
+    assert.equal(await page.locator("table.numbers").count(), 3);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
   });
 });
 

@@ -15,7 +15,7 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::effect::{Effect, OnBoth};
 use dataperf::evaluate::{Evaluated, gather};
 use dataperf::evidence::{Evidence, Provenance, Weights};
-use dataperf::frozen::Manifest;
+use dataperf::frozen::{Corrected, Manifest};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::replicates::Replicates;
@@ -144,9 +144,11 @@ async fn gathered(
             );
         }
     }
+    let corrected = of_after.corrected.as_ref();
     let task = OnBothVersions {
         before: (before, of_before),
         after: (after, of_after),
+        corrected: corrected.filter(|corrected| corrected.parent == opened.0.digest),
         leaderboard,
         candidates,
         cloud: cloud.as_ref(),
@@ -159,21 +161,12 @@ async fn gathered(
         left_out: refused,
         direction,
     } = with_benchmark(&of_before.benchmark, task).await?;
-    let corrected = of_after
-        .corrected
-        .as_ref()
-        .filter(|corrected| corrected.parent == opened.0.digest);
     Ok(Gathered {
         benchmark: of_before.benchmark.clone(),
         leaderboard: leaderboard.to_owned(),
         before: opened.0.digest,
         after: opened.1.digest,
-        n_reviewed: corrected
-            .filter(|corrected| !corrected.reviewed.is_empty())
-            .map(|corrected| {
-                let of_board = errors.iter().filter_map(|of| corrected.reviewed.get(&of.set));
-                of_board.sum()
-            }),
+        n_reviewed: errors.last().and_then(|of| of.n_reviewed),
         errors,
         effect: Effect::of(&submissions, direction),
         other_differences,
@@ -201,6 +194,8 @@ fn differing(one: &Value, other: &Value, at: &str, found: &mut Vec<String>) {
 struct OnBothVersions<'a> {
     before: (&'a Path, &'a Manifest),
     after: (&'a Path, &'a Manifest),
+    /// What the version after says of its corrections, if it was made of the version before.
+    corrected: Option<&'a Corrected>,
     leaderboard: &'a str,
     candidates: Vec<Candidate>,
     cloud: Option<&'a Cloud>,
@@ -308,13 +303,10 @@ impl OnBothVersions<'_> {
                 .zip(&after)
                 .filter(|(before, after)| before != after)
                 .count();
-            errors.push(ErrorRate::of(&set.name, before.len(), n_changed));
+            errors.push(ErrorRate::of(&set.name, before.len(), n_changed, self.corrected));
         }
         if errors.len() > 1 {
-            let (n_items, n_changed) = errors
-                .iter()
-                .fold((0, 0), |sums, of| (sums.0 + of.n_items, sums.1 + of.n_changed));
-            errors.push(ErrorRate::of("all", n_items, n_changed));
+            errors.push(ErrorRate::together(&errors));
         }
         Ok(errors)
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use dataperf::Digest;
 use dataperf::effect::{Effect, Line, Standing, Turned};
+use dataperf::frozen::{Corrected, Samples};
 use dataperf_numerics::agreement::share_interval;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,17 +20,83 @@ pub(crate) struct ErrorRate {
     pub(crate) set: String,
     pub(crate) n_items: usize,
     pub(crate) n_changed: usize,
-    /// The 95 % confidence interval of the share of wrong labels, if all wrong labels were found.
+    /// How many of its labels people have looked at, where the version after says so.
+    pub(crate) n_reviewed: Option<usize>,
+    /// The 95 % confidence interval of the share of changed labels; `None` where people have not looked at all of them.
     pub(crate) interval: Option<(f64, f64)>,
+    /// The share of wrong labels, those that nobody has looked at included; `None` without a control sample.
+    pub(crate) error_rate: Option<Rate>,
+}
+
+/// A share of labels with its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Rate {
+    pub(crate) share: f64,
+    pub(crate) interval: (f64, f64),
 }
 
 impl ErrorRate {
-    pub(super) fn of(set: &str, n_items: usize, n_changed: usize) -> Self {
+    /// `corrected`: what the version after says of the labels that people have looked at, if it was made of the version before.
+    pub(super) fn of(set: &str, n_items: usize, n_changed: usize, corrected: Option<&Corrected>) -> Self {
+        let reviewed = corrected.map(|corrected| &corrected.reviewed);
+        let reviewed = reviewed.filter(|reviewed| !reviewed.is_empty());
+        let n_reviewed = reviewed.map(|reviewed| reviewed.get(set).copied().unwrap_or(0));
+        let samples = corrected.and_then(|corrected| corrected.samples.get(set));
+        let error_rate = samples.and_then(Samples::error_rate);
         Self {
             set: set.to_owned(),
             n_items,
             n_changed,
-            interval: share_interval(n_changed, n_items),
+            n_reviewed,
+            interval: share_interval(n_changed, n_items).filter(|_| n_reviewed.is_none_or(|n| n >= n_items)),
+            error_rate: error_rate.map(|(share, interval)| Rate { share, interval }),
+        }
+    }
+
+    /// All eval sets of a board together. An error rate's ends are the means of those of the sets, which hold more than they promise.
+    pub(super) fn together(sets: &[Self]) -> Self {
+        let sum = |of: fn(&Self) -> usize| sets.iter().map(of).sum();
+        let (n_items, n_changed) = (sum(|set| set.n_items), sum(|set| set.n_changed));
+        let n_reviewed: Option<usize> = sets.iter().map(|set| set.n_reviewed).sum();
+        let is_whole = sets.iter().all(|set| set.interval.is_some());
+        let rates: Option<Vec<(f64, Rate)>> = sets
+            .iter()
+            .map(|set| Some((set.n_items as f64 / n_items as f64, set.error_rate?)))
+            .collect();
+        let mean = |rates: &[(f64, Rate)], of: fn(&Rate) -> f64| {
+            rates.iter().map(|(weight, rate)| weight * of(rate)).sum::<f64>()
+        };
+        let rate = |rates: Vec<(f64, Rate)>| Rate {
+            share: mean(&rates, |rate| rate.share),
+            interval: (
+                mean(&rates, |rate| rate.interval.0),
+                mean(&rates, |rate| rate.interval.1),
+            ),
+        };
+        Self {
+            set: "all".to_owned(),
+            n_items,
+            n_changed,
+            n_reviewed,
+            interval: share_interval(n_changed, n_items).filter(|_| is_whole),
+            error_rate: rates.map(rate),
+        }
+    }
+
+    /// What is known of the share of wrong labels, in words; empty where nothing is.
+    fn in_words(&self) -> String {
+        let ends = |(low, high): (f64, f64)| format!("{} to {}", percent(low), percent(high));
+        match (self.error_rate, self.interval, self.n_reviewed) {
+            (Some(Rate { share, interval }), ..) => format!(
+                "{} of all labels are wrong, {} with 95 % confidence, by the labels in doubt and the control sample",
+                percent(share),
+                ends(interval)
+            ),
+            (None, Some(interval), _) => format!("{} with 95 % confidence", ends(interval)),
+            (None, None, Some(n)) => format!(
+                "at least: people have looked at {n} of these labels, and no control sample tells how many of the others are wrong"
+            ),
+            (None, None, None) => String::new(),
         }
     }
 }
@@ -140,34 +207,19 @@ fn cells(standing: &Standing) -> [String; 3] {
 pub(super) fn markdown(of: &Gathered) -> String {
     let mut text = format!(
         "# What corrected labels change on {} {}\n\nBefore: `{}`\\\nAfter: `{}`\n\nNothing was replaced: scores and data sets are as they \
-         were. For the organizer only.\n\n## Labels\n\n| eval set | items | changed | share | with 95 % confidence |\n|---|--:|--:|--:|---|\n",
+         were. For the organizer only.\n\n## Labels\n\n| eval set | items | changed | share | wrong labels |\n|---|--:|--:|--:|---|\n",
         of.benchmark, of.leaderboard, of.before, of.after
     );
     // Writing into a text does not fail.
-    for ErrorRate {
-        set,
-        n_items,
-        n_changed,
-        interval,
-    } in &of.errors
-    {
-        let share = if *n_items > 0 {
-            *n_changed as f64 / *n_items as f64
-        } else {
-            0.0
-        };
-        // an interval is of items that are looked at without a choice
-        let is_chosen = of.n_reviewed.is_some_and(|n| n < *n_items);
-        let interval = match interval {
-            _ if is_chosen => "at least: not all were looked at".to_owned(),
-            Some((low, high)) => format!("{} to {}", percent(*low), percent(*high)),
-            None => String::new(),
-        };
+    for errors in &of.errors {
         let _ = writeln!(
             text,
-            "| {} | {n_items} | {n_changed} | {} | {interval} |",
-            cell(set),
-            percent(share)
+            "| {} | {} | {} | {} | {} |",
+            cell(&errors.set),
+            errors.n_items,
+            errors.n_changed,
+            percent(errors.n_changed as f64 / errors.n_items.max(1) as f64),
+            errors.in_words()
         );
     }
     let _ = writeln!(text, "\n## Order\n");
@@ -221,7 +273,7 @@ fn turned(effect: &Effect) -> String {
         return format!("no order is called clear: {why}");
     }
     let name = |turned: &Turned| format!("{} over {}", turned.before, turned.after);
-    let sure: Vec<String> = effect.turned_surely().map(name).collect();
+    let sure: Vec<String> = effect.turned_clearly().map(name).collect();
     let n = effect.turned.len();
     if sure.is_empty() {
         return format!(
@@ -240,24 +292,16 @@ fn turned(effect: &Effect) -> String {
 fn sentences(of: &Gathered) -> Vec<String> {
     let effect = &of.effect;
     let mut said = Vec::new();
-    if let Some(ErrorRate {
-        n_items,
-        n_changed,
-        interval,
-        ..
-    }) = of.errors.last()
-    {
-        let share = percent(*n_changed as f64 / *n_items as f64);
-        // an interval is of items that are looked at without a choice
-        let of_all = of.n_reviewed.filter(|n| n < n_items).map_or_else(
-            || {
-                interval.map_or(String::new(), |(low, high)| {
-                    format!(", with 95 % confidence {} to {}", percent(low), percent(high))
-                })
-            },
-            |n| format!(" at least, because people have looked at {n} of these labels, and errors among the others are not counted"),
-        );
-        said.push(format!("{n_changed} of {n_items} labels differ: {share}{of_all}"));
+    if let Some(errors) = of.errors.last() {
+        let ErrorRate {
+            n_items, n_changed, ..
+        } = errors;
+        let share = percent(*n_changed as f64 / (*n_items).max(1) as f64);
+        let known = match errors.in_words() {
+            known if known.is_empty() => known,
+            known => format!("; {known}"),
+        };
+        said.push(format!("{n_changed} of {n_items} labels differ: {share}{known}"));
     }
     let n_ranked = effect.lines.iter().filter(|line| !line.is_baseline).count();
     said.push(format!(

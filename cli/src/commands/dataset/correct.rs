@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use dataperf::frozen::Samples;
 use dataperf::quote;
-use dataperf_datasets::{Samples, Verdicts, correct};
+use dataperf_datasets::{Verdicts, correct};
 use serde_json::{Value, json};
 
 use crate::Done;

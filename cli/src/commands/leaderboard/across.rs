@@ -4,19 +4,24 @@ mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
-use dataperf::comparison::MAX_ROWS;
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
-use dataperf::{Direction, quote};
+use dataperf::comparison::{CONFIDENCE, MAX_ROWS, joint_orders};
+use dataperf::evidence::MAX_EVIDENCE_BYTES;
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::{Board, Entry, OPEN_ROUND};
+use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::{Direction, NoIntervals, quote};
 use dataperf_datasets::lines::{csv_reader, dialect};
 use dataperf_numerics::agreement::{
-    Combined, Method, Sensitivity, combine, kendalls_w, left_out, standings, tau_b, weak_entry,
+    Combined, Method, Orders, Sensitivity, combine, kendalls_w, left_out, standings, tau_b, tau_interval,
+    w_interval, weak_entry,
 };
 
 use crate::Done;
-use crate::cloud::CloudArgs;
+use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
 use crate::known::Known;
 use crate::output::{check_new_files, write_new};
@@ -54,7 +59,36 @@ pub(crate) struct AcrossArgs {
 pub(super) struct Scores {
     pub(super) name: String,
     of: BTreeMap<String, f64>,
+    /// The submissions with these scores, where a cloud has them.
+    submissions: BTreeMap<String, Entry>,
+    /// Pairs of submitters of which the first is clearly better, with [`CONFIDENCE`] for all pairs of all boards at once; or why none is
+    /// called so.
+    clear: Result<BTreeSet<(String, String)>, String>,
 }
+
+impl Scores {
+    fn new(name: String) -> Self {
+        Self {
+            name,
+            of: BTreeMap::new(),
+            submissions: BTreeMap::new(),
+            clear: Err("scores of a file have no draws of the eval set: name boards of a cloud".to_owned()),
+        }
+    }
+
+    /// What is clear of the order of these submitters.
+    fn orders(&self, of: &[&String]) -> Option<Orders> {
+        let clear = self.clear.as_ref().ok()?;
+        let places = clear.iter().filter_map(|(better, worse)| {
+            let place = |name: &String| of.iter().position(|other| *other == name);
+            place(better).zip(place(worse))
+        });
+        Some(Orders::new(of.len(), places))
+    }
+}
+
+/// The most submitters of a board whose orders are compared pair by pair.
+const MAX_COMPARED: usize = 300;
 
 /// How far two boards agree.
 pub(super) struct Agreement {
@@ -62,6 +96,8 @@ pub(super) struct Agreement {
     pub(super) other: usize,
     pub(super) n_common: usize,
     pub(super) tau_b: Option<f64>,
+    /// The values that tau-b can have, given which orders are clear.
+    pub(super) interval: Option<(f64, f64)>,
 }
 
 /// A combined ranking with what it depends on.
@@ -70,6 +106,9 @@ pub(super) struct Ranking {
     pub(super) combined: Combined,
     /// The effect of leaving out each board in turn.
     pub(super) left_out: Vec<Sensitivity>,
+    /// For each board the values that tau-b between the orders with and without it can have; `None` where the draws do not tell, and for
+    /// standardized scores, whose scale has noise of its own.
+    pub(super) left_out_intervals: Vec<Option<(f64, f64)>>,
     /// The effect of adding a weak entry like each submitter of the lower half, with the submitter's place among the common ones.
     pub(super) weak: Vec<(usize, Sensitivity)>,
 }
@@ -100,11 +139,19 @@ pub(super) struct Across {
     /// `(n_boards, n_common)`: ranks among the common submitters.
     pub(super) ranks: Vec<Vec<usize>>,
     pub(super) w: Option<f64>,
+    /// The values that Kendall's W can have, given which orders are clear.
+    pub(super) w_interval: Option<(f64, f64)>,
     /// By the mean of ranks, and by standardized scores.
     pub(super) rankings: [Ranking; 2],
 }
 
 impl Across {
+    /// Why there are no intervals, where there are none: the first board's reason that has one.
+    pub(super) fn why_none(&self) -> Option<String> {
+        let reason = |board: &Scores| Some(format!("{}: {}", board.name, board.clear.as_ref().err()?));
+        self.boards.iter().find_map(reason)
+    }
+
     /// Whether the two combined rankings differ.
     pub(super) fn is_differing(&self) -> bool {
         self.rankings[0].combined.ranks != self.rankings[1].combined.ranks
@@ -155,16 +202,22 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
     let mut agreements = Vec::new();
     for one in 0..boards.len() {
         for other in one + 1..boards.len() {
-            let both = boards[one]
+            let (one_of, other_of) = (&boards[one], &boards[other]);
+            let both: Vec<&String> = one_of
                 .of
-                .iter()
-                .filter_map(|(name, a)| Some((*a, *boards[other].of.get(name)?)));
-            let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
+                .keys()
+                .filter(|name| other_of.of.contains_key(*name))
+                .collect();
+            let [a, b] =
+                [one_of, other_of].map(|of| both.iter().map(|name| of.of[*name]).collect::<Vec<f64>>());
+            let tau_b = tau_b(&a, &b);
+            let orders = one_of.orders(&both).zip(other_of.orders(&both));
             agreements.push(Agreement {
                 one,
                 other,
                 n_common: a.len(),
-                tau_b: tau_b(&a, &b),
+                tau_b,
+                interval: holding(tau_b, orders.and_then(|(one, other)| tau_interval(&one, &other))),
             });
         }
     }
@@ -172,9 +225,20 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
         .iter()
         .map(|board| common.iter().map(|name| board.of[name]).collect())
         .collect();
-    let rankings = [Method::MeanRank, Method::MeanStandardized].map(|method| ranking(&scores, method));
+    let of_all: Vec<&String> = common.iter().collect();
+    let orders: Option<Vec<Orders>> = boards.iter().map(|board| board.orders(&of_all)).collect();
+    let orders: Option<Vec<&Orders>> = orders.as_ref().map(|orders| orders.iter().collect());
+    let rankings = [Method::MeanRank, Method::MeanStandardized].map(|method| {
+        ranking(
+            &scores,
+            method,
+            orders.as_deref().filter(|_| method == Method::MeanRank),
+        )
+    });
+    let w = kendalls_w(&scores.iter().map(Vec::as_slice).collect::<Vec<_>>());
     Ok(Across {
-        w: kendalls_w(&scores.iter().map(Vec::as_slice).collect::<Vec<_>>()),
+        w,
+        w_interval: holding(w, orders.as_deref().and_then(w_interval)),
         ranks: scores.iter().map(|scores| standings(scores)).collect(),
         boards,
         agreements,
@@ -183,16 +247,31 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
     })
 }
 
-fn ranking(scores: &[Vec<f64>], method: Method) -> Ranking {
+/// An interval that holds its figure: bounds are of orders without ties, and scores may be tied.
+fn holding(value: Option<f64>, interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let ((low, high), value) = interval.zip(value)?;
+    Some((low.min(value), high.max(value)))
+}
+
+/// `orders`: what is clear on each board, where intervals follow from that.
+fn ranking(scores: &[Vec<f64>], method: Method, orders: Option<&[&Orders]>) -> Ranking {
     let combined = combine(scores, method);
     let n = combined.ranks.len();
     let is_lower_half = |place: &usize| 2 * combined.ranks[*place] > n;
     let weak = (0..n)
         .filter(is_lower_half)
         .map(|like| (like, weak_entry(scores, method, like)));
+    let left_out = left_out(scores, method);
+    let without = |(board, of): (usize, &Sensitivity)| {
+        let orders = orders?;
+        let others: Vec<&Orders> = [&orders[..board], &orders[board + 1..]].concat();
+        let bounds = tau_interval(&Orders::of_mean_ranks(orders), &Orders::of_mean_ranks(&others));
+        holding(of.tau_b, bounds)
+    };
     Ranking {
         method,
-        left_out: left_out(scores, method),
+        left_out_intervals: left_out.iter().enumerate().map(without).collect(),
+        left_out,
         weak: weak.collect(),
         combined,
     }
@@ -206,11 +285,56 @@ fn goodness(score: f64, direction: Direction) -> f64 {
     }
 }
 
-/// Keeps a submitter's best score.
-fn keep(of: &mut BTreeMap<String, f64>, submitter: &str, score: f64) {
-    let best = of.entry(submitter.to_owned()).or_insert(score);
+/// Keeps a submitter's best score. Says whether it is this one.
+fn keep(of: &mut BTreeMap<String, f64>, submitter: &str, score: f64) -> bool {
+    let best = of.entry(submitter.to_owned()).or_insert(f64::NEG_INFINITY);
+    let is_better = score > *best;
     *best = best.max(score);
+    is_better
 }
+
+/// Which orders on a board are clear, among submitters that stand on another one, too.
+async fn clear_orders(
+    cloud: &Cloud,
+    board: &Board,
+    submissions: &BTreeMap<String, Entry>,
+    others: &BTreeSet<String>,
+    (direction, confidence): (Direction, f64),
+) -> Result<Result<BTreeSet<(String, String)>, String>> {
+    let wanted: Vec<(&String, &Entry)> = submissions
+        .iter()
+        .filter(|(name, _)| others.contains(*name))
+        .collect();
+    if wanted.len() > MAX_COMPARED {
+        return Ok(Err(format!(
+            "{} submitters stand on another board, too, and orders are compared of up to {MAX_COMPARED}",
+            wanted.len()
+        )));
+    }
+    let mut replicates = Vec::new();
+    for (_, entry) in &wanted {
+        let key = Replicates::key_on(board, &entry.id);
+        let found = match cloud.results().get(&key, None, MAX_REPLICATES_BYTES).await? {
+            Got::Object(object) => Some(Replicates::from_bytes(&key, &object.bytes)?),
+            Got::Missing | Got::TooLarge { .. } => None,
+        };
+        let Some(found) = found.filter(|found| found.is_of(entry)) else {
+            return Ok(Err(NoIntervals::DrawsNotKept { n: 1 }.to_string()));
+        };
+        replicates.push(Arc::new(found));
+    }
+    let name = |place: usize| wanted[place].0.clone();
+    let orders = joint_orders(&replicates, direction, confidence).map_err(|why| why.to_string());
+    Ok(orders.map(|orders| {
+        let named = orders
+            .into_iter()
+            .map(|(better, worse)| (name(better), name(worse)));
+        named.collect()
+    }))
+}
+
+/// The largest object with replicates.
+const MAX_REPLICATES_BYTES: u64 = (HEAD_BYTES + 2 * MAX_EVIDENCE_BYTES) as u64;
 
 async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
     let mut seen = BTreeSet::new();
@@ -249,18 +373,38 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
     }
     let cloud = args.cloud.clone().connect().await;
     let mut boards = Vec::new();
-    for (name, board, direction) in wanted {
+    for (name, board, direction) in &wanted {
         let known = Known::of(&cloud, &board.benchmark).await?;
         known.check(Some(&board.leaderboard), Some(&board.round))?;
         let (leaderboard, round) = (Some(board.leaderboard.clone()), Some(board.round.clone()));
         let shown = super::boards_of(&cloud, &board.benchmark, leaderboard, round, MAX_ROWS).await?;
-        let mut of = BTreeMap::new();
+        let mut scores = Scores::new(name.clone());
         for row in shown.iter().flat_map(|shown| &shown.top) {
             if let (Some(_), Some(score)) = (row.shown_rank(), row.entry.score) {
-                keep(&mut of, &row.entry.submitter, goodness(score, direction));
+                let submitter = &row.entry.submitter;
+                if keep(&mut scores.of, submitter, goodness(score, *direction)) {
+                    scores.submissions.insert(submitter.clone(), row.entry.clone());
+                }
             }
         }
-        boards.push(Scores { name, of });
+        boards.push(scores);
+    }
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / boards.len().max(1) as f64;
+    for (place, (_, board, direction)) in wanted.iter().enumerate() {
+        let (before, others) = boards.split_at_mut(place);
+        let Some((scores, after)) = others.split_first_mut() else {
+            continue;
+        };
+        let others = before.iter().chain(&*after).flat_map(|other| other.of.keys());
+        let others: BTreeSet<String> = others.cloned().collect();
+        scores.clear = clear_orders(
+            &cloud,
+            board,
+            &scores.submissions,
+            &others,
+            (*direction, confidence),
+        )
+        .await?;
     }
     Ok(boards)
 }
@@ -346,10 +490,7 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
                     .iter()
                     .position(|board| board.name == name)
                     .unwrap_or_else(|| {
-                        boards.push(Scores {
-                            name,
-                            of: BTreeMap::new(),
-                        });
+                        boards.push(Scores::new(name));
                         boards.len() - 1
                     });
                 keep(

@@ -179,7 +179,7 @@ const COLUMNS: [&str; 19] = [
     "difference_low",
     "difference_high",
     "share_first_better",
-    "surely_better",
+    "clearly_better",
     "n_items",
     "n_items_first_better",
     "n_items_second_better",
@@ -199,7 +199,7 @@ fn row(of: &Compared) -> Value {
             "second": second.submission, "second_submitter": second.submitter, "second_score": second.score,
             "difference": paired.difference,
             "difference_low": paired.interval.map(|(low, _)| low), "difference_high": paired.interval.map(|(_, high)| high),
-            "share_first_better": paired.share_first_better, "surely_better": paired.surely_better,
+            "share_first_better": paired.share_first_better, "clearly_better": paired.clearly_better,
             "n_items": paired.n_items, "n_items_first_better": paired.n_items_first_better,
             "n_items_second_better": paired.n_items_second_better, "is_clustered": paired.is_clustered,
             "why_none": sentence(paired.why_none) })
@@ -235,7 +235,7 @@ fn print(of: &Compared) {
             );
             println!(
                 "{}",
-                match paired.surely_better {
+                match paired.clearly_better {
                     Some(1) => "the first is clearly better",
                     Some(_) => "the second is clearly better",
                     None =>

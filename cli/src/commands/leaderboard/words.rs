@@ -68,10 +68,16 @@ pub(super) fn ranks_in_words((first, last): (u32, u32)) -> String {
     }
 }
 
+/// Why there are no intervals, or none of ranks.
+pub(super) fn no_intervals(why: &NoIntervals) -> String {
+    let of = if why.is_of_ranks() { " of ranks" } else { "" };
+    format!("no intervals{of}: {why}")
+}
+
 /// What the ranks of a board are worth, in a sentence.
 pub(super) fn in_words(summary: &Summary) -> String {
     if let Some(why) = &summary.why_none {
-        return format!("no intervals: {why}");
+        return no_intervals(why);
     }
     let best = match summary.n_best {
         _ if summary.n_ranked < 2 => {

@@ -11,7 +11,7 @@ use dataperf::ports::leaderboard::{Board, Leaderboards, with_shared_ranks};
 use dataperf::{NoIntervals, SubmissionId};
 use serde_json::{Map, Value, json};
 
-use super::words::{interval_in_words, ranks_in_words};
+use super::words::{interval_in_words, no_intervals, ranks_in_words};
 use crate::cloud::{Cloud, now};
 use crate::hosted::descriptor;
 use crate::output::score;
@@ -110,7 +110,8 @@ impl Worth {
         };
         let why = self
             .why_none
-            .map_or_else(String::new, |why| format!("; no intervals: {why}"));
+            .as_ref()
+            .map_or_else(String::new, |why| format!("; {}", no_intervals(why)));
         format!(
             "rank {} of {}, score {}{tries}{why}",
             self.rank_in_words(),

@@ -7,9 +7,11 @@ use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::benchmark::NotScored;
-use dataperf::evidence::{Draws, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane};
+use dataperf::evidence::{
+    Draws, Evidence, EvidenceError, Fixes, Repeats, Target, UnitEvidence, Weights, mean_place, per_lane,
+};
 use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
+use dataperf_numerics::bootstrap::{Answers, Batch, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 
 /// The number of models that are fitted between checks of whether the target is reached. It is fixed, so that evidence is the same
@@ -159,6 +161,38 @@ fn cut_off(fixes: &Fixes) -> EvidenceError {
     }
 }
 
+/// A unit whose models are scored under draws.
+struct Drawn<'a> {
+    metric: ItemMetric<'a>,
+    course: Course,
+    answers: Answers<'a>,
+}
+
+impl<'a> Drawn<'a> {
+    fn new(frozen: &'a Frozen, eval: &'a EvalSet, unit: &UnitEvidence) -> Self {
+        let metric = frozen.scoring.item_metric(eval);
+        let is_accuracy = metric == ItemMetric::Accuracy;
+        let course = Course::new(&eval.truth, unit.each_repeat().filter(|_| is_accuracy));
+        let others = unit.each_repeat().filter(|_| !is_accuracy);
+        Self {
+            metric,
+            course,
+            answers: Answers::new(metric, &eval.truth, others),
+        }
+    }
+
+    /// The value of each model under the draws of a batch.
+    fn values(&self, weights: &Batch) -> Vec<[f64; LANES]> {
+        if self.metric != ItemMetric::Accuracy {
+            return self.answers.values(weights);
+        }
+        let (n_right, total) = self.course.n_right(weights);
+        let accuracy =
+            |n_right: [u32; LANES]| per_lane(|lane| f64::from(n_right[lane]) / f64::from(total[lane].max(1)));
+        n_right.into_iter().map(accuracy).collect()
+    }
+}
+
 pub(super) fn replicates(
     frozen: &Frozen,
     evidence: &Evidence,
@@ -169,22 +203,9 @@ pub(super) fn replicates(
     let fixes = unit.repeats().fixes()?;
     let n_examples = frozen.n_examples();
     let models: Vec<usize> = models_of_steps(fixes, n_examples).collect();
-    let metric = frozen.scoring.item_metric(eval);
-    let is_accuracy = metric == ItemMetric::Accuracy;
-    let course = Course::new(&eval.truth, unit.each_repeat().filter(|_| is_accuracy));
-    let others = unit.each_repeat().filter(|_| !is_accuracy);
-    let answers = Answers::new(metric, &eval.truth, others);
+    let drawn = Drawn::new(frozen, eval, unit);
     draws.scores(|batch| {
-        let weights = draws.batch(EVAL, batch)?;
-        let of_models: Vec<[f64; LANES]> = if is_accuracy {
-            let (n_right, total) = course.n_right(&weights);
-            let accuracy = |n_right: [u32; LANES]| {
-                per_lane(|lane| f64::from(n_right[lane]) / f64::from(total[lane].max(1)))
-            };
-            n_right.into_iter().map(accuracy).collect()
-        } else {
-            answers.values(&weights)
-        };
+        let of_models = drawn.values(&draws.batch(EVAL, batch)?);
         let mut fractions = [0.0; LANES];
         for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
             let target = frozen.target_share * of_models[of_models.len() - 1][lane];
@@ -193,4 +214,30 @@ pub(super) fn replicates(
         }
         Ok(fractions)
     })
+}
+
+/// The interval of the score, where the curve is whole.
+pub(super) fn place_interval(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Option<(f64, f64)>, EvidenceError> {
+    if frozen.extent != Extent::Whole {
+        return Ok(None);
+    }
+    let (_, eval) = hidden(frozen)?;
+    let unit = eval.unit(evidence, &frozen.scoring)?;
+    let values: Vec<f64> = unit
+        .each_repeat()
+        .map(|predicted| frozen.scoring.value(eval, predicted, ItemWeights::Ones))
+        .collect();
+    let drawn = Drawn::new(frozen, eval, unit);
+    let target = Target {
+        share: frozen.target_share,
+        slack: 0.0,
+    };
+    let of_batch = |batch: &Batch| drawn.values(batch);
+    let found = draws.fixes_at_target(EVAL, unit.repeats().fixes()?, target, &values, of_batch)?;
+    let fraction = |n_fixes: u32| f64::from(n_fixes) / frozen.n_examples() as f64;
+    Ok(found.map(|(least, most)| mean_place(&[(fraction(least), fraction(most))])))
 }

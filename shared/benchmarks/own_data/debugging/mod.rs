@@ -102,4 +102,12 @@ impl Benchmark for Debugging {
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         evaluation::replicates(frozen, evidence, draws)
     }
+
+    fn place_interval(
+        frozen: &Frozen,
+        evidence: &Evidence,
+        draws: &Draws,
+    ) -> Result<Option<(f64, f64)>, EvidenceError> {
+        evaluation::place_interval(frozen, evidence, draws)
+    }
 }

@@ -6,10 +6,11 @@ use dataperf_numerics::bootstrap::{
     Answers, Batch, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
 };
 use dataperf_numerics::metrics::mean;
+use dataperf_numerics::ranks::{Certainty, Margin, first_at_target};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use super::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights, quote};
+use super::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, quote};
 use crate::Digest;
 
 /// The word that is hashed before an eval set's labels to seed its draws: another one gives other draws.
@@ -185,6 +186,71 @@ impl Draws {
             .collect();
         debug_assert_eq!(scores.len(), N_DRAWS);
         Ok(scores)
+    }
+}
+
+/// The target of a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// The share of the last model's score that has to be reached.
+    pub share: f64,
+    /// By how much rounding may move the difference of a score and the target; 0 where nothing is rounded.
+    pub slack: f64,
+}
+
+/// The ends of the interval of a place on curves are whole parts of so many.
+pub const PLACES: f64 = 20.0;
+
+/// The interval of the mean of fractions, from those of each curve, with its ends moved outward to whole parts of [`PLACES`].
+pub fn mean_place(of_curves: &[(f64, f64)]) -> (f64, f64) {
+    let mean_of = |end: fn(&(f64, f64)) -> f64| mean(&of_curves.iter().map(end).collect::<Vec<_>>());
+    let (low, high) = (mean_of(|ends| ends.0), mean_of(|ends| ends.1));
+    ((low * PLACES).floor() / PLACES, (high * PLACES).ceil() / PLACES)
+}
+
+impl Draws {
+    /// After how many fixes at least and at most a unit's curve truly reaches its target, with 95 % confidence; `None` without models.
+    ///
+    /// # Shapes and units
+    /// `values`: `(n_models,)`, the score of each model. `of_batch`: the same under each draw of a batch.
+    ///
+    /// # Errors
+    /// [`EvidenceError::OtherData`] when there is no such unit.
+    pub fn fixes_at_target(
+        &self,
+        unit: &str,
+        fixes: &Fixes,
+        target: Target,
+        values: &[f64],
+        of_batch: impl Fn(&Batch) -> Vec<[f64; LANES]> + Sync + Send,
+    ) -> Result<Option<(u32, u32)>, EvidenceError> {
+        let drawn = |batch| Ok(of_batch(&self.batch(unit, batch)?));
+        let drawn: Result<Vec<Vec<[f64; LANES]>>, EvidenceError> =
+            (0..N_BATCHES).into_par_iter().map(drawn).collect();
+        let (drawn, widening) = (drawn?, self.widening());
+        let Some(last) = values.len().checked_sub(1) else {
+            return Ok(None);
+        };
+        let margin = |model: usize| {
+            let value = values[model] - target.share * values[last];
+            let deviations = (0..N_DRAWS).map(|draw| {
+                let of_models = &drawn[draw / LANES];
+                let at = |model: usize| of_models[model][draw % LANES];
+                (widening * (at(model) - target.share * at(last) - value)) as f32
+            });
+            Margin {
+                value,
+                deviations: deviations.collect(),
+            }
+        };
+        let margins: Vec<Margin> = (0..values.len()).map(margin).collect();
+        let certainty = Certainty {
+            smallest: self.smallest(),
+            least_error: 1.0 / self.unit(unit)?.resampler.n_items().max(1) as f64,
+            slack: target.slack,
+        };
+        let places = first_at_target(&margins, certainty);
+        Ok(places.map(|(first, last)| (fixes.models[first], fixes.models[last])))
     }
 }
 

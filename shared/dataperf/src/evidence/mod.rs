@@ -15,7 +15,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 
-pub use draws::{Draws, EvalItems, correctness, mean_over_units, per_lane};
+pub use draws::{Draws, EvalItems, PLACES, Target, correctness, mean_over_units, mean_place, per_lane};
 pub use repeats::{Fixes, Repeat, Repeats};
 pub use unit::{Fact, UnitEvidence};
 pub use weights::Weights;

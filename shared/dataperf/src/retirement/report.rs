@@ -405,6 +405,7 @@ mod tests {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
             parts: Vec::new(),

@@ -98,6 +98,7 @@ impl EvalSet {
                 n_parts: None,
                 has_parts: false,
                 without_score_interval: None,
+                place_interval: None,
             },
             deviations: sums.iter().map(deviation).collect(),
             parts: Vec::new(),

@@ -34,7 +34,7 @@ pub struct Compared {
     pub first: u32,
     /// The worst rank that the entry can have.
     pub last: u32,
-    /// Whether the entry is surely better than the best unranked entry; `None` if there is none, and for unranked entries.
+    /// Whether the entry is clearly better than the best unranked entry; `None` if there is none, and for unranked entries.
     pub is_above_baselines: Option<bool>,
     /// The standard error of the difference to the next ranked entry; `None` for the last ranked entry and for unranked ones.
     pub error_to_next: Option<f64>,
@@ -109,7 +109,7 @@ pub(super) struct Field<'a> {
 /// # Source
 /// Wallace, D. L. (1959), "Bounds on normal approximations to Student's and the chi-square distributions", Annals of Mathematical
 /// Statistics 30.
-fn normal_of(t: f64, degrees: usize) -> f64 {
+pub(super) fn normal_of(t: f64, degrees: usize) -> f64 {
     if degrees == 0 {
         return 0.0;
     }
@@ -220,7 +220,7 @@ impl<'a> Field<'a> {
         self.sure(tile, degrees).into_iter().map(of_entry).collect()
     }
 
-    /// The surely better and surely worse entries for each entry of a tile; a tile is a run of consecutive entries.
+    /// The clearly better and clearly worse entries for each entry of a tile; a tile is a run of consecutive entries.
     pub(super) fn sure(
         &self,
         tile: &[usize],

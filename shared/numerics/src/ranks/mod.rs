@@ -1,8 +1,8 @@
 //! The certainty of ranks: the ranks that an entry of a board may have, given what its score would have been on other eval sets.
 //!
 //! Entries are compared pair by pair, by the differences of their scores under the same draws of the eval set. An entry is
-//! surely better than another when that holds for all entries at once with 97.5 % confidence; its rank interval follows from how
-//! many are surely better and how many surely worse, and holds its rank with 95 % confidence.
+//! clearly better than another when that holds for all entries at once with 97.5 % confidence; its rank interval follows from how
+//! many are clearly better and how many clearly worse, and holds its rank with 95 % confidence.
 //!
 //! # Source
 //! Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D. (2024), "Inference for Ranks with Applications to Mobility across
@@ -18,14 +18,16 @@ mod compare;
 mod kernels;
 mod orders;
 mod percentiles;
+mod places;
 mod scores;
 mod search;
 mod shake_up;
 mod swaps;
 
 pub use compare::{Compared, MAX_STEPS, compare};
-pub use orders::sure_orders;
+pub use orders::{joint_orders, sure_orders};
 pub use percentiles::{percentile_interval, quantile, rank_percentiles};
+pub use places::{Certainty, Margin, first_at_target};
 pub(crate) use scores::student;
 pub use scores::{difference_interval, score_interval};
 pub use shake_up::shake_up;

@@ -1,5 +1,6 @@
 //! Intervals by percentiles of draws.
 
+use super::compare::ROUNDING;
 use super::{CONFIDENCE, Entry};
 
 /// The value that the given share of the draws does not exceed: of n draws the one at ceil(share * (n + 1)), which is exact for
@@ -12,6 +13,17 @@ pub fn quantile(draws: &mut [f32], share: f64) -> f32 {
     let place = (share * (draws.len() + 1) as f64).ceil() as usize;
     let place = place.clamp(1, draws.len()) - 1;
     *draws.select_nth_unstable_by(place, f32::total_cmp).1
+}
+
+/// The standard deviation of draws; 0 for fewer than two, and where they are alike but for rounding.
+pub(super) fn standard_deviation(draws: &[f32]) -> f64 {
+    let n = draws.len() as f64;
+    let mean = draws.iter().copied().map(f64::from).sum::<f64>() / n;
+    let squares: f64 = draws.iter().map(|&draw| (f64::from(draw) - mean).powi(2)).sum();
+    if draws.len() < 2 || squares <= ROUNDING * n {
+        return 0.0;
+    }
+    (squares / (n - 1.0)).sqrt()
 }
 
 /// The interval that holds 95 % of the draws of a figure that is not a share, such as a difference; `None` without draws.

@@ -1,9 +1,9 @@
-//! The search for the entries that surely differ from one entry.
+//! The search for the entries that clearly differ from one entry.
 
 /// An entry, and 1 divided by the standard error of the difference to it.
 pub(super) type Factor = (u32, f32);
 
-/// The entries that surely differ from the entry `one`.
+/// The entries that clearly differ from the entry `one`.
 #[derive(Debug)]
 pub(super) struct Sure {
     pub(super) one: usize,
@@ -13,8 +13,8 @@ pub(super) struct Sure {
     pub(super) error_to_next: Option<f64>,
 }
 
-/// The search for the entries that surely differ from one. An entry that has been found counts no more in the quantile of either
-/// side, so one that is surely better is never also surely worse.
+/// The search for the entries that clearly differ from one. An entry that has been found counts no more in the quantile of either
+/// side, so one that is clearly better is never also clearly worse.
 pub(super) struct Search {
     pub(super) sure: Sure,
     /// The entries not yet found to differ, each with the number of standard errors by which it is better, as a deviate of the
@@ -40,7 +40,7 @@ impl Search {
             .collect()
     }
 
-    /// Moves the remaining entries whose differences are beyond these quantiles to those that surely differ.
+    /// Moves the remaining entries whose differences are beyond these quantiles to those that clearly differ.
     pub(super) fn tell_apart(&mut self, (worse, better): (f64, f64)) {
         let sure = &mut self.sure;
         self.near.retain(|((other, _), t)| {

@@ -120,6 +120,12 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
+/// A figure with its interval, where it has one.
+fn with_interval(value: Option<f64>, interval: Option<(f64, f64)>) -> String {
+    let ends = interval.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    number(value) + &ends
+}
+
 /// The header, then a row for each board; the number of common submitters where it is not that of all boards.
 fn matrix(of: &Across) -> Vec<Vec<String>> {
     let names = of.boards.iter().map(|board| board.name.clone());
@@ -138,8 +144,15 @@ fn matrix(of: &Across) -> Vec<Vec<String>> {
                 .find(|of| (of.one, of.other) == (first, second));
             row.push(match found {
                 None => "1".to_owned(),
-                Some(found) if found.n_common == of.common.len() => number(found.tau_b),
-                Some(found) => format!("{} (n {})", number(found.tau_b), found.n_common),
+                Some(found) => {
+                    let tau = with_interval(found.tau_b, found.interval);
+                    let is_of_all = found.n_common == of.common.len();
+                    if is_of_all {
+                        tau
+                    } else {
+                        format!("{tau} (n {})", found.n_common)
+                    }
+                }
             });
         }
         rows.push(row);
@@ -197,17 +210,20 @@ fn sensitivity(of: &Across) -> Vec<Vec<String>> {
         .map(str::to_owned)
         .to_vec(),
     ];
-    let row = |what: String, method: Method, of: &Sensitivity| {
+    let row = |what: String, method: Method, of: &Sensitivity, interval: Option<(f64, f64)>| {
         let (largest, mean) = (of.largest_change.to_string(), format!("{:.3}", of.mean_change));
-        vec![what, title(method).to_owned(), largest, mean, number(of.tau_b)]
+        let tau = with_interval(of.tau_b, interval);
+        vec![what, title(method).to_owned(), largest, mean, tau]
     };
     for ranking in &of.rankings {
-        for (board, left_out) in of.boards.iter().zip(&ranking.left_out) {
-            rows.push(row(format!("without {}", board.name), ranking.method, left_out));
+        let left_out = ranking.left_out.iter().zip(&ranking.left_out_intervals);
+        for (board, (left_out, interval)) in of.boards.iter().zip(left_out) {
+            let what = format!("without {}", board.name);
+            rows.push(row(what, ranking.method, left_out, *interval));
         }
         if let Some((like, worst)) = ranking.worst_weak() {
             let what = format!("with a weak entry like {}", of.common[*like]);
-            rows.push(row(what, ranking.method, worst));
+            rows.push(row(what, ranking.method, worst, None));
         }
     }
     rows
@@ -218,8 +234,16 @@ fn sentences(of: &Across) -> Vec<String> {
         "{} submitters stand on all {} boards; Kendall's W is {} (1: all boards have one order, 0: they cancel each other)",
         of.common.len(),
         of.boards.len(),
-        number(of.w)
+        with_interval(of.w, of.w_interval)
     )];
+    said.push(of.why_none().map_or_else(
+        || {
+            "in brackets what the figures can be with 95 % confidence, because only orders that are clear on a board's eval set count: noise of \
+             small eval sets looks like disagreement"
+                .to_owned()
+        },
+        |why| format!("no intervals: {why}"),
+    ));
     said.push(if of.is_differing() {
         "the mean of ranks and the mean of standardized scores give different orders: neither is the ranking"
             .to_owned()
@@ -251,7 +275,7 @@ fn sentences(of: &Across) -> Vec<String> {
 
 fn document(of: &Across) -> Value {
     let names: Vec<&str> = of.boards.iter().map(|board| board.name.as_str()).collect();
-    let agreement = |agreement: &super::Agreement| json!({ "boards": [names[agreement.one], names[agreement.other]], "n_common": agreement.n_common, "tau_b": agreement.tau_b });
+    let agreement = |agreement: &super::Agreement| json!({ "boards": [names[agreement.one], names[agreement.other]], "n_common": agreement.n_common, "tau_b": agreement.tau_b, "interval": agreement.interval });
     let change = |of_change: &Sensitivity| {
         let ranks: serde_json::Map<String, Value> = of
             .common
@@ -272,8 +296,12 @@ fn document(of: &Across) -> Value {
         });
         let left_out: Vec<Value> = names
             .iter()
-            .zip(&ranking.left_out)
-            .map(|(name, of_change)| with("board", name, of_change))
+            .zip(ranking.left_out.iter().zip(&ranking.left_out_intervals))
+            .map(|(name, (of_change, interval))| {
+                let mut document = with("board", name, of_change);
+                document["interval"] = json!(interval);
+                document
+            })
             .collect();
         let weak: Vec<Value> = ranking
             .weak
@@ -284,6 +312,6 @@ fn document(of: &Across) -> Value {
     };
     json!({
         "boards": names, "n_common": of.common.len(), "agreements": of.agreements.iter().map(agreement).collect::<Vec<Value>>(),
-        "kendalls_w": of.w, "rankings": of.rankings.iter().map(ranking).collect::<Vec<Value>>(), "rankings_differ": of.is_differing(),
+        "kendalls_w": of.w, "kendalls_w_interval": of.w_interval, "why_no_intervals": of.why_none(), "rankings": of.rankings.iter().map(ranking).collect::<Vec<Value>>(), "rankings_differ": of.is_differing(),
     })
 }

@@ -103,6 +103,7 @@ fn scored(random: &mut Random, of: &str, items_of_class: usize, harder: f64) -> 
                     n_parts: None,
                     has_parts: false,
                     without_score_interval: None,
+                    place_interval: None,
                 },
                 deviations,
                 parts: Vec::new(),
