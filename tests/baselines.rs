@@ -202,7 +202,7 @@ fn what_can_not_be_written_is_not_made() {
         ),
         (
             &["--out", text(&scratch.path().join("no/new.json"))],
-            "there is no folder",
+            "does not exist",
         ),
         (&["--out", text(&new), "--jobs", "999999999"], "0..=1024"),
     ] {

@@ -15,6 +15,7 @@ fn typed(command: &str, folder: &Path) -> (i32, String) {
         .current_dir(folder)
         .env_remove("DATAPERF_LOCAL")
         .env_remove("DATAPERF_CLOUD")
+        .env("COLUMNS", "1000")
         .output()
         .unwrap();
     let said = [output.stdout, output.stderr].concat();
@@ -164,6 +165,7 @@ fn the_printed_commands_work_as_they_stand() {
     let mut running = Command::new("sh")
         .args(["-c", &format!("exec {}", commands[2])])
         .current_dir(folder.path())
+        .env("COLUMNS", "1000")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -83,7 +83,7 @@ fn the_next_model_is_trained_on_rounds_asked_and_compared() {
     assert_eq!(fs::read(&two).unwrap(), fs::read(&again).unwrap());
     let refused = dataperf(["dynamic", "train", of(&plain), "--out", of(&two)]);
     assert!(
-        refused.code == 1 && refused.stderr.contains("nothing is overwritten"),
+        refused.code == 1 && refused.stderr.contains("exists already"),
         "{refused:?}"
     );
 

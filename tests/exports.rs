@@ -67,7 +67,7 @@ async fn everything_is_exported_or_what_everybody_may_see() {
 
     let again = export(&whole, &[]);
     assert!(
-        again.code == 1 && again.stderr.contains("nothing is overwritten"),
+        again.code == 1 && again.stderr.contains("exists already"),
         "{again:?}"
     );
     let left: Vec<_> = fs::read_dir(world.scratch())

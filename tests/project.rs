@@ -171,7 +171,8 @@ pub(crate) fn dataperf<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Ra
     command
         .args(args)
         .env_remove("DATAPERF_LOCAL")
-        .env_remove("RUST_LOG");
+        .env_remove("RUST_LOG")
+        .env("COLUMNS", "1000"); // where no line wraps
     let output = match tokio::runtime::Handle::try_current() {
         Ok(_) => tokio::task::block_in_place(|| command.output()),
         Err(_) => command.output(),

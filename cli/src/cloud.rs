@@ -52,30 +52,27 @@ pub(crate) const LAMBDA_PORT: u16 = 9001;
 
 /// Options of every command that talks to a cloud.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Which cloud")]
+#[command(next_help_heading = crate::groups::CONNECTION)]
 pub(crate) struct CloudArgs {
-    /// Which cloud: `local`, `aws`, the address of a local cloud's page (`http://HOST:PORT`), or a profile of
-    /// `~/.config/dataperf/clouds.yaml` (another file by `DATAPERF_CLOUDS`). What other options say goes before it, and it goes before the
-    /// other variables.
+    /// local, aws, an address or a profile
     #[arg(long, env = "DATAPERF_CLOUD", value_name = "CLOUD", value_parser = boxed_profile)]
     cloud: Option<Box<Profile>>,
-    /// Use the cloud that `dataperf local` runs on this machine, with its key and its default ports. Without it:
-    /// AWS as `AWS_REGION`, `AWS_PROFILE` and the other usual variables say.
+    /// The same as `--cloud local`
     #[arg(long, env = "DATAPERF_LOCAL")]
     local: bool,
-    /// The S3 address of a local cloud on another port; implies --local
+    /// S3's address
     #[arg(long, value_name = "URL")]
     s3_endpoint: Option<String>,
-    /// The DynamoDB address of a local cloud on another port; implies --local
+    /// DynamoDB's address
     #[arg(long, value_name = "URL")]
     dynamodb_endpoint: Option<String>,
-    /// The Lambda address of a local cloud on another port; implies --local
+    /// Lambda's address
     #[arg(long, value_name = "URL")]
     lambda_endpoint: Option<String>,
-    /// The key of a local cloud that was started with one of its own
+    /// The key of a local cloud that has its own
     #[arg(long, env = "DATAPERF_LOCAL_KEY", value_name = "ID:SECRET", hide_env_values = true, value_parser = access_key)]
     local_key: Option<AccessKey>,
-    /// What the functions' names begin with before the benchmark's id; `dataperf-` in AWS, nothing in the local cloud
+    /// How the functions' names begin
     #[arg(long, env = "DATAPERF_FUNCTION_PREFIX", value_name = "NAME-")]
     functions_prefix: Option<String>,
     /// The bucket of submissions
@@ -90,7 +87,7 @@ pub(crate) struct CloudArgs {
     /// The table of leaderboards
     #[arg(long, env = "DATAPERF_TABLE", default_value = TABLE, value_name = "NAME")]
     pub(crate) table: String,
-    /// The keys of KMS that sign receipts: how their aliases begin, before `-BENCHMARK`
+    /// How aliases of signing keys begin
     #[arg(long, env = "DATAPERF_SIGNING_KEY", default_value = SIGNING_KEY, value_name = "alias/NAME")]
     pub(crate) signing_key: String,
 }

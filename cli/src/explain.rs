@@ -17,21 +17,20 @@ const REMEDIES: [Remedy; 3] = [
     Remedy {
         marks: &["no credentials found", "credential provider was not enabled"],
         shows_last: false,
-        fix: "there are no credentials of AWS: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS sign in with its \
-         command line, or set `AWS_PROFILE`",
+        fix: "there are no AWS credentials. For the cloud on this machine add `--cloud local`; for AWS sign in with its command line, or set \
+         `AWS_PROFILE`",
     },
     Remedy {
         marks: &["A region must be set", "`region` - must be a valid host label"],
         shows_last: false,
-        fix: "no region of AWS is named: for the cloud on this machine add `--local`, for another one `--cloud`; for AWS set `AWS_REGION` or \
-         `AWS_PROFILE`",
+        fix: "there is no AWS region. For the cloud on this machine add `--cloud local`; for AWS set `AWS_REGION` or `AWS_PROFILE`",
     },
     Remedy {
         // what the SDK calls a request that got no connection
         marks: &["dispatch failure"],
         shows_last: true,
-        fix: "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with `--cloud` and the address of its page \
-         where it is; for AWS check the network and the region",
+        fix: "nothing answers at this address. For the cloud on this machine start `dataperf local` first, or give its page's address with \
+         `--cloud`; for AWS check the network and the region",
     },
 ];
 /// What is no more to be said once the cause is known.
@@ -118,7 +117,7 @@ mod tests {
             ]);
             assert_eq!(said.lines().count(), 2, "{said}");
             assert!(
-                said.starts_with("reading `s3://x/y`\n") && said.contains("add `--local`"),
+                said.starts_with("reading `s3://x/y`\n") && said.contains("add `--cloud local`"),
                 "{said}"
             );
         }

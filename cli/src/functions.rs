@@ -21,37 +21,36 @@ const POLICIES: &str = include_str!("../../infra/policies.json");
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Functions")]
 pub(crate) struct FunctionArgs {
-    /// The directory of the function binaries; by default the one this program is in
+    /// Where the functions' programs are
     #[arg(long, value_name = "DIR")]
     functions_dir: Option<PathBuf>,
-    /// How many processes of one function may run at once; by default three for each core, because a process is idle for about
-    /// half of its time, and on a busy board one also waits for the next comparison; of submitted programs no more than fit
-    /// into half of the memory
+    /// Processes per function [default: 3 per core]
+    // a process is idle for about half of its time, and on a busy board one also waits for the next comparison; of submitted programs no
+    // more run than fit into half of the memory
     #[arg(long)]
     pub(crate) concurrency: Option<usize>,
-    /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
+    /// Seconds per invocation
     #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_SECONDS)]
     time_limit: u64,
-    /// The waits before the two retries of a failed invocation, with a comma between them (AWS waits 60 and 120 seconds)
+    /// Waits before the two retries
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_values_t = [1.0, 2.0])]
     pub(crate) back_off: Vec<f64>,
-    /// End a function's process after it has had nothing to do for so long
+    /// When an idle process ends
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub(crate) idle_limit: u64,
-    /// The keys of services that make images for Adversarial Nibbler, a JSON object of strings with `image-ids` in it; by
-    /// default that of the service on this machine, which draws the prompt
+    /// Keys of image services, as JSON
     #[arg(long = "nibbler-keys", value_name = "FILE")]
     pub(crate) image_keys: Option<PathBuf>,
-    /// How often to look for uploads that nobody is going to end any more
+    /// How often to look for lost uploads
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) sweep_every: u64,
-    /// How long an upload is left alone before the sweep has it evaluated again
+    /// When to retry an upload
     #[arg(long, value_name = "SECONDS", default_value_t = SWEEP_AFTER)]
     pub(crate) sweep_after: u32,
-    /// How long an upload may stay unfinished before it is given up
+    /// When to fail an upload
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub(crate) give_up_after: u32,
-    /// The interpreter for submitted programs in Python, such as a virtual environment's, in rounds that take them; bubblewrap runs it
+    /// Python for submitted programs
     #[arg(long, value_name = "FILE", default_value = "python3")]
     pub(crate) python: PathBuf,
 }

@@ -16,6 +16,8 @@ use crate::in_force::Boards;
 
 /// Lines of a history that are read at once.
 const PAGE: usize = 200;
+/// The fewest digits that name a submission, as in git.
+const MIN_DIGITS: usize = 4;
 
 /// What there is of one benchmark in a cloud.
 pub(crate) struct Known {
@@ -273,6 +275,41 @@ pub(crate) async fn ids(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<Submi
 fn of_receipt(key: &str) -> Option<SubmissionId> {
     let (_, name) = key.rsplit_once('/')?;
     name.strip_suffix(".json")?.split('.').next()?.parse().ok()
+}
+
+/// The submissions that a text may name: those of this id, or the one whose id begins so. None if there is none.
+///
+/// # Errors
+/// When several ids begin so; when the table or a bucket does not answer.
+pub(crate) async fn named<'b>(
+    cloud: &Cloud,
+    benchmarks: &[&'b str],
+    text: &str,
+) -> Result<Vec<(&'b str, SubmissionId)>> {
+    if let Ok(id) = text.parse::<SubmissionId>() {
+        return Ok(benchmarks
+            .iter()
+            .map(|benchmark| (*benchmark, id.clone()))
+            .collect());
+    }
+    let mut named = Vec::new();
+    if text.len() < MIN_DIGITS {
+        return Ok(named);
+    }
+    for benchmark in benchmarks {
+        let known = ids(cloud, benchmark).await?.into_iter();
+        named.extend(
+            known
+                .filter(|id| id.as_str().starts_with(text))
+                .map(|id| (*benchmark, id)),
+        );
+    }
+    if let [(_, first), (_, second), ..] = named.as_slice() {
+        bail!(
+            "the ids of several submissions begin with `{text}`, such as `{first}` and `{second}`: give more digits"
+        );
+    }
+    Ok(named)
 }
 
 /// That a benchmark has no submission of this id, with the most similar ids where there are some.

@@ -30,6 +30,7 @@ mod rows;
 #[cfg(feature = "local")]
 mod secret_file;
 mod stop;
+mod table;
 
 use std::process::ExitCode;
 use std::thread;
@@ -39,17 +40,11 @@ use clap_complete::Shell;
 
 use rows::RowFormat;
 
-/// Benchmarks of data: the model is frozen, the data is what competes.
-///
-/// Offline, `score` judges an artifact against a frozen data set exactly as the function in the cloud does. In the
-/// cloud, `submit` uploads it and `leaderboard` shows where it landed. `demo` shows all of it on this machine.
+/// Competitions on data: the model is fixed, and participants improve the data
 #[derive(Debug, Parser)]
 #[command(name = "dataperf", version, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 done (for an artifact: scored), 2 the artifact was rejected, 1 anything else."
-)]
 struct Cli {
-    /// How results are printed
+    /// Print results as text, json, csv or yaml
     #[arg(long, global = true, value_enum, default_value_t = RowFormat::Text)]
     format: RowFormat,
     #[command(subcommand)]
@@ -59,63 +54,68 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[cfg(feature = "local")]
-    /// Show everything on this machine: submissions dropped into a bucket, scored, and ranked
+    /// Run a demo of everything on this machine
     Demo(commands::demo::DemoArgs),
-    /// Judge an artifact offline, exactly as the cloud does
+    /// Score an artifact offline, exactly as the cloud does
     Score(commands::score::ScoreArgs),
-    /// Check an artifact's form and rules offline, without scoring it
+    /// Check an artifact offline, without scoring it
     Validate(commands::score::ArtifactArgs),
-    /// Check a receipt: its signature, and recomputed bit for bit
+    /// Check a receipt or a published board
     Verify(commands::verify::VerifyArgs),
-    /// Make, describe and publish frozen data sets
+    /// Make, describe and publish data sets
     #[command(subcommand)]
     Dataset(commands::dataset::DatasetCommand),
-    /// Find labels of an eval set that are in doubt, and what correcting them does to the ranks
+    /// Find doubtful labels in a test set
     Audit(commands::audit::AuditArgs),
-    /// Make the paper's baselines, list them, or submit them as marked rows
+    /// Make, list or submit baselines
     Baseline(commands::baseline::BaselineArgs),
-    /// Check, publish, show and remove challenges: rounds, limits and rankings
+    /// Write, check and publish challenges: rounds and limits
     #[command(subcommand)]
     Challenge(commands::challenge::ChallengeCommand),
-    /// Run programs instead of judging artifacts, as the closed division does: a try on public data with everything shown
+    /// Try programs for closed-division rounds
     #[cfg(feature = "closed")]
     #[command(subcommand)]
     Closed(commands::closed::ClosedCommand),
-    /// Upload an artifact and wait for its verdict
+    /// Upload an artifact and wait for its score
     Submit(commands::submit::SubmitArgs),
-    /// Let somebody submit, and show who does
+    /// Add and list submitters
     #[command(subcommand)]
     Submitter(commands::submitter::SubmitterCommand),
-    /// Show a submission, a submitter's history, what is unfinished or has failed
+    /// Show submissions: one, a submitter's, or failed ones
     Status(commands::status::StatusArgs),
-    /// Have submissions evaluated again that the platform failed
+    /// Retry submissions that failed because of a platform error
     Redrive(commands::redrive::RedriveArgs),
-    /// Show a benchmark's leaderboards
+    /// Show leaderboards
     Leaderboard(Box<commands::leaderboard::LeaderboardArgs>),
-    /// Rank anybody's results, offline: rank intervals, ties, and the smallest difference that can be told apart
+    /// Rank results of other benchmarks, offline
     Rank(Box<commands::rank::RankArgs>),
-    /// Write boards, submissions and metrics as tables for other programs: Parquet or CSV
+    /// Export boards, submissions and metrics as Parquet or CSV
     Export(commands::export::ExportArgs),
-    /// Issue, list and revoke the read API's tokens
+    /// Create, list and revoke tokens
     #[command(subcommand)]
     Token(commands::token::TokenCommand),
-    /// Publish, rotate and show the keys that receipts are signed with
+    /// Publish, rotate and show the keys that sign receipts
     #[command(subcommand)]
     Keys(commands::keys::KeysCommand),
     /// Take a scored submission off its board
     Withdraw(commands::withdraw::WithdrawArgs),
-    /// Have a whole board scored again, after its data set or its evaluator has changed
+    /// Score a whole board again
     Rescore(commands::rescore::RescoreArgs),
-    /// Adversarial Nibbler: ask for images, submit pairs, judge them
+    /// Adversarial Nibbler: make images, submit and judge pairs
     #[command(subcommand)]
     Nibbler(commands::nibbler::NibblerCommand),
-    /// Adversarial Text: write texts that fool models, judge those of others, train models on them
+    /// Adversarial Text: submit, judge and train on texts
     #[command(subcommand)]
     Dynamic(commands::dynamic::DynamicCommand),
     #[cfg(feature = "local")]
-    /// Run the whole cloud on this machine: S3, DynamoDB and the functions
+    /// Run the whole cloud on this machine
     Local(commands::local::LocalArgs),
-    /// Print a shell's completion script, e.g. `dataperf completions bash > ~/.local/share/bash-completion/completions/dataperf`
+    /// Show which cloud the commands use, and every connection option
+    Cloud(commands::cloud::ShowArgs),
+    /// The files that each importer needs
+    #[command(hide = true, after_help = registry::layouts())]
+    Layouts,
+    /// Print a shell's completion script
     Completions {
         /// The shell
         shell: Shell,
@@ -231,6 +231,11 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Withdraw(args) => commands::withdraw::run(args, format?).await,
         #[cfg(feature = "local")]
         Command::Local(args) => commands::local::run(args, format?).await,
+        Command::Cloud(args) => commands::cloud::run(args, format?).await,
+        Command::Layouts => {
+            println!("{}", registry::layouts());
+            Ok(Done::Fine)
+        }
         Command::Completions { shell } => {
             format?; // it prints a script
             let mut script = Vec::new();

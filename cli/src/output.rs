@@ -5,12 +5,13 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use dataperf::figures::{self, Column, Figures};
 use dataperf::programs::PublicRun;
-use dataperf::{Ending, LineOutcome, Reason, Verdict, decimals};
+use dataperf::{Ending, LineOutcome, Reason, Timestamp, Verdict, decimals};
 use serde::Serialize;
 use serde_json::Value;
+
+pub(crate) use crate::table::{Table, align_right, digits_apart, short, table};
 
 /// The longest list of numbers that is printed in a table; `--format json` has longer ones.
 const MAX_LISTED_NUMBERS: usize = 20;
@@ -19,12 +20,7 @@ const MAX_LISTED_NUMBERS: usize = 20;
 pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
     check_names(paths, |path| {
         let is_there = path.symlink_metadata().is_ok();
-        is_there.then(|| {
-            format!(
-                "`{}` is there already, and nothing is overwritten: choose another name",
-                path.display()
-            )
-        })
+        is_there.then(|| format!("`{}` exists already: choose another name", path.display()))
     })
 }
 
@@ -46,7 +42,7 @@ fn check_names(paths: &[Option<&Path>], refused: impl Fn(&Path) -> Option<String
             problems.push(problem);
         } else if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             problems.push(format!(
-                "there is no folder `{}` to write into: make it, or choose another",
+                "the folder `{}` does not exist: create it, or choose another",
                 folder.display()
             ));
         }
@@ -102,33 +98,14 @@ pub(crate) fn visible(c: char) -> char {
 
 /// Prints `value` as one JSON document.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    print!("{}\n", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
-/// A table in the house style.
-pub(crate) fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    table
-        .set_style(TableComponent::HeaderLines, '─')
-        .set_style(TableComponent::MiddleHeaderIntersections, '─');
-    // as wide as the terminal, where there is one: a file has whole lines
-    let terminal = terminal_size::terminal_size_of(std::io::stdout());
-    if let Some((width, _)) = terminal.filter(|(width, _)| width.0 > 0) {
-        table.set_width(width.0);
-    }
-    table.set_header(header);
-    table
-}
-
-/// Aligns a column of numbers.
-pub(crate) fn align_right(table: &mut Table, column: usize) {
-    if let Some(column) = table.column_mut(column) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+/// A time in UTC for people, to the second.
+pub(crate) fn time(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.get(..19).map_or(text.clone(), |text| text.replace('T', " "))
 }
 
 /// Digits of a score where the data set does not say how many.
@@ -162,17 +139,14 @@ pub(crate) fn print_verdict(verdict: &Verdict, digits: Option<u8>) {
             print_cause(verdict);
             println!("{}", lines(&verdict.lines));
         }
-        (Ending::Scored, None) => println!("{board}: scored; the score is held"),
+        (Ending::Scored, None) => println!("{board}: scored; the score is not shown yet"),
         (Ending::Rejected, _) => {
             let n = verdict.n_reasons.unwrap_or(verdict.reasons.len());
-            println!(
-                "{board}: rejected for {n} {}",
-                if n == 1 { "reason" } else { "reasons" }
-            );
+            println!("{board}: rejected, {} to fix", n_of(n, "problem", "problems"));
             print_cause(verdict);
             println!("{}", reasons(&verdict.reasons));
             if n > verdict.reasons.len() {
-                println!("… and {} more; mend these first", n - verdict.reasons.len());
+                println!("… and {} more: fix these first", n - verdict.reasons.len());
             }
         }
         (Ending::Failed, _) => {
@@ -188,17 +162,17 @@ pub(crate) fn print_verdict(verdict: &Verdict, digits: Option<u8>) {
 /// The one mistake that explains many reasons, before them.
 fn print_cause(verdict: &Verdict) {
     if let Some(cause) = &verdict.cause {
-        println!("one cause of many of them: {}\n", cause.message);
+        println!("Likely cause: {}\n", cause.message);
     }
 }
 
 /// What is told of a program's run on public data, whose log has nothing in it that a terminal would obey.
 fn print_public_run(run: &PublicRun) {
     let fuel = run.fuel.map(|fuel| format!(" used {fuel} units of fuel"));
-    println!("the run on public data{}", fuel.as_deref().unwrap_or(" ended"));
+    println!("The run on public data{}", fuel.as_deref().unwrap_or(" ended"));
     if !run.log.is_empty() {
-        let from = if run.is_log_cut { "the end of what" } else { "what" };
-        println!("{from} it wrote to standard error:\n{}", run.log.trim_end());
+        let from = if run.is_log_cut { "The end of its" } else { "Its" };
+        print!("{from} standard error:\n{}\n", run.log.trim_end());
     }
 }
 
@@ -209,7 +183,7 @@ fn named(one: &Value) -> String {
 
 /// What became of each line.
 fn lines(lines: &[LineOutcome]) -> Table {
-    let mut table = table(&["line", "outcome", "what came of it"]);
+    let mut table = table(&["line", "outcome", "details"]);
     for line in lines {
         let said = if line.reasons.is_empty() {
             line.details

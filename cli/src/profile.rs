@@ -105,9 +105,9 @@ fn learnt(url: &str) -> Result<Profile, String> {
         .get(&at)
         .call()
         .and_then(|mut answer| answer.body_mut().read_to_string())
-        .map_err(|error| format!("`{at}` does not say where the cloud is: {error}; {remedy}"))?;
+        .map_err(|error| format!("`{at}` does not answer like a cloud's page: {error}; {remedy}"))?;
     let ports: Ports = serde_json::from_str(&text)
-        .map_err(|error| format!("`{at}` is no local cloud's: {error}; {remedy}"))?;
+        .map_err(|error| format!("`{at}` is not a local cloud's: {error}; {remedy}"))?;
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let authority = rest.split('/').next().unwrap_or_default();
     // the port is what follows the last colon outside of the brackets of an IPv6 address
@@ -146,7 +146,8 @@ fn file() -> Option<PathBuf> {
 fn named(name: &str) -> Result<Profile, String> {
     let no_file = || {
         format!(
-            "there is no profile `{name}`: choose `{LOCAL}`, `{AWS}`, the address of a local cloud's page, or name a file of profiles by {FILE_VARIABLE}"
+            "there is no profile `{name}`: choose `{LOCAL}`, `{AWS}`, a local cloud's address, or name a file of profiles \
+         with {FILE_VARIABLE}"
         )
     };
     let path = file().ok_or_else(no_file)?;
@@ -155,7 +156,7 @@ fn named(name: &str) -> Result<Profile, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let known = offer(name, [LOCAL, AWS]);
             return Err(format!(
-                "there is no cloud `{name}`: {known}\nProfiles are read from `{}`, which is not there. {}",
+                "there is no cloud `{name}`: {known}\nThe file of profiles `{}` does not exist. {}",
                 path.display(),
                 lines_for(name)
             ));
@@ -203,9 +204,7 @@ fn parse(text: &str) -> Result<BTreeMap<String, Profile>, String> {
             .iter()
             .any(|name| said.contains(&format!("unknown field `{name}`")));
         if names_secret {
-            return format!(
-                "{said}; keys are no part of a profile: use DATAPERF_LOCAL_KEY, or for AWS AWS_PROFILE"
-            );
+            return format!("{said}; a profile has no keys: use DATAPERF_LOCAL_KEY, or AWS_PROFILE for AWS");
         }
         said
     })

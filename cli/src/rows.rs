@@ -11,13 +11,10 @@ use crate::output::{Format, print_json, visible};
 /// How results are printed that may be rows, or a document that people write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RowFormat {
-    /// For people.
+    // no documentation: the help of `--format` has a line for all of them
     Text,
-    /// One JSON document.
     Json,
-    /// Comma-separated values, of results that are tables: one header, one table.
     Csv,
-    /// The document that was published, of challenges.
     Yaml,
 }
 

@@ -11,6 +11,7 @@ fn run(args: &[&str], variables: &[(&str, &str)]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dataperf"))
         .args(args)
         .env_remove("RUST_LOG")
+        .env("COLUMNS", "1000")
         .envs(variables.iter().copied())
         .output()
         .unwrap()
@@ -102,7 +103,10 @@ fn a_local_cloud_is_learnt_from_its_page_by_address_and_by_profile() {
         &[("DATAPERF_CLOUDS", file), ("DATAPERF_CLOUD", "laboratory")],
     );
     assert_eq!(ran.status.code(), Some(1));
-    assert!(text(&ran.stderr).contains("nothing answers there"), "{ran:?}");
+    assert!(
+        text(&ran.stderr).contains("nothing answers at this address"),
+        "{ran:?}"
+    );
     assert!(
         asked
             .try_iter()
@@ -173,7 +177,7 @@ fn a_cloud_that_there_is_not_is_named_with_the_nearest() {
     );
     std::fs::write(&file, "spring: {table: spring}\n").unwrap();
     assert!(said("sprig").contains("did you mean `spring`"));
-    assert!(said("http://127.0.0.1:1").contains("does not say where the cloud is"));
+    assert!(said("http://127.0.0.1:1").contains("does not answer like a cloud"));
     for (profile, expected) in [
         ("spring: {secret: x}\n", "DATAPERF_LOCAL_KEY"),
         ("spring: {tabel: x}\n", "tabel"),
@@ -205,10 +209,10 @@ fn a_form_that_a_command_does_not_have_is_refused() {
 fn help_teaches_what_to_do_by_what_one_wants() {
     let help = text(&run(&["--help"], &[]).stdout);
     let places: Vec<usize> = [
-        "\nBegin:\n",
+        "\nGetting started:\n",
         "\nSubmit:\n",
         "\nOrganize:\n",
-        "\nLook:\n",
+        "\nResults:\n",
         "\nOptions:\n",
     ]
     .iter()

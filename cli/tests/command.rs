@@ -17,6 +17,7 @@ fn run(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dataperf"))
         .args(args)
         .env_remove("RUST_LOG")
+        .env("COLUMNS", "1000")
         .output()
         .unwrap()
 }
@@ -100,7 +101,8 @@ fn exit_codes_tell_scored_rejected_and_wrong_calls_apart() {
     let told = judge("score", bad, "text");
     assert_eq!(told.status.code(), Some(2));
     assert!(
-        text(&told.stdout).contains("rejected for 1 reason") && text(&told.stdout).contains("unknown_clip"),
+        text(&told.stdout).contains("rejected, 1 problem to fix")
+            && text(&told.stdout).contains("unknown_clip"),
         "{told:?}"
     );
 
@@ -239,7 +241,7 @@ fn help_says_what_there_is() {
         assert_eq!(help.status.code(), Some(0), "{command}");
     }
     let examples = text(&run(&["score", "--help"]).stdout);
-    assert!(examples.contains("Example: dataperf score"), "{examples}");
+    assert!(examples.contains("Examples:\n  dataperf score"), "{examples}");
     assert_eq!(
         text(&run(&["--version"]).stdout).trim(),
         format!("dataperf {}", env!("CARGO_PKG_VERSION"))

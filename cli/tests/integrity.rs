@@ -17,6 +17,7 @@ fn run(args: &[&str]) -> Output {
     Command::new(program)
         .args(args)
         .env_remove("RUST_LOG")
+        .env("COLUMNS", "1000")
         .output()
         .unwrap()
 }
@@ -176,7 +177,7 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
         path(scratch.path(), "filled.csv"),
     );
     done(&["audit", &frozen, "--set", "eval", "--work-list", &list]);
-    assert!(refused(&["audit", &frozen, "--work-list", &list]).contains("is there already"));
+    assert!(refused(&["audit", &frozen, "--work-list", &list]).contains("exists already"));
     assert!(refused(&["audit", &frozen, "--set", "evil"]).contains("`eval`"));
     verdicts(&list, |line| line.get(3).unwrap().to_owned(), &filled);
     let same = path(scratch.path(), "same");
@@ -367,7 +368,7 @@ fn wrong_calls_of_the_effect_are_told_what_to_change() {
         &["audit", &one, "--work-list", &mine],
     ];
     for args in to_mine {
-        assert!(refused(args).contains("is there already"), "{args:?}");
+        assert!(refused(args).contains("exists already"), "{args:?}");
     }
     let twice = path(scratch.path(), "twice");
     let said = refused(&["audit", &one, "--report", &twice, "--work-list", &twice]);
@@ -398,7 +399,7 @@ fn wrong_calls_of_the_effect_are_told_what_to_change() {
     for (args, expected) in [
         (
             effect_args([&one, &kit], "digits-50", &submissions),
-            "what participants get",
+            "is a participants' kit",
         ),
         (
             effect_args([&one, &one], "digits-50", &empty),
@@ -485,7 +486,7 @@ fn boards_are_compared_from_a_file() {
     )
     .unwrap();
     assert!(refused(&["leaderboard", "across", "--scores", &file]).contains("0 submitters stand on all"));
-    assert!(refused(&["leaderboard", "across", "speech-selection"]).contains("is no board"));
+    assert!(refused(&["leaderboard", "across", "speech-selection"]).contains("is not a board"));
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &P
     assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
     let ran = world.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
     assert!(
-        ran.code == 1 && ran.stderr.contains("nobody may have seen"),
+        ran.code == 1 && ran.stderr.contains("nobody may see before the close"),
         "{ran:?}"
     );
 

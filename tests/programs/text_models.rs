@@ -229,7 +229,7 @@ fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)])
     );
     let nobody = compare("another");
     assert!(
-        nobody.code == 1 && nobody.stderr.contains("no program stands"),
+        nobody.code == 1 && nobody.stderr.contains("has no programs"),
         "{nobody:?}"
     );
 }

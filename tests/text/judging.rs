@@ -259,7 +259,7 @@ async fn the_organizer_overrides_and_disqualifies() {
             "choose another label, `neutral` or `negative`",
         ),
         (&["incorrect", "--no-answer"], "which label is right"),
-        (&["correct", "--label", "neutral"], "leave `--label`"),
+        (&["correct", "--label", "neutral"], "leave out `--label`"),
     ] {
         let args = [&["dynamic", "decide", &ids[0]], args, &["--reason", "a slip"]].concat();
         let ran = text.world.command(&args);

@@ -33,33 +33,8 @@ use crate::rows::{RowFormat, print_rows, print_tabled};
 /// More threads than any machine has cores for them.
 const MAX_JOBS: i64 = 1024;
 
-/// The methods by benchmark, for `--help`.
-fn methods() -> String {
-    let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
-        let lines = methods
-            .iter()
-            .map(|method| format!("\n  {:18} {}", method.name, method.about));
-        format!("{benchmark}{}", lines.collect::<String>())
-    };
-    let all: Vec<String> = baselines()
-        .into_iter()
-        .filter(|(_, methods)| !methods.is_empty())
-        .map(of_benchmark)
-        .collect();
-    all.join("\n\n")
-}
-
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(after_help = format!(
-    "Examples:\n  \
-    dataperf baseline cleanlab --dataset frozen/ --leaderboard en-25 --seed 1 --out cleanlab.json\n  \
-    dataperf score speech-selection --dataset frozen/ --leaderboard en-25 cleanlab.json\n  \
-    dataperf baseline submit --dataset frozen/ --local\n\n\
-    A method sees what a participant sees, never an eval set. The same seed gives the same file on any machine and \
-    with any number of threads.\n\nMethods:\n\n{}",
-    methods()
-))]
 pub(crate) struct BaselineArgs {
     #[command(subcommand)]
     command: Option<BaselineCommand>,
@@ -70,15 +45,15 @@ pub(crate) struct BaselineArgs {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant)] // made once a run
 enum BaselineCommand {
-    /// List the methods of every benchmark, or of a data set's, with their sources
+    /// List the methods with their sources
     List(ListArgs),
-    /// Make baselines and submit them under `baseline-METHOD`: boards show them, but don't rank them
+    /// Make baselines and submit them; boards show them without a rank
     Submit(SubmitArgs),
 }
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only those of this data set's benchmark: a frozen data set's directory, or a participants' kit
+    /// List only methods for this data set or kit
     #[arg(long, short, value_name = "DIR")]
     dataset: Option<PathBuf>,
 }
@@ -87,7 +62,7 @@ struct ListArgs {
 struct MakeArgs {
     /// The method; `dataperf baseline list` shows which benchmark has which
     method: String,
-    /// The frozen data set's directory, or a participants' kit; it says which benchmark it is
+    /// The data set's directory, or a participants' kit
     #[arg(long, short, value_name = "DIR")]
     dataset: PathBuf,
     /// The leaderboard, such as `en-25`
@@ -99,7 +74,7 @@ struct MakeArgs {
     /// Where to write the artifact
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
-    /// Also write what led to the choice into this file, as JSON: fold scores, doubtful labels, Shapley values
+    /// Also write the intermediate results to this JSON file
     #[arg(long, value_name = "FILE")]
     details: Option<PathBuf>,
     /// Threads; all cores unless given
@@ -374,7 +349,7 @@ async fn send(
     let waited = tokio::time::timeout(Duration::from_secs(timeout), receipt(cloud, &uploaded)).await;
     waited.unwrap_or_else(|_| {
         bail!(
-            "there is no verdict on the baseline `{method}` after {timeout} s: ask again with `dataperf status {benchmark} {}`",
+            "the baseline `{method}` has no verdict after {timeout} s: try `dataperf status {benchmark} {}` later",
             uploaded.id
         )
     })
@@ -423,7 +398,7 @@ fn print_receipts(receipts: &[Receipt], format: RowFormat) -> Result<Done> {
         return Ok(Done::Fine);
     }
     bail!(
-        "not scored: {}; is this data set the one in force?",
+        "not scored: {}: check that this data set is the active one",
         unscored.join(", ")
     )
 }

@@ -4,6 +4,7 @@ mod against_data;
 mod changes;
 mod finish;
 mod history;
+mod init;
 mod release;
 
 use std::collections::BTreeMap;
@@ -25,84 +26,48 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::on_disk::{Opened, open};
-use crate::output::{Format, print_json, reasons, table, visible};
+use crate::output::{Format, n_of, print_json, reasons, table, time, visible};
 use crate::registry::extension;
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
 const MAX_CHALLENGE_BYTES: u64 = 1 << 20;
-const EXAMPLE: &str = "A document, in YAML:\n
-  schema: 1
-  title: Spring challenge
-  announcements:
-    - {date: 2026-03-10, text: The pool of clips has grown.}   # shown from then on, Markdown
-  benchmarks:
-    speech-selection:
-      ranking: best                    # a submitter's best score, or the latest
-      leaderboards:
-        pt-25: {ranking: latest}       # where a leaderboard differs
-      rounds:
-        - id: 2026-spring
-          leaderboards: [en-25, pt-25] # all, when left out
-          opens: 2026-03-01            # the beginning of that day in UTC; or a time, 2026-03-01T12:00:00Z
-          closes: 2026-03-31           # the end of that day in UTC; left out: never
-          dataset: sha256:...          # left out: what is in force for each leaderboard
-          final: sha256:...            # scored with once, after the close; no upload sees it
-          # retire: {at: 2026-03-15, dataset: sha256:...}   scored with this one from then on
-          daily_limit: 5
-          total_limit: 40
-          division: open
-          artifacts: private           # or public
-          preset: contest              # until the close: rounded scores and rank intervals; or
-                                       # practice: all digits, metrics and intervals; or blind: nothing
-          ladder: false                # true: show a score only where it is clearly better than before
-          baselines: [organizers]
-          title: Spring challenge, English   # where a round's title differs; its `about` then as well
-          messages: {before: ..., open: ..., after: ...}\n
-docs/challenges.md explains each of them.";
 
 #[derive(Debug, Subcommand)]
-#[command(after_help = EXAMPLE)]
 pub(crate) enum ChallengeCommand {
-    /// Check a document, and show everything that is wrong with it
+    /// Print a document to start from, with every key explained
+    Init(init::InitArgs),
+    /// Check a document and list all problems
     Check(CheckArgs),
-    /// Check a document, also against the published data sets, and put it in force
+    /// Check a document and make it the active challenge
     Publish(PublishArgs),
-    /// Show a benchmark's challenge that is in force, and which rounds are open
+    /// Show a benchmark's active challenge and its rounds
     Show(ShowArgs),
-    /// Show the challenges that a benchmark has had, newest first
+    /// List the challenges that were published, newest first
     History(history::HistoryArgs),
-    /// Put an earlier challenge of a benchmark in force again
+    /// Publish an earlier challenge again
     Rollback(history::RollbackArgs),
-    /// Make the final board of a round that has closed now
+    /// Make the final board of a closed round now
     Finish(finish::FinishArgs),
-    /// Write whole receipts into the results bucket, once a round has closed
+    /// Write the full receipts of a closed round
     Release(release::ReleaseArgs),
-    /// End a benchmark's challenge: its leaderboards then have one open round without limits
+    /// End a challenge; one open round without limits remains
     Remove(RemoveArgs),
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf challenge check challenge.yaml --dataset frozen/\n\nExit codes: 0 nothing is wrong, 2 something \
-    is. What may not be meant is said as a warning."
-)]
 pub(crate) struct CheckArgs {
     /// The document
     file: PathBuf,
-    /// Frozen data sets, to warn of leaderboards that share their evaluation data with limited ones; may be given several times
+    /// Warn about boards that share test data with this data set; repeatable
     #[arg(long, value_name = "DIR")]
     dataset: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf challenge publish challenge.yaml --local\n\nRounds that are published and not in the document stay as \
-    they are. A round with the id of a published one takes its place. Uploads that were made before are not judged again."
-)]
 pub(crate) struct PublishArgs {
     /// The document
     file: PathBuf,
-    /// Remove a published round, and say what is lost with it; may be given several times
+    /// Remove a published round and show what is lost; repeatable
     #[arg(long, value_name = "ROUND")]
     remove: Vec<String>,
     #[command(flatten)]
@@ -110,10 +75,6 @@ pub(crate) struct PublishArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf challenge show speech-selection --local\n  \
-    dataperf challenge show speech-selection --format yaml > challenge.yaml   what `publish` takes again"
-)]
 pub(crate) struct ShowArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -123,10 +84,6 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf challenge remove speech-selection --local\n\nBoards, receipts and counts stay. A challenge \
-    that is only lost, because its object was deleted, is no end of it: uploads then fail until `challenge rollback` publishes it again."
-)]
 pub(crate) struct RemoveArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -138,6 +95,7 @@ pub(crate) struct RemoveArgs {
 pub(crate) async fn run(command: ChallengeCommand, rows: RowFormat) -> Result<Done> {
     let format = rows.of_documents();
     match command {
+        ChallengeCommand::Init(args) => format.map(|_| init::run(&args)),
         ChallengeCommand::Check(args) => check(&args, rows),
         ChallengeCommand::Publish(args) => publish(args, rows).await,
         ChallengeCommand::Show(args) => show(args, rows).await,
@@ -173,7 +131,7 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
             }
         }
     }
-    accepted(&challenges, warnings, &dates, format, "nothing is wrong with it")
+    accepted(&challenges, warnings, &dates, format, "The document is valid.")
 }
 
 /// Warnings of rounds of an accepted document that withhold results until another one closes. In `challenges` published rounds follow its own.
@@ -313,7 +271,7 @@ fn refused(rejection: &Rejection, format: RowFormat) -> Result<Done> {
     let rows = || rejection.reasons().iter().map(|reason| json!(reason)).collect();
     print_tabled(document, &["code", "at", "message"], rows, format, || {
         let n = rejection.n_reasons();
-        println!("{n} {} to change:", if n == 1 { "thing" } else { "things" });
+        println!("{} to fix:", n_of(n, "problem", "problems"));
         println!("{}", reasons(rejection.reasons()));
         Ok(())
     })?;
@@ -359,7 +317,7 @@ async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
         [] => String::new(),
         kept => format!("; published rounds that stay: {}", kept.join(", ")),
     };
-    let said = format!("in force from now on; for each upload the time of the upload decides{kept}");
+    let said = format!("The challenge is active. The time of an upload decides its round{kept}");
     accepted(&challenges, warnings, &dates, format, &said)
 }
 
@@ -523,7 +481,7 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
             print_json(&json!({ "benchmark": benchmark, "removed": true, "warnings": warnings }))?;
         }
         Format::Text => {
-            println!("{benchmark} has no challenge any more: one open round without limits");
+            println!("{benchmark} has no challenge now: one open round without limits.");
             print_warnings(&warnings);
         }
     }
@@ -536,8 +494,8 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
     let mut table = table(&[
         "round",
         "now",
-        "opens",
-        "closes",
+        "opens (UTC)",
+        "closes (UTC)",
         "leaderboards",
         "a day",
         "in all",
@@ -547,6 +505,16 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         "data set",
         "final",
         "retired",
+    ]);
+    table.spare(&[
+        "division",
+        "artifacts",
+        "retired",
+        "final",
+        "data set",
+        "preset",
+        "in all",
+        "a day",
     ]);
     for round in &challenge.rounds {
         let Round {
@@ -571,8 +539,8 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         table.add_row([
             id.clone(),
             state.to_owned(),
-            opens.to_string(),
-            closes.map_or("never".to_owned(), |closes| closes.to_string()),
+            time(*opens),
+            closes.map_or("never".to_owned(), time),
             boards,
             number(daily_limit),
             number(total_limit),
@@ -586,13 +554,13 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
                     _ => preset.to_owned(),
                 }
             },
-            round.dataset.map_or("in force".to_owned(), |digest| {
+            round.dataset.map_or("active".to_owned(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),
             round.final_dataset.map_or(String::new(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),
-            round.retire.map_or(String::new(), |retire| retire.at.to_string()),
+            round.retire.map_or(String::new(), |retire| time(retire.at)),
         ]);
     }
     println!("{table}");

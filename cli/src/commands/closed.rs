@@ -36,37 +36,30 @@ const DEFAULTS: Limits = Limits::for_artifacts_of(0);
 /// Which board a program is for.
 #[derive(Debug, Args)]
 struct BoardArgs {
-    /// The benchmark; left out, that of the data set
+    /// The benchmark [default: that of the data set]
     #[arg(value_parser = PossibleValuesParser::new(IDS))]
     benchmark: Option<String>,
-    /// The leaderboard; left out, the only one that the data set has
+    /// The leaderboard [default: the only one]
     #[arg(long, short)]
     leaderboard: Option<String>,
-    /// The frozen data set's directory, made by `dataperf dataset import`; without an eval set, as participants have it, the artifact
-    /// is held against the rules and has no score
+    /// The data set's directory
     #[arg(long, short)]
     dataset: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClosedCommand {
-    /// Run a program on a data set and judge the artifact that it writes
+    /// Run a program on a data set and score its artifact
     Run(RunArgs),
-    /// Write the files that a program finds below `/data`, to develop with them
+    /// Write the files that a program reads below `/data`
     Data(DataArgs),
-    /// What holds programs where rounds run them, and whether they are run there
+    /// Show the layers that confine programs
     Probe(ProbeArgs),
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "It runs a program that does nothing, and tells which layers hold it: docs/closed-division.md explains each. A round may demand \
-    layers (`programs: {layers: [system_call_filter]}`). It ends with 1 where programs are not run.\n\n\
-    Examples:\n  dataperf closed probe             the function of a deployment, before a round is announced\n  \
-    dataperf closed probe --here      this machine, as `dataperf closed run` uses it"
-)]
 pub(crate) struct ProbeArgs {
-    /// Probe this machine instead of a deployment's function
+    /// Probe this machine
     #[arg(long)]
     here: bool,
     #[command(flatten)]
@@ -74,51 +67,38 @@ pub(crate) struct ProbeArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "A program is a WebAssembly module, a WASI preview 1 command. It finds `task.json` and the data below `/data`, writes the \
-    benchmark's JSON artifact with the ids of `/data` to standard output, and ends with 0. It has 20,000,000,000 units of fuel \
-    (about one an instruction) and 1 GiB of memory; there is no network, no other file and no clock but its fuel.\n\n\
-    rustup target add wasm32-wasip1\n\
-    rustc -O --target wasm32-wasip1 selector.rs\n\
-    dataperf closed run selector.wasm --leaderboard en-25 --dataset frozen/\n\n\
-    A program may also be in Python, one file or a zip with `main.py`, which bubblewrap runs with the same data, to try it or to evaluate on \
-    this machine; what is uploaded to AWS is WebAssembly:\n\n\
-    dataperf closed run selector.py --python ~/venv/bin/python --leaderboard en-25 --dataset frozen/\n\n\
-    docs/closed-division.md says what `/data` holds for each benchmark; examples/closed/ has programs in Rust, C and Python."
-)]
 pub(crate) struct RunArgs {
-    /// The program: a `.wasm` file, or for Python a `.py` file or a `.zip` with `main.py` in it
+    /// The program: `.wasm`, or `.py` or `.zip` with `main.py` for Python
     program: PathBuf,
     #[command(flatten)]
     board: BoardArgs,
-    /// Show what the program writes to standard error, and where it was stopped
+    /// Show the program's standard error
     #[arg(long)]
     log: bool,
-    /// The fuel that the program has, where the organizer has announced another limit
+    /// The program's fuel
     #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_FUEL))]
     max_fuel: u64,
-    /// The interpreter for a program in Python, such as a virtual environment's; the program has the packages that are installed for it
+    /// The Python interpreter
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: OsString,
-    /// The seconds that a program in Python has
+    /// Seconds for a Python program
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULTS.run_seconds, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_seconds: u64,
-    /// The program's memory in MiB, where the organizer has announced another limit
+    /// Memory in MiB
     #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_MEMORY_MIB))]
     max_memory: u64,
-    /// The program's size in KiB, where the organizer has announced a lower limit
+    /// Largest program in KiB
     #[arg(long, value_name = "KIB", default_value_t = Programs::MAX_MODULE_BYTES >> 10, value_parser = clap::value_parser!(u64).range(1..=(Programs::MAX_MODULE_BYTES >> 10)))]
     max_module: u64,
-    /// What the program may write to standard output in KiB, where the organizer has announced less than the benchmark's largest artifact
+    /// Most KiB of standard output
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..))]
     max_output: Option<u64>,
-    /// Write the artifact, with the data set's own ids
+    /// Write the artifact to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf closed data --leaderboard en-25 --dataset frozen/ --out data/")]
 pub(crate) struct DataArgs {
     #[command(flatten)]
     board: BoardArgs,
@@ -226,7 +206,9 @@ async fn run_program(args: RunArgs, format: RowFormat) -> Result<Done> {
                     leaderboard,
                     ..
                 } => {
-                    println!("{benchmark} {leaderboard}: valid; there is no eval set here to score it with");
+                    println!(
+                        "{benchmark} {leaderboard}: valid; the data set has no test set to score it with"
+                    );
                 }
             }
             if let Some(run) = run {
@@ -375,7 +357,7 @@ pub(super) fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64
     let about_file = fs::metadata(program).with_context(about)?;
     ensure!(
         about_file.is_file(),
-        "can't use the program `{name}`: it is no regular file; name a `.wasm`, `.py` or `.zip` file"
+        "can't use the program `{name}`: it is not a regular file; name a `.wasm`, `.py` or `.zip` file"
     );
     let mut bytes = Vec::new();
     let file = fs::File::open(program).with_context(about)?;

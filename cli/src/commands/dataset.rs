@@ -38,27 +38,27 @@ pub(crate) use publish::{Switch, publish};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatasetCommand {
-    /// Begin a contest on your own data: write a document with explanations
+    /// Write a document for a contest on your own data
     Init(own::InitArgs),
-    /// Turn a public challenge's files, or a folder of your own data, into a frozen data set
+    /// Make a frozen data set from files
     Import(ImportArgs),
-    /// Check a folder of your own data and try how long its largest artifact takes to score; nothing is written
+    /// Check a folder of your own data
     Check(own::CheckArgs),
-    /// Download a public challenge's files; an interrupted download goes on where it stopped
+    /// Download a public challenge's files, or resume a download
     Fetch(fetch::FetchArgs),
-    /// Describe a frozen data set, or export what its participants may see
+    /// Describe a data set, or make its participants' kit
     Show(ShowArgs),
-    /// Make two data sets of one, whose hidden eval sets are disjoint: for uploads, and for the end of a round
+    /// Split a data set into one for uploads and one for the final
     Split(split::SplitArgs),
-    /// Compare every file of a frozen data set with its manifest
+    /// Compare the files of a data set with its manifest
     Verify(VerifyArgs),
-    /// Make a new data set of one whose eval labels people have corrected
+    /// Make a data set with corrected test labels
     Correct(correct::CorrectArgs),
-    /// Upload a frozen data set and put its boards in force
+    /// Upload a data set and make its boards active
     Publish(publish::PublishArgs),
-    /// The boards that are in force, each with its data set
+    /// List the active boards with their data sets
     List(in_force::ListArgs),
-    /// Take a board out of force
+    /// Deactivate a board
     Retire(in_force::RetireArgs),
 }
 
@@ -97,18 +97,14 @@ pub(crate) async fn run(command: DatasetCommand, rows: RowFormat) -> Result<Done
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!(
-    "Example: dataperf dataset import speech-selection --from dataperf_en_data/ --out frozen/\n\n{}",
-    crate::registry::layouts()
-))]
 pub(crate) struct ImportArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(IDS))]
     benchmark: String,
-    /// The directory with the public challenge's files
+    /// The directory with the files
     #[arg(long)]
     from: PathBuf,
-    /// Where to put the frozen data set: a directory that is not there yet, or empty
+    /// The data set's directory, new or empty
     #[arg(long)]
     out: PathBuf,
 }
@@ -117,9 +113,7 @@ pub(crate) struct ImportArgs {
 pub(crate) struct ShowArgs {
     /// The frozen data set's directory
     directory: PathBuf,
-    /// Make the participants' kit in this directory: the rules, the data that they may have, a valid artifact, a starter in Python and a
-    /// notebook; nothing hidden. `dataperf validate` and `dataperf baseline` take it as a data set, and `dataperf score` where it has a
-    /// practice set. Of what collects lines that people write, `dataperf validate` takes it
+    /// Make the participants' kit in this directory
     #[arg(long, value_name = "DIR")]
     public: Option<PathBuf>,
 }
@@ -306,10 +300,7 @@ fn verify(directory: &Path, format: Format) -> Result<Done> {
     }
     refuse_damaged(directory, &damages)?;
     if format == Format::Text {
-        println!(
-            "{digest}: all {} files are what the manifest says",
-            manifest.files.len()
-        );
+        println!("{digest}: all {} files match the manifest", manifest.files.len());
     }
     Ok(Done::Fine)
 }

@@ -64,7 +64,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     let is_text = format == RowFormat::Text;
     if is_text {
         println!(
-            "{} of {} labels of the eval set were made wrong, drawn by chance; {} submissions were scored with them",
+            "The demo made {} of {} random test labels wrong, and scored {} submissions with them.",
             planted.rows.len(),
             planted.truth.len(),
             SUBMITTERS.len() + 2

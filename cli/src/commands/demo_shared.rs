@@ -37,32 +37,17 @@ const UPLOADS_AT_ONCE: usize = 8;
 const POLL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "The demo imports some of the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
-    submissions into the bucket, the baselines among them, and prints five boards and what each shows. Nothing leaves this machine.\n\n\
-    `dataperf demo all` does so with all artifacts that ship: every submission, good or bad, and every baseline on every board.\n\n\
-    `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
-    the network 15 times: a few minutes of four cores.\n\n\
-    `dataperf demo closed` opens a round that takes programs: it uploads the examples in Rust and C, one that never ends, and a file that is no \
-    program, and runs them on data that none has seen.\n\n\
-    `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
-    eval set, puts right what the audit doubts, and shows whose rank changes.\n\n\
-    `dataperf demo dynamic` plays three rounds of Adversarial Text with programs for annotators and raters and texts made by a grammar, \
-    each round against a model that is trained on the rounds before. It starts no cloud.\n\n\
-    As CSV, every demo prints one table: the rows of all its boards; `integrity` the ranks and scores before and after; `dynamic` the rounds."
-)]
 pub(crate) struct DemoArgs {
-    /// Another demo: `all` plays everything that ships, `curation` a contest on images of Roman numerals, `closed` programs that run
-    /// on hidden data, `integrity` wrong labels in an eval set, `dynamic` rounds of texts against models
+    /// Another demo
     #[arg(value_name = "DEMO", value_parser = [ALL, Curation::ID, CLOSED, INTEGRITY, DYNAMIC])]
     pub(super) of: Option<String>,
-    /// The demo data's directory; by default the one that ships with the project
+    /// The demo data's directory [default: the project's]
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// Keep the demo's cloud in this directory, new or empty, to look into it or to start `dataperf local` on it
+    /// Keep the demo's cloud in this directory, for `dataperf local`
     #[arg(long, value_name = "DIR")]
     pub(super) data_dir: Option<PathBuf>,
-    /// Go on running after the leaderboards are printed, until Ctrl-C
+    /// Keep running until Ctrl-C
     #[arg(long)]
     pub(super) keep_running: bool,
 }

@@ -26,6 +26,7 @@ use super::local::{organizer_token, with_token};
 use crate::Done;
 use crate::hosted::descriptor;
 use crate::output::{Format, print_json, print_verdict, score};
+use crate::print::folded;
 use crate::rows::RowFormat;
 
 /// A board of the story.
@@ -56,8 +57,8 @@ const SCENES: &[Scene] = &[
             "mostly-no",
             "harbour-speech",
         ],
-        says: "Selection: 60 clips, of 175 of which a third are faulty, train a keyword spotter. Clips that are typical of their \
-               word beat the paper's two methods; clips by chance come below these; the most unusual clips are worse than chance.",
+        says: "Selection: choose 60 of 175 clips to train a keyword spotter; a third of the clips are faulty. Typical clips beat \
+               the paper's two methods, random clips come below them, and the most unusual clips come last.",
         order: &[
             &["plain-and-simple"],
             &["baseline-cleanlab", "baseline-nested-cross-fold"],
@@ -70,8 +71,8 @@ const SCENES: &[Scene] = &[
         benchmark: VisionDebugging::ID,
         leaderboard: "open",
         submitters: &["ask-around", "coin-flip", "first-come"],
-        says: "Debugging: which labels to inspect first; less is better. Two of the paper's methods lead, a comparison with the nearest \
-               images comes next, and an order by chance needs far more inspections.",
+        says: "Debugging: choose which labels to inspect first; fewer inspections are better. Two of the paper's methods lead, a \
+               nearest-neighbour method comes next, and a random order needs far more inspections.",
         order: &[
             &["baseline-influence", "baseline-datascope"],
             &["ask-around"],
@@ -84,9 +85,8 @@ const SCENES: &[Scene] = &[
         benchmark: Selection::ID,
         leaderboard: TWENTY,
         submitters: &["ada", "bo"],
-        says: "An organizer's own data, declared by one document (selection/task.yaml): 20 of 700 digits. \
-               One submission is clearly the best, and chance comes last. The first file of the submitter \
-               `hasty` was rejected; the second one, with the mistakes corrected, stands on the board.",
+        says: "An organizer's own data, described by one document (selection/task.yaml): choose 20 of 700 digits. One submission is \
+               clearly the best; random digits come last. The first file of `hasty` was rejected; the corrected one is on the board.",
         order: &[
             &["ada"],
             &["baseline-cleanlab"],
@@ -100,8 +100,8 @@ const SCENES: &[Scene] = &[
         benchmark: Selection::ID,
         leaderboard: FIFTY,
         submitters: &["ada", "bo"],
-        says: "A tie: with fifty digits, ada's and cleo's scores are nearer to each other than this eval set can tell apart. Both may be \
-               the best; bo is clearly not.",
+        says: "A tie: with fifty digits, this test set can't separate the scores of ada and cleo. Both are tied for first; bo is \
+               clearly behind.",
         order: &[&["ada", CLEO], &["bo"]],
         n_best: Some(2),
     },
@@ -109,8 +109,8 @@ const SCENES: &[Scene] = &[
         benchmark: Curation::ID,
         leaderboard: "digits-set",
         submitters: &["ada", "bo"],
-        says: "Curation: the whole training set is the submission. A set without the labels that its neighbours contradict beats the set \
-               as it is, with the same model.",
+        says: "Curation: the submission is the whole training set. Removing labels that their neighbours contradict improves the \
+               score of the same model.",
         order: &[&["ada"], &["bo", "baseline-as-it-is"]],
         n_best: Some(1),
     },
@@ -200,8 +200,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
                 print(shown);
             }
             println!(
-                "\n{} submissions were uploaded and ended, each by the function of its benchmark; {:.1} s in all. `dataperf demo all` \
-                 shows all boards.",
+                "\nThe functions processed {} submissions in {:.1} s. `dataperf demo all` shows all boards.",
                 outcomes.len(),
                 began.elapsed().as_secs_f64()
             );
@@ -314,13 +313,13 @@ fn surprises(outcomes: &[Outcome], rejected: &Outcome, shown: &[Shown]) -> Resul
 }
 
 fn print_mending(rejected: &Outcome, accepted: &Outcome) {
-    println!("\nhasty's first file, whose ids are in capitals and two too many:");
+    println!("\nhasty's first file has its ids in capitals, and two too many:");
     let mut verdict: Verdict = rejected.receipt.verdict.clone();
     verdict.n_reasons = Some(verdict.n_reasons.unwrap_or(verdict.reasons.len()));
     verdict.reasons.truncate(MAX_REASONS);
     print_verdict(&verdict, None);
     let mended = accepted.receipt.verdict.score.map(score).unwrap_or_default();
-    println!("hasty's second file, the same ids in small letters and each once: scored {mended}");
+    println!("hasty's second file has the same ids in lower case, each once: scored {mended}");
 }
 
 fn print_story_json(shown: &[Shown], outcomes: &[Outcome], commands: &[Command]) -> Result<()> {
@@ -361,7 +360,7 @@ fn commands(args: &DemoArgs, data: &Path, local: &LocalCloud) -> [Command; 3] {
         let page = local.http_endpoint().unwrap_or_default();
         return [
             of(
-                "upload ada's file under a name of your own, and wait for its verdict",
+                "upload ada's file under your own name, and wait for its score",
                 format!("submit selection --leaderboard {TWENTY} --submitter you {file} --cloud {page}"),
             ),
             of(
@@ -369,7 +368,7 @@ fn commands(args: &DemoArgs, data: &Path, local: &LocalCloud) -> [Command; 3] {
                 format!("leaderboard selection {TWENTY} --cloud {page}"),
             ),
             of(
-                "see all that you have uploaded",
+                "see everything that you have uploaded",
                 format!("status selection --submitter you --cloud {page}"),
             ),
         ];
@@ -378,16 +377,16 @@ fn commands(args: &DemoArgs, data: &Path, local: &LocalCloud) -> [Command; 3] {
     let free = names.find(|name| !Path::new(name).exists()).unwrap_or_default();
     [
         of(
-            "freeze the organizer's folder into a data set",
+            "make a data set of the organizer's folder",
             format!("dataset import selection --from {contest} --out {free}"),
         ),
         of(
-            "score ada's file with it offline: the score on the board, digit for digit",
+            "score ada's file offline: the same score as on the board",
             format!("score selection --leaderboard {TWENTY} --dataset {free} {file}"),
         ),
         if let Some(kept) = &args.data_dir {
             of(
-                "run this demo's cloud again, with its page, until Ctrl-C",
+                "run this demo's cloud and page again, until Ctrl-C",
                 format!("local --data-dir {}", in_shell(kept)),
             )
         } else {
@@ -396,7 +395,7 @@ fn commands(args: &DemoArgs, data: &Path, local: &LocalCloud) -> [Command; 3] {
                 .as_deref()
                 .map(|data| format!(" --data {}", in_shell(data)));
             of(
-                "the same once more, and the cloud and its page stay up until Ctrl-C",
+                "run the demo again; its cloud and page stay up until Ctrl-C",
                 format!("demo --keep-running{}", data.unwrap_or_default()),
             )
         },
@@ -417,12 +416,12 @@ async fn print_commands(commands: &[Command], runs_on: bool, local: &LocalCloud)
     if runs_on {
         let token = organizer_token(local).await?;
         println!(
-            "\nthe page, for the organizer:\n\n  {}",
+            "\nThe page, for the organizer:\n\n  {}",
             with_token(local, &token)
         );
     }
     println!(
-        "\nthree commands to copy{}, in this order:\n",
+        "\nThree commands to copy{}, in this order:\n",
         if runs_on {
             " into another terminal, in the same folder"
         } else {
@@ -430,7 +429,8 @@ async fn print_commands(commands: &[Command], runs_on: bool, local: &LocalCloud)
         }
     );
     for Command { does, typed } in commands {
-        println!("  # {does}\n  {typed}");
+        println!("  # {does}");
+        print!("  {}\n", folded(typed));
     }
     if runs_on {
         println!("\nStop with Ctrl-C.");

@@ -45,12 +45,6 @@ impl FileForm {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf export speech-selection --out spring/ --local\n  \
-    duckdb -c \"SELECT submitter, rank, score FROM 'spring/boards.parquet' ORDER BY rank\"\n\n\
-    Three tables: `boards` (a line for each row of each board, with plain ranks), `submissions` (a line for each upload, whatever became \
-    of it) and `metrics` (a line for each number of the verdicts on these and on what stands on a board, such as the F1 of a class). docs/dashboards.md has their columns, and recipes."
-)]
 pub(crate) struct ExportArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -58,14 +52,13 @@ pub(crate) struct ExportArgs {
     /// The directory to make
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The form of the files
+    /// parquet or csv
     #[arg(long = "as", value_enum, default_value_t = FileForm::Parquet)]
     form: FileForm,
-    /// Only what everybody may see by now: no rejections, reasons and keys, and as much of verdicts as the challenge shows. Without it
-    /// everything is there, which is the organizer's
+    /// Only what everybody may see by now
     #[arg(long)]
     public: bool,
-    /// Also the steps of scores, which follow from what people decide, and are no uploads
+    /// Also the score changes that follow from people's decisions
     #[arg(long)]
     steps: bool,
     #[command(flatten)]
@@ -74,10 +67,7 @@ pub(crate) struct ExportArgs {
 
 pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     if args.out.symlink_metadata().is_ok() {
-        bail!(
-            "`{}` is there already, and nothing is overwritten: choose another name",
-            args.out.display()
-        );
+        bail!("`{}` exists already: choose another name", args.out.display());
     }
     let cloud = args.cloud.connect().await;
     let hosted = descriptor(&args.benchmark)?;

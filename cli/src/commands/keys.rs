@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
-use crate::output::table;
+use crate::output::{table, time};
 use crate::rows::{RowFormat, print_tabled};
 
 const MAX_KEYS_BYTES: u64 = 1 << 20;
@@ -21,17 +21,11 @@ const OVERLAP_MILLIS: i64 = 3_600_000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Publish the public halves of the keys in use, so that everybody can check receipts; may be given again at any time
-    #[command(after_help = "Example: dataperf keys publish --local")]
+    /// Publish the public keys, so that everybody can check receipts
     Publish(KeysArgs),
-    /// Sign with a new key from now on; receipts of the keys before stay valid
-    #[command(
-        after_help = "Example: dataperf keys rotate --local\n         dataperf keys rotate --benchmark selection --local\n\n\
-        All benchmarks share one key until one gets its own. The function of a benchmark with its own key can't sign receipts of the others."
-    )]
+    /// Sign with a new key from now on; earlier receipts stay valid
     Rotate(RotateArgs),
     /// Print the published keys
-    #[command(after_help = "Example: dataperf --format json keys show --local > keys.json")]
     Show(KeysArgs),
 }
 
@@ -43,7 +37,7 @@ pub(crate) struct KeysArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RotateArgs {
-    /// Give this benchmark a key of its own; without it all benchmarks share the new key
+    /// Give this benchmark its own key [default: all share it]
     #[arg(long, short)]
     benchmark: Option<String>,
     #[command(flatten)]
@@ -119,7 +113,7 @@ async fn rotate(cloud: &Cloud, benchmark: Option<&str>) -> Result<Keys> {
 async fn published(cloud: &Cloud) -> Result<Option<Keys>> {
     let about = || {
         format!(
-            "`{}` of the datasets bucket is no document of keys",
+            "`{}` of the datasets bucket is not a document of keys",
             Keys::OBJECT_KEY
         )
     };
@@ -176,18 +170,16 @@ fn print(keys: &Keys, format: RowFormat) -> Result<()> {
         rows,
         format,
         || {
-            let mut table = table(&["key", "benchmarks", "valid from", "until"]);
+            let mut table = table(&["key", "benchmarks", "valid from (UTC)", "until"]);
             for key in &keys.keys {
-                let until = key
-                    .valid_until
-                    .map_or_else(|| "in use".to_owned(), |until| until.to_string());
+                let until = key.valid_until.map_or_else(|| "in use".to_owned(), time);
                 let signed = signed(key);
                 let benchmarks = if signed.len() == HOSTED.len() {
                     "all".to_owned()
                 } else {
                     signed.join(", ")
                 };
-                table.add_row([&key.id, &benchmarks, &key.valid_from.to_string(), &until]);
+                table.add_row([&key.id, &benchmarks, &time(key.valid_from), &until]);
             }
             println!("{table}");
             Ok(())

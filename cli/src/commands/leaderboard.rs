@@ -30,7 +30,7 @@ use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
-use crate::output::{align_right, print_json, shown_score, table};
+use crate::output::{Table as Lines, align_right, digits_apart, print_json, short, shown_score, table, time};
 use crate::rows::RowFormat;
 use words::{in_words, interval_in_words, number, place, ranks_in_words, sentence, shaken};
 pub(crate) use worth::{Worth, fields, worth_soon, worths};
@@ -44,31 +44,25 @@ const N_SHOWN: usize = 20;
 const N_COUNTED: usize = 1_000;
 
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    after_help = "Examples:\n  dataperf leaderboard speech-selection en-25 --local\n  \
-    dataperf leaderboard speech-selection --watch --local                 again whenever it has changed\n  \
-    dataperf leaderboard speech-selection en-25 --round 2026-spring --format csv --local > spring.csv"
-)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct LeaderboardArgs {
     #[command(subcommand)]
     command: Option<LeaderboardCommand>,
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS), required = true)]
     benchmark: Option<String>,
-    /// The leaderboard; without it, every one that has a score
+    /// The leaderboard [default: all that have a score]
     leaderboard: Option<String>,
-    /// The round; without it, every one that has a score
+    /// The round [default: all that have a score]
     #[arg(long)]
     round: Option<String>,
-    /// How many rows to show: 20 unless given, and all in JSON and CSV
+    /// How many rows to show [default: 20; all in JSON and CSV]
     #[arg(long, short = 'n')]
     top: Option<usize>,
     /// Show all rows
     #[arg(long, conflicts_with = "top")]
     all: bool,
-    /// Go on until Ctrl-C, and print again whenever something has changed, asking every so many seconds
+    /// Print again when something changes, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2")]
     watch: Option<f64>,
     #[command(flatten)]
@@ -77,11 +71,11 @@ pub(crate) struct LeaderboardArgs {
 
 #[derive(Debug, Subcommand)]
 enum LeaderboardCommand {
-    /// How far several boards agree, and what one ranking of all of them depends on
+    /// Show how far several boards agree
     Across(across::AcrossArgs),
-    /// How far two submissions are from each other, with an interval of their difference; for the organizer
+    /// Compare two submissions, with an interval
     Compare(compare::CompareArgs),
-    /// What retiring a board's data set has shown: how far scores fell, and whether the order survives
+    /// Compare scores before and after a data set was retired
     Retirement(retirement::RetirementArgs),
 }
 
@@ -100,7 +94,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     }
     let benchmark = args.benchmark.context("name the benchmark")?;
     let interval = args.watch.map(Duration::try_from_secs_f64).transpose();
-    let interval = interval.context("`--watch` takes seconds from 0 on")?;
+    let interval = interval.context("`--watch` needs a number of seconds, 0 or more")?;
     let cloud = args.cloud.clone().connect().await;
     if args.leaderboard.is_some() || args.round.is_some() {
         let known = Known::of(&cloud, &benchmark).await?;
@@ -173,7 +167,7 @@ fn print_boards(
         RowFormat::Csv => print!("{}", csv(boards)?),
         RowFormat::Text => {
             for Announcement { date, text, .. } in told {
-                println!("announced {date}: {text}");
+                println!("Announced {date}: {text}");
             }
             if boards.is_empty() {
                 println!("{benchmark}: no leaderboard has a score yet");
@@ -485,7 +479,7 @@ pub(crate) fn document(shown: &Shown) -> Value {
 }
 
 /// The rows of a board.
-fn table_of(shown: &Shown) -> comfy_table::Table {
+fn table_of(shown: &Shown) -> Lines {
     let Shown {
         board,
         top,
@@ -494,12 +488,14 @@ fn table_of(shown: &Shown) -> comfy_table::Table {
         ..
     } = shown;
     let is_compared = shown.comparison.is_some();
-    let mut heads = vec!["rank", "public", "95 %", "score", "95 %", "submitter"];
+    let mut heads = vec!["rank", "public", "range", "score", "interval", "submitter"];
     heads.extend(columns.iter().map(|column| column.title));
-    heads.extend(["tries", "received", "submission"]);
+    heads.extend(["tries", "received (UTC)", "submission"]);
     heads.retain(|head| board.is_final() || *head != "public");
-    heads.retain(|head| is_compared || !["95 %", "tries"].contains(head));
+    heads.retain(|head| is_compared || !["range", "interval", "tries"].contains(head));
     let mut table = table(&heads);
+    table.spare(&["received (UTC)", "tries", "submission"]);
+    let n_digits = digits_apart(top.iter().map(|ranked| ranked.entry.id.as_str()));
     for ranked in top {
         let entry = &ranked.entry;
         let line = shown.line(ranked);
@@ -529,8 +525,8 @@ fn table_of(shown: &Shown) -> comfy_table::Table {
         ];
         let after = [
             is_compared.then(|| tries.unwrap_or_default()),
-            Some(entry.received_at.to_string()),
-            Some(entry.id.to_string()),
+            Some(time(entry.received_at)),
+            Some(short(entry.id.as_str(), n_digits)),
         ];
         let cells = before.into_iter().flatten().chain(of_columns);
         table.add_row(cells.chain(after.into_iter().flatten()));
@@ -552,7 +548,7 @@ pub(crate) fn print(shown: &Shown) {
     let mark = if board.is_final() {
         " (on the final data set)"
     } else if board.is_post_round() {
-        " (after its closing)"
+        " (late submissions)"
     } else {
         ""
     };
@@ -562,7 +558,7 @@ pub(crate) fn print(shown: &Shown) {
     );
     if top.is_empty() {
         println!(
-            "no score yet; `dataperf leaderboard {}` shows the boards that have one",
+            "No score yet. `dataperf leaderboard {}` shows the boards that have one.",
             board.benchmark
         );
         return;
@@ -570,11 +566,7 @@ pub(crate) fn print(shown: &Shown) {
     println!("{}", table_of(shown));
     if shown.n_rows > top.len() {
         let more = if shown.n_rows < N_COUNTED { "" } else { "at least " };
-        println!(
-            "{} of {more}{} rows are shown: `--all` shows all",
-            top.len(),
-            shown.n_rows
-        );
+        println!("{} of {more}{} shown, --all", top.len(), shown.n_rows);
     }
     if let Some(report) = &shown.report {
         println!("{}", shaken(report));
@@ -584,13 +576,13 @@ pub(crate) fn print(shown: &Shown) {
         let leads = top.iter().find(|ranked| ranked.shown_rank() == Some(1));
         let leads = leads.and_then(|leads| shown.line(leads));
         if leads.is_some_and(|line| line.is_above_baselines == Some(false)) {
-            println!("the first is not clearly better than the best baseline");
+            println!("The first is not significantly better than the best baseline.");
         }
     }
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
         println!(
-            "the board is scored with {dataset}; what was scored with another data set has no rank until it is scored again: by itself \
-             where the round's `retire` says so, otherwise by `dataperf rescore {} {} --round {}`",
+            "The board's data set is {dataset}. Scores of another data set have no rank until they are scored again. Unless the round's \
+             `retire` does so, run `dataperf rescore {} {} --round {}`.",
             board.benchmark, board.leaderboard, board.round
         );
     }

@@ -41,48 +41,38 @@ const KEY_FILE: &str = "organizer-key";
 const OWN_KEY_ID: &str = "organizer";
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Any AWS client works with it, with access key `local`, secret `local`, region `us-east-1`:\n  \
-    aws --endpoint-url http://127.0.0.1:9000 s3 cp my.json s3://submissions/speech-selection/en-25/ada/my.json\n\n\
-    Pages in a browser can not use it, but for the page of leaderboards. For other machines (`DATAPERF_LOCAL_KEY` tells the \
-    other commands the key):\n  \
-    dataperf local --host 0.0.0.0 --remote --allow-host box.example"
-)]
 pub(crate) struct LocalArgs {
-    /// Where objects, the table, the event queue and the functions' logs are kept between runs: a new or empty directory, or
-    /// one that has been used for this before
+    /// Where all data is kept
     #[arg(long, default_value = ".dataperf")]
     data_dir: PathBuf,
-    /// The address the ports are opened on; one that other machines can reach needs --remote
+    /// The address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
-    /// Let other machines in, at --host. The key is then the one of --key, or a random one that is kept in `organizer-key` of
-    /// the data directory. Everything goes over the network as plain text
+    /// Let other machines connect (unencrypted)
     #[arg(long)]
     remote: bool,
-    /// A name beside localhost by which requests may reach the ports, with its port if that is another one. Requests under
-    /// other names are refused, because any website can point its name to this machine
-    #[arg(long, value_name = "NAME[:PORT]")]
+    /// Another host name of this machine
+    #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// The organizer's key, instead of `local:local`, which everybody knows
+    /// The organizer's key [default: local:local]
     #[arg(long, env = "DATAPERF_LOCAL_KEY", value_name = "ID:SECRET", hide_env_values = true, value_parser = access_key)]
     key: Option<AccessKey>,
-    /// The S3 port; 0 takes any free one
+    /// S3; 0 is any free port
     #[arg(long, default_value_t = S3_PORT)]
     s3_port: u16,
-    /// The DynamoDB port; 0 takes any free one
+    /// DynamoDB
     #[arg(long, default_value_t = DYNAMODB_PORT)]
     dynamodb_port: u16,
-    /// The port of Lambda, by which `dataperf redrive` starts functions; 0 takes any free one
+    /// Lambda
     #[arg(long, default_value_t = LAMBDA_PORT)]
     lambda_port: u16,
-    /// The port of the service that makes images, which stands for those on the Internet; 0 takes any free one
+    /// The image service
     #[arg(long, default_value_t = IMAGES_PORT)]
     images_port: u16,
-    /// The port of the page of leaderboards; 0 takes any free one
+    /// The page
     #[arg(long, default_value_t = HTTP_PORT)]
     http_port: u16,
-    /// Let each partition of the table take so many units of writes a second, as DynamoDB does with 1000: for load tests
+    /// Write units per second, for load tests
     #[arg(long, value_name = "UNITS")]
     throttle: Option<u32>,
     #[command(flatten)]

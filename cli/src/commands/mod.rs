@@ -5,6 +5,7 @@ pub(crate) mod baseline;
 pub(crate) mod challenge;
 #[cfg(feature = "closed")]
 pub(crate) mod closed;
+pub(crate) mod cloud;
 pub(crate) mod collection;
 pub(crate) mod dataset;
 #[cfg(feature = "local")]

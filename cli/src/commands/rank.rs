@@ -15,20 +15,11 @@ use crate::output::{align_right, check_files, line_of, n_of, table, visible};
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf rank results.csv                                a column for each system, a row for each item\n  \
-    dataperf rank long.parquet --item question --system model --value correct --cluster document\n  \
-    dataperf rank lm-eval-output/ --metric exact_match       logs that lm-evaluation-harness wrote with --log_samples\n  \
-    dataperf rank experiments/evaluation/verified/           SWE-bench's lists of resolved instances\n  \
-    dataperf rank mteb.csv --ignore 'Max Tokens'             a row for each model, a column for each task\n\n\
-    Values are numbers, or true and false. The score of a system is the mean of its values. Its ranks are those that it may have on other \
-    items of this kind, with 95 % confidence, by the rule of DataPerf's boards (docs/rank.md). No cloud and no account is needed."
-)]
 pub(crate) struct RankArgs {
-    /// Tables (.csv, .tsv, .parquet, .jsonl), logs, or folders of logs
+    /// Tables, logs or folders of logs
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How tables are laid out; by their columns' names if it is not given
+    /// wide, long or systems [default: by the column names]
     #[arg(long, value_enum)]
     layout: Option<TableLayout>,
     /// The column of items' ids
@@ -37,10 +28,10 @@ pub(crate) struct RankArgs {
     /// The column of systems' names
     #[arg(long, value_name = "COLUMN")]
     system: Option<String>,
-    /// The column of values, of a table with a row for each item and system
+    /// The column of values, in a table of items and systems
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
-    /// The column of clusters: items of one cluster depend on each other, such as questions on one text
+    /// The column of clusters: items that depend on each other
     #[arg(long, value_name = "COLUMN")]
     cluster: Option<String>,
     /// The column of weights: how much each item counts
@@ -55,20 +46,20 @@ pub(crate) struct RankArgs {
     /// The filter of lm-evaluation-harness's logs
     #[arg(long)]
     filter: Option<String>,
-    /// A file with the ids of all instances, one a line, where submissions list only those that they resolved
+    /// A file with all instance ids, if results list only resolved ones
     #[arg(long, value_name = "FILE")]
     items: Option<PathBuf>,
-    /// What to do where a system lacks a value of an item
+    /// Missing values: refuse, drop-items, drop-systems or zero
     #[arg(long, value_enum, default_value_t = MissingValues::Refuse)]
     missing: MissingValues,
-    /// Keep columns that look like no systems or tasks: one value throughout, another scale, the name of a summary
+    /// Keep columns that don't look like systems or tasks
     #[arg(long)]
     keep_odd: bool,
     /// Smaller values are better
     #[arg(long)]
     lower_is_better: bool,
     /// Compare two systems with each other
-    #[arg(long, num_args = 2, value_names = ["SYSTEM", "SYSTEM"])]
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
     compare: Vec<String>,
     /// Draw the intervals of scores and ranks
     #[arg(long, value_name = "FILE.svg")]
@@ -281,12 +272,12 @@ fn sentences(ranking: &Ranking, digits: usize) -> Vec<String> {
     let n_pairs = ranking.n_systems - 1;
     let n_apart = ranking.n_neighbours_told_apart.unwrap_or(0);
     sentences.push(format!(
-        "of {} of neighbours {n_apart} can be told apart",
+        "{n_apart} of {} of neighbours can be separated",
         n_of(n_pairs, "pair", "pairs")
     ));
     if let Some(resolution) = ranking.resolution {
         sentences.push(format!(
-            "resolution {resolution:.digits$}: the smallest difference of two neighbours, compared alone, that is told apart with power 0.8"
+            "resolution {resolution:.digits$}: the smallest difference of two neighbours that is found 80 % of the time"
         ));
     }
     sentences

@@ -12,20 +12,13 @@ use serde_json::{Value, json};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::known;
-use crate::output::table;
+use crate::output::{digits_apart, short, table};
 use crate::progress;
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "A scored or rejected submission is left alone. The command asks for an evaluation and does not wait for it: `dataperf status` \
-    tells how it ended. The receipt of a failure is replaced by that of the new verdict.\n\n\
-    Examples:\n  dataperf status speech-selection --failed --local       what has failed, and why\n  \
-    dataperf redrive 0123456789abcdef0123456789abcdef --local\n  \
-    dataperf redrive --all-failed --local                   after the cause was mended"
-)]
 pub(crate) struct RedriveArgs {
-    /// Submissions' ids
+    /// The submissions' ids, or their first digits
     #[arg(required_unless_present = "all_failed", conflicts_with = "all_failed")]
     submissions: Vec<String>,
     /// All that have failed
@@ -45,15 +38,14 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         None => dataperf_hosted::IDS.to_vec(),
     };
     let mut chosen: Vec<(&str, SubmissionId)> = Vec::new();
-    for &benchmark in &benchmarks {
-        let ids: Vec<SubmissionId> = if args.all_failed {
+    if args.all_failed {
+        for &benchmark in &benchmarks {
             let failed = cloud.leaderboards().failed(benchmark).await?;
-            failed.into_iter().map(|entry| entry.id).collect()
-        } else {
-            let ids = args.submissions.iter();
-            ids.filter_map(|id| id.parse().ok()).collect()
-        };
-        chosen.extend(ids.into_iter().map(|id| (benchmark, id)));
+            chosen.extend(failed.into_iter().map(|entry| (benchmark, entry.id)));
+        }
+    }
+    for id in &args.submissions {
+        chosen.extend(known::named(&cloud, &benchmarks, id).await?);
     }
     let bar = progress::counting(chosen.len() as u64, "submissions");
     let mut documents = Vec::new();
@@ -62,7 +54,11 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let is_known = |id: &str| documents.iter().any(|document| document["submission"] == id);
+    let found: Vec<&str> = documents
+        .iter()
+        .filter_map(|document| document["submission"].as_str())
+        .collect();
+    let is_known = |id: &str| found.iter().any(|found| found.starts_with(id));
     let unknown: Vec<&str> = args
         .submissions
         .iter()
@@ -128,13 +124,22 @@ fn print(documents: &[Value], format: RowFormat) -> Result<()> {
 
 fn print_text(documents: &[Value]) {
     if documents.is_empty() {
-        println!("nothing has failed");
+        println!("Nothing has failed.");
         return;
     }
     let mut table = table(&["benchmark", "submission", "was", "is"]);
+    let ids = documents
+        .iter()
+        .filter_map(|document| document["submission"].as_str());
+    let n_digits = digits_apart(ids);
     for document in documents {
         let cell = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
-        table.add_row([cell("benchmark"), cell("submission"), cell("was"), cell("became")]);
+        table.add_row([
+            cell("benchmark"),
+            short(&cell("submission"), n_digits),
+            cell("was"),
+            cell("became"),
+        ]);
     }
     println!("{table}");
 }

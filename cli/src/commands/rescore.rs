@@ -33,12 +33,6 @@ const FIRST_POLL: Duration = Duration::from_millis(100);
 const LAST_POLL: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf rescore speech-selection en-25 --local\n\nAfter a data set was published or the functions were \
-    deployed anew. Every scored submission of the board is scored again, by the functions, from the version that was uploaded. \
-    It ends with who stood where before and stands where now. Broken off, the same command goes on where it stopped. The earlier \
-    receipts stay; new ones are beside them as ID.2.json and so on."
-)]
 pub(crate) struct RescoreArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(IDS))]
@@ -48,16 +42,16 @@ pub(crate) struct RescoreArgs {
     /// The round
     #[arg(long, default_value = OPEN_ROUND)]
     round: String,
-    /// Start again instead of going on with a run that was broken off
+    /// Start again instead of resuming an interrupted run
     #[arg(long)]
     anew: bool,
     /// How many rows of the table to print
     #[arg(long, short = 'n', default_value_t = 20)]
     top: usize,
-    /// How many submissions a request has, which one invocation scores within its time limit
+    /// How many submissions to score per request
     #[arg(long, value_name = "N", default_value_t = 4)]
     batch: usize,
-    /// How many requests wait for an answer at a time; new uploads share the functions with them
+    /// How many requests to send at a time
     #[arg(long, value_name = "N", default_value_t = 8)]
     at_once: usize,
     /// How long to wait for an answer before giving up for now
@@ -142,9 +136,8 @@ async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     let run = table.run(&retire.run(board)).await?;
     if run.is_none_or(|run| run.ended_at.is_none()) {
         bail!(
-            "the data set of the round `{}` has been retired, and what stands on the board is scored again \
-             by itself within half an hour or so: wait until `dataperf leaderboard retirement {} {} --round \
-             {}` prints its report",
+            "the data set of the round `{}` has been retired, and the board is scored again by itself within about 30 \
+         minutes: wait until `dataperf leaderboard retirement {} {} --round {}` prints its report",
             round.id,
             board.benchmark,
             board.leaderboard,

@@ -32,21 +32,14 @@ const MAX_HASHED_BYTES: u64 = 256 << 20;
 
 /// Which artifact, held against what.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf validate speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json\n         \
-    dataperf validate adversarial-text --leaderboard nli --dataset kit/ my-examples.jsonl\n\nWhere lines are collected, each has the outcome \
-    that follows from the rules; the exit code is 2 where any of them would be rejected, and text and JSON list what only the cloud knows."
-)]
 pub(crate) struct ArtifactArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// The leaderboard, such as `en-25`; `dataperf dataset show` lists those of a data set. Where lines that people write are collected, the
-    /// kind of file will do, such as `submit` or `verdict`
+    /// The leaderboard, such as `en-25` (listed by `dataperf dataset show`)
     #[arg(long, short)]
     leaderboard: String,
-    /// The frozen data set's directory, or a participants' kit: with it an artifact is validated, and scored if the kit has a practice set.
-    /// `score` also takes the source of a data set, as `dataset import` reads it
+    /// The data set's directory, its source (`score` alone), or a participants' kit
     #[arg(long, short)]
     dataset: PathBuf,
     /// The artifact: the file you would upload
@@ -54,14 +47,10 @@ pub(crate) struct ArtifactArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf score speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json\n         \
-    dataperf score vision-debugging --leaderboard open --dataset frozen/ --plot curves.svg my-orders.zip"
-)]
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     artifact: ArtifactArgs,
-    /// Write the curves of `vision-debugging`, which the terminal shows in dots, as a figure
+    /// Write the curves of `vision-debugging` as a figure
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 }

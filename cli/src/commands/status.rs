@@ -21,7 +21,7 @@ use super::withdraw::in_words;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known;
-use crate::output::{align_right, line_of, print_verdict, score, table};
+use crate::output::{align_right, digits_apart, line_of, print_verdict, score, short, table, time};
 use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_rows, print_tabled};
 
 /// Submissions that are looked up at once.
@@ -57,36 +57,29 @@ const COLUMNS: [&str; 24] = [
 
 #[allow(clippy::struct_excessive_bools)] // each is a flag of its own
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf status --local                                      what is unfinished, and since when\n  \
-    dataperf status speech-selection --submitter ada --local     ada's submissions, newest first: file, reason and rank of each\n  \
-    dataperf status speech-selection --failed --local            what the platform failed to evaluate\n  \
-    dataperf status --misplaced --local                          files that are where no submission belongs\n  \
-    dataperf status speech-selection SUBMISSION --local          one submission, whole"
-)]
 pub(crate) struct StatusArgs {
-    /// The benchmark; without it, what is unfinished of all
+    /// The benchmark [default: what is unfinished in all]
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: Option<String>,
-    /// A submission's id
+    /// A submission's id, or its first digits
     #[arg(conflicts_with = "submitter", requires = "benchmark")]
     submission: Option<String>,
     /// Show this submitter's submissions
     #[arg(long, requires = "benchmark")]
     submitter: Option<String>,
-    /// Show what has failed and waits for `dataperf redrive`
+    /// Show failed evaluations, which `dataperf redrive` retries
     #[arg(long, conflicts_with_all = ["submission", "submitter"])]
     failed: bool,
-    /// Show the notes on files that are where no submission belongs
+    /// Show files that were uploaded to a wrong place
     #[arg(long, conflicts_with_all = ["benchmark", "submission", "submitter", "failed"])]
     misplaced: bool,
-    /// How many of a submitter's submissions to show: 20 unless given, and all in JSON and CSV
+    /// How many submissions to show [default: 20; all in JSON and CSV]
     #[arg(long, short = 'n')]
     newest: Option<usize>,
     /// Show all of a submitter's submissions
     #[arg(long, conflicts_with = "newest")]
     all: bool,
-    /// Also list the steps of this submitter's scores, which follow from people's decisions and not from uploads
+    /// Also list score changes that follow from people's decisions
     #[arg(long, requires = "submitter")]
     steps: bool,
     #[command(flatten)]
@@ -110,23 +103,22 @@ pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
         return one(&cloud, benchmark, id, format).await;
     }
     if let (Some(benchmark), Some(submitter)) = (&args.benchmark, &args.submitter) {
-        // one more tells that there are more
         let most = args
             .newest
             .or((format == RowFormat::Text && !args.all).then_some(N_SHOWN));
-        let wanted = most.map_or(usize::MAX, |most| most.saturating_add(1));
-        let mut entries = known::uploads(&cloud, benchmark, submitter, wanted, args.steps).await?;
-        if let Some(most) = most.filter(|most| entries.len() > *most) {
-            entries.truncate(most);
-            if format == RowFormat::Text {
-                eprintln!("the newest {most} are shown: `--all` shows all");
-            }
-        }
+        let mut entries = known::uploads(&cloud, benchmark, submitter, usize::MAX, args.steps).await?;
+        let n_all = entries.len();
+        entries.truncate(most.unwrap_or(n_all));
+        let n_shown = entries.len();
         if entries.is_empty() {
             known::check_submitter(&cloud, benchmark, submitter).await?;
         }
         let when_none = format!("{benchmark}: `{submitter}` has submitted nothing");
-        return print(&cloud, entries, format, &when_none).await;
+        let done = print(&cloud, entries, format, &when_none).await?;
+        if n_shown < n_all && format == RowFormat::Text {
+            println!("{n_shown} of {n_all} shown, --all");
+        }
+        return Ok(done);
     }
     let mut entries = Vec::new();
     for benchmark in benchmarks {
@@ -150,9 +142,9 @@ pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
 
 /// One submission, whole.
 async fn one(cloud: &Cloud, benchmark: &str, id: &str, format: RowFormat) -> Result<Done> {
-    let submission = match id.parse() {
-        Ok(id) => cloud.leaderboards().submission(benchmark, &id).await?,
-        Err(_) => None,
+    let submission = match known::named(cloud, &[benchmark], id).await?.first() {
+        Some((_, id)) => cloud.leaderboards().submission(benchmark, id).await?,
+        None => None,
     };
     let Some(submission) = submission else {
         return Err(known::no_submission(cloud, benchmark, id).await?);
@@ -193,8 +185,11 @@ pub(crate) fn print_whole(
     digits: Option<u8>,
 ) {
     println!(
-        "{} by {}, received {}, finished {}",
-        receipt.submission, receipt.submitter, receipt.received_at, receipt.finished_at
+        "{} by {}, received {} UTC, finished {} UTC",
+        receipt.submission,
+        receipt.submitter,
+        time(receipt.received_at),
+        time(receipt.finished_at)
     );
     println!("file {}", line_of(&receipt.key));
     for line in afterwards {
@@ -320,8 +315,8 @@ async fn print(cloud: &Cloud, entries: Vec<Entry>, format: RowFormat, when_none:
 }
 
 fn print_text(lines: &[Line]) {
-    let mut table = table(&[
-        "received",
+    let heads = [
+        "received (UTC)",
         "benchmark",
         "leaderboard",
         "round",
@@ -332,12 +327,15 @@ fn print_text(lines: &[Line]) {
         "tries",
         "file",
         "submission",
-        "why",
-    ]);
+    ];
+    let mut table = table(&heads);
+    table.spare(&["tries", "benchmark", "submitter", "round"]);
+    let n_digits = digits_apart(lines.iter().map(|line| line.entry.id.as_str()));
+    let id = |line: &Line| short(line.entry.id.as_str(), n_digits);
     for line in lines {
         let entry = &line.entry;
         table.add_row([
-            entry.received_at.to_string(),
+            time(entry.received_at),
             entry.board.benchmark.clone(),
             entry.board.leaderboard.clone(),
             entry.board.round.clone(),
@@ -347,10 +345,7 @@ fn print_text(lines: &[Line]) {
                 None if entry.withdrawn_at.is_some() => "withdrawn".to_owned(),
                 None => status(entry).to_owned(),
             },
-            match &line.worth {
-                Some(worth) => worth.score_in_words(),
-                None => entry.score.map(score).unwrap_or_default(),
-            },
+            entry.score.map(score).unwrap_or_default(),
             line.worth.as_ref().map(Worth::rank_in_words).unwrap_or_default(),
             line.worth
                 .as_ref()
@@ -358,14 +353,14 @@ fn print_text(lines: &[Line]) {
                 .map(|n| n.to_string())
                 .unwrap_or_default(),
             line_of(&line.file().unwrap_or_default()),
-            entry.id.to_string(),
-            line_of(&line.why().unwrap_or_default()),
+            id(line),
         ]);
     }
-    align_right(&mut table, 6);
-    align_right(&mut table, 7);
-    align_right(&mut table, 8);
+    (6..9).for_each(|column| align_right(&mut table, column));
     println!("{table}");
+    for (line, why) in lines.iter().filter_map(|line| Some((line, line.why()?))) {
+        println!("{}  {}", id(line), line_of(&why));
+    }
 }
 
 fn status(entry: &Entry) -> &'static str {
@@ -404,17 +399,13 @@ async fn misplaced(cloud: &Cloud, format: RowFormat) -> Result<Done> {
     print_rows(&documents, &columns, format, || {
         if notes.is_empty() {
             println!(
-                "no file is misplaced, as far as the caretaker has looked: it sweeps from time to time, once an hour on AWS"
+                "No file is misplaced. The caretaker looks for such files from time to time, once an hour on AWS."
             );
             return Ok(());
         }
-        let mut table = table(&["received", "file", "upload it as"]);
+        let mut table = table(&["received (UTC)", "file", "upload it as"]);
         for note in notes.values() {
-            table.add_row([
-                note.received_at.to_string(),
-                line_of(&note.key),
-                line_of(&note.nearest),
-            ]);
+            table.add_row([time(note.received_at), line_of(&note.key), line_of(&note.nearest)]);
         }
         println!("{table}");
         Ok(())

@@ -48,13 +48,6 @@ const MAX_READ_BYTES: u64 = 32 << 20;
 const PROGRAM: &[u8] = b"\0asm";
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf submit speech-selection --leaderboard en-25 --submitter ada my-selection.json --local\n         \
-    dataperf submit speech-selection -l en-25 -s ada my-selection.json --cloud spring --receipt receipt.json\n\n\
-    Before the upload the file's size and form are checked as by `dataperf validate`, and with --dataset its rules too.\n\n\
-    --receipt writes the receipt byte for byte as it was signed, so that `dataperf verify` can check it. What --format json prints has the rank \
-    beside it, which is not signed."
-)]
 pub(crate) struct SubmitArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -62,12 +55,12 @@ pub(crate) struct SubmitArgs {
     /// The leaderboard, such as `en-25`
     #[arg(long, short)]
     leaderboard: String,
-    /// Your name on the board: small letters, digits, and single `.`, `_` or `-`
+    /// Your name: lower-case letters, digits, and single `.`, `_`, `-`
     #[arg(long, short)]
     submitter: SubmitterName,
     /// The file to upload
     artifact: PathBuf,
-    /// The data set's directory, or a participants' kit: with it the rules are checked before the upload
+    /// The data set or kit, to check the rules before the upload
     #[arg(long, short, value_name = "DIR")]
     dataset: Option<PathBuf>,
     /// Don't wait for the verdict
@@ -105,7 +98,7 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     .await?
     {
         print_judged(&verdict, None, format, || {
-            println!("nothing was uploaded");
+            println!("Nothing was uploaded.");
             Ok(())
         })?;
         return Ok(done(&verdict));
@@ -131,7 +124,7 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     spinner.finish_and_clear();
     let Ok(receipt) = receipt else {
         bail!(
-            "there is no verdict on submission {} after {} s: ask again with `dataperf status {} {}`",
+            "submission {} has no verdict after {} s: try `dataperf status {} {}` later",
             submitted.id,
             args.timeout,
             args.benchmark,
@@ -213,29 +206,30 @@ fn print_level(receipt: &Receipt) {
             let until = receipt
                 .withheld_until
                 .map_or("its close".to_owned(), |at| at.to_string());
-            println!("the round shows no results until {until}");
+            println!("The round shows no results until {until}.");
             return;
         }
         Some(Climb::Climbed) => {
-            println!("the score is rounded as long as results of the round are withheld");
+            println!("The score is rounded until the round closes.");
         }
         Some(Climb::Held) if receipt.verdict.score.is_none() => println!(
-            "the score is held: it is not better, by the Ladder's margin, than your best released score on the boards with the same evaluation data, \
-             and nothing of yours is released on this board yet; the submission's own score is shown once results of the round are no longer withheld"
+            "The score is not shown yet: it is not better, by the Ladder's margin, than your best score on boards with the \
+         same test data. You will see it after the close."
         ),
         Some(Climb::Held) => println!(
-            "the score is the last one that the round's Ladder has released; the submission's own is shown once results of the round are no longer withheld"
+            "This is the last score that the round's Ladder has shown. You will see the submission's own score after the \
+         close."
         ),
         None => {}
     }
     // what a program has made of hidden data is never told
     let is_withheld = receipt.round == OPEN_ROUND || receipt.verdict.program.is_some();
     let rest = if is_withheld {
-        "the rest is the organizer's"
+        "only the organizer sees the rest"
     } else {
-        "the rest is shown once results of the round are no longer withheld"
+        "you will see the rest after the close"
     };
-    println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
+    println!("The receipt shows the feedback `{}`; {rest}.", level.as_str());
 }
 
 /// Refuses a leaderboard that does not exist. Access to uploads and receipts alone does not tell: then the receipt says so.

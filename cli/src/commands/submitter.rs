@@ -25,20 +25,15 @@ use crate::rows::RowFormat;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmitterCommand {
-    /// Let somebody submit: upload forms, or the tags by which the submitters' policy knows a user or role
+    /// Let somebody submit: print upload forms or IAM commands
     Add(AddArgs),
-    /// Who submits: how much, when last, and what is left of the limits
+    /// List submitters with their uploads and limits
     List(list::ListArgs),
-    /// Files that were handed in more than once, by one submitter or several
+    /// List files that were submitted more than once
     Identical(list::IdenticalArgs),
-    /// Make the forms for leaderboards that have come into force since
+    /// Make forms for new leaderboards
     Refresh(refresh::RefreshArgs),
-    /// Free a name that was taken by mistake, so that others may submit whose names look like it
-    #[command(
-        after_help = "Example: dataperf submitter free mary-l --local\n\nOf names that look alike the first one stands, in each benchmark: the one that was given access \
-        or a token, or whose upload obeyed the rules first. Whoever has a score or an accepted file keeps the name, and functions that have seen it may go on with it until \
-        they start anew. A token is revoked by `dataperf token revoke`; forms that were given expire, and the tag `submitter` is removed where it is attached."
-    )]
+    /// Free a name that was taken by mistake
     Free(FreeArgs),
 }
 
@@ -46,7 +41,7 @@ pub(crate) enum SubmitterCommand {
 pub(crate) struct FreeArgs {
     /// The name
     name: SubmitterName,
-    /// The benchmark; all of them, when left out
+    /// The benchmark [default: all]
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: Option<String>,
     #[command(flatten)]
@@ -54,29 +49,22 @@ pub(crate) struct FreeArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Neither lets anybody see or change what others have submitted, or write a receipt or a score.\n\n\
-    Examples:\n  dataperf submitter add ada speech-selection --local             forms for a week, with the curl command\n  \
-    dataperf submitter add ada speech-selection -l en-25 --hours 24 --format json > ada.json\n  \
-    dataperf submitter add ada speech-selection --access policy            the two commands for an IAM user\n  \
-    dataperf submitter add rosa adversarial-nibbler --rater --access policy"
-)]
 pub(crate) struct AddArgs {
-    /// The submitter's name, as it stands in keys and on leaderboards: small letters, digits, and single `.`, `_` or `-`
+    /// The name: lower-case letters, digits, and single `.`, `_`, `-`
     name: SubmitterName,
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// Name somebody a rater of Adversarial Nibbler (judges pairs and submits none) or of Adversarial Text (judges others' examples)
+    /// Make somebody a rater of Adversarial Nibbler or Text
     #[arg(long)]
     rater: bool,
-    /// Forms for these leaderboards only; by default for all that are in force
+    /// Only for these leaderboards [default: all active ones]; repeatable
     #[arg(long, short)]
     leaderboard: Vec<String>,
-    /// What to give
+    /// forms (for anybody) or policy (for an IAM user or role)
     #[arg(long, value_enum, default_value_t = Access::Forms)]
     access: Access,
-    /// How long forms are valid; no longer than the credentials that sign them
+    /// How long forms are valid
     #[arg(long, default_value_t = MAX_FORM_SECONDS / 3600, value_parser = clap::value_parser!(u32).range(1..=168))]
     hours: u32,
     #[command(flatten)]
@@ -229,8 +217,10 @@ fn print_tags(args: &AddArgs, format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(&json!({ "submitter": name, "tags": tags, "commands": commands }));
     }
-    println!("# for all benchmarks; {POLICY} is the stack's output `SubmitterPolicy`");
-    println!("{}", commands.join("\n"));
+    print!(
+        "# for all benchmarks; {POLICY} is the stack's output `SubmitterPolicy`\n{}\n",
+        commands.join("\n")
+    );
     Ok(())
 }
 
@@ -277,12 +267,13 @@ fn print_forms(forms: &[(String, UploadForm)], format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(&documents(forms));
     }
-    println!(
-        "# The file's name on the platform is the last part of `key`. Another may stand there: of a program in Python it has to end in `.py` or `.zip`.\n"
+    print!(
+        "# The last part of `key` is the file's name, and you may change it. Names of Python programs end in `.py` or \
+         `.zip`.\n\n"
     );
     for (leaderboard, form) in forms {
-        println!(
-            "# {leaderboard}: files of at most {} bytes, until {}",
+        print!(
+            "# {leaderboard}: files of at most {} bytes, until {}\n",
             form.max_bytes, form.expires_at
         );
         let fields: Vec<String> = form
@@ -290,8 +281,8 @@ fn print_forms(forms: &[(String, UploadForm)], format: Format) -> Result<()> {
             .iter()
             .map(|(name, value)| format!("-F '{name}={value}'"))
             .collect();
-        println!(
-            "curl --fail-with-body {} -F file=@FILE '{}'\n",
+        print!(
+            "curl --fail-with-body {} -F file=@FILE '{}'\n\n",
             fields.join(" "),
             form.url
         );

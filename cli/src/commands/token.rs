@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known::{check_name, note_name};
-use crate::output::{Format, print_json, table};
+use crate::output::{Format, print_json, table, time};
 use crate::rows::{RowFormat, print_rows};
 
 /// The most days that a token is valid: a token lies in files and mails, and no challenge is longer than this without a new one.
@@ -20,18 +20,11 @@ const ID_DIGITS: usize = 12;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Issue a token and print it, once: only its SHA-256 is kept
-    #[command(
-        after_help = "Where uploads cost money, as images do that services make, name the benchmarks that the token is for.\n\n\
-        Examples:\n  dataperf token create --submitter ada --local\n  \
-        dataperf token create --submitter ada --benchmark curation --benchmark selection\n  \
-        dataperf token create --organizer --expires 7"
-    )]
+    /// Create a token and print it once
     Create(CreateArgs),
-    /// List the tokens that were not revoked, without the tokens themselves
+    /// List the valid and expired tokens
     List(ListArgs),
-    /// Make a token invalid at once
-    #[command(after_help = "Example: dataperf token revoke 3f1c99ab04d2 --local")]
+    /// Revoke a token
     Revoke(RevokeArgs),
 }
 
@@ -39,10 +32,10 @@ pub(crate) enum TokenCommand {
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     whose: Whose,
-    /// Let a submitter upload to this benchmark only; to all of them, when left out; may be given several times
+    /// Allow uploads only to this benchmark [default: all]; repeatable
     #[arg(long = "benchmark", value_name = "BENCHMARK", conflicts_with = "organizer", value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmarks: Vec<String>,
-    /// For how many days it is valid
+    /// How many days the token is valid
     #[arg(long, value_name = "DAYS", default_value_t = TOKEN_DAYS, value_parser = clap::value_parser!(u32).range(1..=MAX_TOKEN_DAYS))]
     expires: u32,
     #[command(flatten)]
@@ -52,10 +45,10 @@ pub(crate) struct CreateArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Whose {
-    /// For this submitter: it may upload, and read its own submissions, receipts and artifacts
+    /// For this submitter, to upload and to read its own submissions
     #[arg(long, value_name = "NAME")]
     submitter: Option<SubmitterName>,
-    /// For the organizer: it may read everything
+    /// For the organizer, to read everything
     #[arg(long)]
     organizer: bool,
 }
@@ -154,14 +147,14 @@ async fn note(cloud: &Cloud, name: &SubmitterName, benchmarks: &[String]) -> Res
 async fn list(table: &Table, format: RowFormat) -> Result<()> {
     let tokens = table.tokens().await?;
     let documents: Vec<Value> = tokens.iter().map(document).collect();
-    let mut lines = self::table(&["id", "role", "submitter", "uploads to", "issued", "expires"]);
+    let mut lines = self::table(&["id", "role", "submitter", "uploads to", "issued (UTC)", "expires"]);
     for issued in &tokens {
         lines.add_row([
             issued.digest.as_str()[..ID_DIGITS].to_owned(),
             issued.holder.role().to_owned(),
             submitter(&issued.holder).unwrap_or_default().to_owned(),
             uploads_to(issued),
-            issued.issued_at.to_string(),
+            time(issued.issued_at),
             expiry(issued),
         ]);
     }
@@ -196,9 +189,9 @@ async fn revoke(table: &Table, id: &str, format: Format) -> Result<()> {
             .filter(|known| known.starts_with(id))
             .collect();
         bail!(
-            "{}; `dataperf token list` says whose each is",
+            "{}; `dataperf token list` shows the owners",
             match (ids.is_empty(), of_id.is_empty()) {
-                (true, _) => format!("there is no token `{id}`, and no other either"),
+                (true, _) => format!("there is no token `{id}`: there are no tokens"),
                 (false, true) => format!("there is no token `{id}`: {}", offer(id, &ids)),
                 (false, false) => format!(
                     "`{id}` begins the ids of {} tokens: give more digits of one of `{}`",
@@ -232,7 +225,7 @@ fn uploads_to(issued: &Issued) -> String {
 
 fn expiry(issued: &Issued) -> String {
     let mark = if issued.is_valid(now()) { "" } else { " (expired)" };
-    format!("{}{mark}", issued.expires_at)
+    format!("{}{mark}", time(issued.expires_at))
 }
 
 fn submitter(holder: &Holder) -> Option<&str> {

@@ -3,7 +3,6 @@
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
 use dataperf::ports::maintenance::{Maintenance, Reinstated, Withdrawn};
 use serde_json::json;
@@ -15,19 +14,13 @@ use crate::known;
 use crate::output::{Format, line_of, print_json};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf withdraw speech-selection SUBMISSION --reason 'trained on the eval set' --local\n  \
-    dataperf withdraw speech-selection SUBMISSION --undo --reason 'it was not' --local\n\nFor the organizer, on a submitter's wish or \
-    one's own. The submitter's next best moves up. Receipt and history stay, and it goes on counting against the limits. `--undo` puts \
-    it back where it stood. The submitter sees both in the history, each with its reason."
-)]
 pub(crate) struct WithdrawArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// The submission's id
+    /// The submission's id, or its first digits
     submission: String,
-    /// Why, in words that the submitter reads
+    /// The reason, which the submitter sees
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Put a withdrawn submission back
@@ -47,21 +40,24 @@ pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
     let n_chars = reason.map_or(0, |reason| reason.chars().count());
     ensure!(
         n_chars <= Withdrawal::MAX_REASON_CHARS,
-        "the reason has {n_chars} characters: at most {} are kept",
+        "the reason has {n_chars} characters: use at most {}",
         Withdrawal::MAX_REASON_CHARS
     );
     let cloud = args.cloud.connect().await;
     let table = cloud.leaderboards();
-    let Ok(id) = &args.submission.parse::<SubmissionId>() else {
+    let named = known::named(&cloud, &[benchmark], &args.submission).await?;
+    let found = match named.first() {
+        Some((_, id)) => table.submission(benchmark, id).await?,
+        None => None,
+    };
+    let Some(found) = found else {
         return Err(known::no_submission(&cloud, benchmark, &args.submission).await?);
     };
-    let Some(found) = table.submission(benchmark, id).await? else {
-        return Err(known::no_submission(&cloud, benchmark, &args.submission).await?);
-    };
+    let id = &found.id;
     let direction = descriptor(benchmark)?.direction;
     let (submission, said) = if args.undo {
         match table.reinstate(benchmark, id, now(), direction, reason).await? {
-            Reinstated::Now(submission) => (submission, "stands again"),
+            Reinstated::Now(submission) => (submission, "is on its board again"),
             Reinstated::NotWithdrawn(_) => {
                 bail!("submission `{id}` is not withdrawn: there is nothing to undo")
             }
@@ -71,7 +67,7 @@ pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
             Withdrawn::Now(submission) => (submission, "is withdrawn"),
             Withdrawn::Before(submission) => (submission, "was withdrawn before"),
             Withdrawn::NothingToWithdraw(_) => {
-                bail!("submission `{id}` has no score that could be withdrawn")
+                bail!("submission `{id}` has no score: only scored submissions can be withdrawn")
             }
         }
     };

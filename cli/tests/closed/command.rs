@@ -18,6 +18,7 @@ fn run<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dataperf"))
         .args(arguments)
         .env_remove("RUST_LOG")
+        .env("COLUMNS", "1000")
         .output()
         .unwrap()
 }
@@ -502,7 +503,7 @@ fn what_can_not_be_run_is_a_wrong_call() {
         ),
         (
             vec!["closed", "run", "/dev/zero", "-d", &dataset, "-l", "digits-20"],
-            "no regular file",
+            "not a regular file",
         ),
         (
             vec!["closed", "run", &module, "-d", "/nowhere", "-l", "digits-20"],
@@ -520,7 +521,7 @@ fn what_can_not_be_run_is_a_wrong_call() {
                 "--out",
                 taken.to_str().unwrap(),
             ],
-            "nothing is overwritten",
+            "exists already",
         ),
     ] {
         let ran = run(arguments);

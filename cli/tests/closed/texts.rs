@@ -52,6 +52,7 @@ fn models(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dataperf"))
         .args(words)
         .env_remove("RUST_LOG")
+        .env("COLUMNS", "1000")
         .output()
         .unwrap()
 }

@@ -38,18 +38,10 @@ use crate::registry::{Action, with_benchmark};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf audit effect frozen/ corrected/ --leaderboard en-25 --local --report effect.md\n  \
-    dataperf audit effect frozen/ corrected/ --leaderboard open --submissions submissions/open/\n\n\
-    Nothing is replaced, neither scores nor data sets. What stands on the board of a cloud is scored from its \
-    stored evidence, and from the artifact that was uploaded where the evidence is missing or lacks models that the \
-    other data set needs. The report says how many labels differ, every score before and after, who moved, \
-    and whether an order that was clear turned round."
-)]
 pub(crate) struct EffectArgs {
     /// The frozen data set that the board is scored with
     before: PathBuf,
-    /// The corrected one
+    /// The corrected data set
     after: PathBuf,
     /// The leaderboard
     #[arg(long, short)]
@@ -57,10 +49,10 @@ pub(crate) struct EffectArgs {
     /// The round, of a cloud's board
     #[arg(long, default_value = OPEN_ROUND, conflicts_with = "submissions")]
     round: String,
-    /// Score the artifacts in this folder, SUBMITTER/FILE, instead of what stands on a cloud's board
+    /// Score the artifacts of this folder (SUBMITTER/FILE) instead of a board's
     #[arg(long, value_name = "DIR")]
     submissions: Option<PathBuf>,
-    /// Write the report into this Markdown file, which is not there yet
+    /// Write the report to this new Markdown file
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -139,7 +131,7 @@ async fn gathered(
     for (path, manifest) in [(before, of_before), (after, of_after)] {
         if !manifest.files.keys().any(|file| !file.starts_with(PUBLIC)) {
             bail!(
-                "`{}` has no hidden eval set, it is what participants get: name the organizer's data set",
+                "`{}` is a participants' kit without a hidden test set: name the organizer's data set",
                 path.display()
             );
         }
@@ -292,7 +284,7 @@ impl OnBothVersions<'_> {
             let after = of_after.labels(self.after.0, self.after.1)?;
             if before.len() != after.len() {
                 bail!(
-                    "the eval set `{}` has {} items before and {} after: name two versions of one data set",
+                    "the test set `{}` has {} items before and {} after: name two versions of one data set",
                     set.name,
                     before.len(),
                     after.len()

@@ -31,34 +31,23 @@ pub(crate) use effect::of_cloud;
 pub(crate) use effect_report::{Gathered, print as print_effect};
 
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    after_help = "Examples:\n  dataperf audit frozen/ --work-list doubts.csv            labels in doubt, for people to look at\n  \
-    dataperf dataset correct frozen/ --verdicts doubts.csv --out corrected/\n  \
-    dataperf audit effect frozen/ corrected/ --leaderboard en-25 --local\n\n\
-    Two learners that have nothing in common say what each item of an eval set is, not having seen it: a logistic regression \
-    and the ten nearest neighbours. Confident learning flags the labels that contradict a learner; what both flag is a likely \
-    error. In the work list people write the right class into the column `verdict`: the given class where the label is right, \
-    nothing where they can't tell. What it says is about hidden labels: it is for the organizer only."
-)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     command: Option<AuditCommand>,
     /// The frozen data set's directory, made by `dataperf dataset import`
     #[arg(required = true)]
     dataset: Option<PathBuf>,
-    /// Audit this eval set only: a language, concept, task or market, or `eval`
+    /// Audit only this test set: a language, concept, task or market, or `eval`
     #[arg(long, value_name = "NAME")]
     set: Option<String>,
-    /// Write the labels in doubt into this CSV, which is not there yet, with a column for people's verdicts
+    /// Write the doubtful labels to this new CSV, with a column for verdicts
     #[arg(long, value_name = "FILE.csv")]
     work_list: Option<PathBuf>,
-    /// Write everything into this Markdown file, which is not there yet
+    /// Write everything to this new Markdown file
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
-    /// Rows of each eval set that the work list has beside the labels in doubt, drawn by chance from all others: what people find there
-    /// makes an error rate of what they find among the labels in doubt
+    /// How many random rows of each test set to add to the work list, to estimate the error rate
     #[arg(long, value_name = "N", default_value_t = 100)]
     control: usize,
     /// How many labels in doubt to print
@@ -68,7 +57,7 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// Score standing submissions on two versions of a data set, and say who moves
+    /// Score submissions on two versions of a data set, and show rank changes
     Effect(EffectArgs),
 }
 
@@ -129,7 +118,7 @@ impl Action for AuditSets<'_> {
             match self.only.filter(|_| !names.is_empty()) {
                 Some(only) => bail!("there is no eval set {}: {}", quote(only), offer(only, &names)),
                 None => bail!(
-                    "`{}` has no eval set: it is what participants get; audit the organizer's data set",
+                    "`{}` is a participants' kit without a test set: audit the organizer's data set",
                     self.directory.display()
                 ),
             }
@@ -160,7 +149,7 @@ fn there<B: Import>(manifest: &Manifest) -> Result<Vec<LabelledAt>> {
 pub(crate) fn check_has_labels(manifest: &Manifest) -> Result<()> {
     if crate::registry::extension(&manifest.benchmark).is_some() {
         bail!(
-            "{} is judged by raters: it has no eval set with labels, and nothing to audit",
+            "raters judge {}: it has no test labels to audit",
             manifest.benchmark
         );
     }
@@ -180,7 +169,7 @@ impl Action for ReadSets<'_> {
         let sets = there::<B>(self.manifest)?;
         if sets.is_empty() {
             bail!(
-                "`{}` has no eval set: it is what participants get; correct the organizer's data set",
+                "`{}` is a participants' kit without a test set: correct the organizer's data set",
                 self.directory.display()
             );
         }

@@ -167,8 +167,8 @@ fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> 
     let hidden = round.dataset.filter(|_| round.programs.is_some());
     let hidden = hidden.filter(|hidden| in_force.datasets().contains(hidden))?;
     let message = format!(
-        "{hidden} is in force, so that everybody can read its pool, but programs have to run on data that \
-         nobody has seen: publish another data set with `dataperf dataset publish --stage`, and name that"
+        "{hidden} is active, so everybody can read its pool, but programs must run on unseen data: upload another data \
+         set with `dataperf dataset publish --stage`, and name it"
     );
     Some(Reason::new("hidden_in_use", pointer(at, "dataset"), message))
 }
@@ -439,7 +439,7 @@ fn unknown_leaderboards(round: &Round, at: &str, reasons: &mut Reasons) {
         let which = if round.dataset.is_some() {
             "the data set has"
         } else {
-            "the data sets in force have"
+            "the active data sets have"
         };
         let message = format!(
             "{which} no leaderboard {}, but `{}`",

@@ -21,17 +21,13 @@ use crate::output::{Format, print_json};
 const POLL: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf challenge finish speech-selection 2026-spring --local\n\nThe caretaker does the same, a quarter of an \
-    hour to half an hour after the close. May be given again at any time."
-)]
 pub(crate) struct FinishArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(IDS))]
     benchmark: String,
-    /// The round, which has closed
+    /// The closed round
     round: String,
-    /// Do not wait a quarter of an hour for uploads from before the close: those that arrive later are on the public board only
+    /// Do not wait 15 minutes for uploads that were sent before the close
     #[arg(long)]
     early: bool,
     /// How long to wait for the boards

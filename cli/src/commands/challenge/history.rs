@@ -17,11 +17,10 @@ use super::{MAX_CHALLENGE_BYTES, accepted, refused, replace};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
-use crate::output::table;
+use crate::output::{table, time};
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf challenge history speech-selection --local")]
 pub(crate) struct HistoryArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -31,17 +30,11 @@ pub(crate) struct HistoryArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf challenge rollback speech-selection --local               the one before that in force\n  \
-    dataperf challenge rollback speech-selection --to 3 --local        by its number in `challenge history`\n\n\
-    The document is held against the data sets and what was retired, as when it is published; then it is in force, in one write, and \
-    first in the history. Uploads that were judged meanwhile are not judged again."
-)]
 pub(crate) struct RollbackArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// The number that `dataperf challenge history` shows; the newest that differs from what is in force, when left out
+    /// The number that `challenge history` shows; without it, the previous one
     #[arg(long, value_name = "NUMBER")]
     to: Option<usize>,
     #[command(flatten)]
@@ -115,10 +108,10 @@ pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
     let columns = ["number", "published_at", "in_force", "title", "rounds"];
     print_rows(&documents, &columns, format, || {
         if history.is_empty() {
-            println!("{benchmark} has had no challenge");
+            println!("{benchmark} has had no challenge.");
             return Ok(());
         }
-        let mut lines = table(&["number", "published", "title", "rounds", ""]);
+        let mut lines = table(&["number", "published (UTC)", "title", "rounds", ""]);
         for (idx, one) in history.iter().enumerate() {
             let (title, rounds) = match &one.challenge {
                 Ok(said) => {
@@ -127,10 +120,10 @@ pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
                 }
                 Err(damage) => (String::new(), damage.clone()),
             };
-            let mark = if is_in_force(idx) { "in force" } else { "" };
+            let mark = if is_in_force(idx) { "active" } else { "" };
             lines.add_row([
                 one.number.to_string(),
-                one.at.to_string(),
+                time(one.at),
                 title,
                 rounds,
                 mark.to_owned(),
@@ -181,7 +174,7 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
     replace(&cloud, benchmark, &challenge, tag.as_deref()).await?;
     cloud.project_all(benchmark).await?;
     let said = format!(
-        "the challenge number {} of {} is in force again",
+        "Challenge number {} of {} is active again.",
         wanted.number, wanted.at
     );
     accepted(

@@ -21,15 +21,11 @@ use crate::output::{Format, print_json};
 const AT_ONCE: usize = 8;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf challenge release speech-selection 2026-spring --local\n\nThe caretaker does the same within half an \
-    hour of the closing. May be given again at any time: receipts that show everything and are signed are left as they are. The boards of a round with a Ladder show submissions' own scores from then on."
-)]
 pub(crate) struct ReleaseArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(IDS))]
     benchmark: String,
-    /// The round, which has closed
+    /// The closed round
     round: String,
     #[command(flatten)]
     cloud: CloudArgs,

@@ -17,20 +17,13 @@ use crate::output::{Format, print_json};
 use crate::registry::with_benchmark;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf dataset correct frozen/ --verdicts doubts.csv --out corrected/\n\n\
-    The file is a work list of `dataperf audit` with the column `verdict` filled in: the right class of a row, the given one where \
-    the label is right, nothing where nobody has decided. Lines without a verdict change nothing. What comes out is a data set of its \
-    own, with a digest of its own: its manifest names the one that it was made of, and `corrections.csv` in it has every edit, which \
-    participants don't get. `dataperf audit effect` says what it does to the ranks before `dataperf dataset publish --replace`."
-)]
 pub(crate) struct CorrectArgs {
     /// The frozen data set's directory
     dataset: PathBuf,
     /// The work list with verdicts
     #[arg(long, value_name = "FILE.csv")]
     verdicts: PathBuf,
-    /// Where to put the corrected data set: a directory that is not there yet, or empty
+    /// The corrected data set's directory, new or empty
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

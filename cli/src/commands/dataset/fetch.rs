@@ -21,10 +21,6 @@ const SPEECH_LANGUAGES: [&str; 3] = ["eng", "por", "ind"];
 const BLOCK_BYTES: usize = 1 << 18;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf dataset fetch speech-selection --out public/\n         \
-    dataperf dataset import speech-selection --from public/ --out frozen/"
-)]
 pub(crate) struct FetchArgs {
     /// The benchmark
     #[arg(value_parser = ["speech-selection"])]
@@ -36,7 +32,7 @@ pub(crate) struct FetchArgs {
     #[arg(long = "language", value_parser = SPEECH_LANGUAGES)]
     languages: Vec<String>,
     /// Another place that holds the same archives
-    #[arg(long, value_name = "URL", default_value = SPEECH_ARCHIVES)]
+    #[arg(long, value_name = "URL", default_value = SPEECH_ARCHIVES, hide_default_value = true)]
     archives: String,
 }
 
@@ -106,11 +102,11 @@ fn download(url: &str, path: &Path) -> Result<()> {
     }
     let response = match request.call() {
         Err(ureq::Error::StatusCode(416)) => bail!(
-            "`{}` is as long as what is at `{url}` and is not a whole zip archive: remove it, and call again to download all of it anew",
+            "`{}` is complete but is not a zip archive: remove it, and run the command again to download `{url}`",
             part.display()
         ),
         answer => answer.with_context(|| {
-            format!("can't download `{url}`: check the network, or say with `--archives` where else the archives are")
+            format!("can't download `{url}`: check the network, or give another place with `--archives`")
         })?,
     };
     let resumes = response.status() == 206;
@@ -137,9 +133,9 @@ fn download(url: &str, path: &Path) -> Result<()> {
     let mut body = bar.wrap_read(response.into_body().into_reader());
     let (mut block, mut n_read) = (vec![0; BLOCK_BYTES], 0);
     loop {
-        let n = body
-            .read(&mut block)
-            .with_context(|| format!("`{url}` broke off; call again to go on from there"))?;
+        let n = body.read(&mut block).with_context(|| {
+            format!("the download of `{url}` was interrupted: run the command again to resume")
+        })?;
         if n == 0 {
             break;
         }
@@ -148,12 +144,14 @@ fn download(url: &str, path: &Path) -> Result<()> {
     }
     bar.finish();
     if n_expected.is_some_and(|n_expected| n_read != n_expected) {
-        bail!("`{url}` broke off after {n_read} bytes; call again to go on from there");
+        bail!(
+            "the download of `{url}` was interrupted after {n_read} bytes: run the command again to resume"
+        );
     }
     file.sync_all().with_context(about)?;
     whole(&part).with_context(|| {
         let part = part.display();
-        format!("what came from `{url}` is not a whole zip archive: remove `{part}`, and call again to download all of it anew")
+        format!("`{url}` did not send a complete zip archive: remove `{part}`, and run the command again")
     })?;
     fs::rename(&part, path).with_context(|| format!("can't move `{}`", part.display()))?;
     let _ = fs::remove_file(&tag_file);
@@ -329,7 +327,10 @@ mod tests {
         let (url, ranges) = serve(bytes);
         let path = out.path().join("x.zip");
         let broken = download(&url, &path).expect_err("it breaks off");
-        assert!(format!("{broken:#}").contains("call again"), "{broken:#}");
+        assert!(
+            format!("{broken:#}").contains("run the command again"),
+            "{broken:#}"
+        );
         download(&url, &path).expect("the rest comes");
         assert_eq!(
             ranges.iter().take(2).collect::<Vec<_>>(),
@@ -365,7 +366,7 @@ mod tests {
         download(&url, &path).expect_err("it breaks off");
         let damaged = download(&url, &path).expect_err("a byte is another");
         assert!(
-            format!("{damaged:#}").contains("not a whole zip archive"),
+            format!("{damaged:#}").contains("did not send a complete zip archive"),
             "{damaged:#}"
         );
         assert!(!path.exists(), "it has no name of a whole archive");

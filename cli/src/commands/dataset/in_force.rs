@@ -21,9 +21,8 @@ use crate::output::{Format, print_json, table};
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf dataset list --local")]
 pub(crate) struct ListArgs {
-    /// The benchmark; all, when left out
+    /// The benchmark [default: all]
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: Option<String>,
     #[command(flatten)]
@@ -31,10 +30,6 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf dataset retire speech-selection en-25 --local\n\nUploads to the board are rejected from then on. \
-    Its scores, receipts and data set stay; `dataperf dataset publish` puts it in force again."
-)]
 pub(crate) struct RetireArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -81,7 +76,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
         }
         if let Some(damage) = damage {
             eprintln!(
-                "warning: what is in force for {} can't be described: {damage}",
+                "warning: the active data set of {} can't be described: {damage}",
                 hosted.id
             );
         }
@@ -102,7 +97,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
         format,
         || {
             if rows.is_empty() {
-                println!("no data set is in force: publish one with `dataperf dataset publish`");
+                println!("No data set is active. Publish one with `dataperf dataset publish`.");
             } else {
                 println!("{shown}");
             }
@@ -119,11 +114,11 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
     let (_, in_force, _) = named(&datasets, hosted).await?;
     let names: Vec<String> = in_force.boards().keys().cloned().collect();
     if names.is_empty() {
-        bail!("no leaderboard of {} is in force", args.benchmark);
+        bail!("{} has no active leaderboard", args.benchmark);
     }
     if !names.contains(&args.leaderboard) {
         bail!(
-            "{} has no leaderboard `{}` in force: {}",
+            "{} has no active leaderboard `{}`: {}",
             args.benchmark,
             args.leaderboard,
             offer(&args.leaderboard, &names)
@@ -146,7 +141,7 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
         Format::Json => print_json(&json!({ "benchmark": hosted.id, "leaderboard": args.leaderboard,
                                             "dataset": retired, "in_force": false }))?,
         Format::Text => println!(
-            "`{}` of {} is not in force any more: uploads to it are rejected, but in rounds that name a `dataset` of their own; its scores stay",
+            "`{}` of {} is not active now. It rejects uploads, except in rounds that name a `dataset`. Its scores stay.",
             args.leaderboard, hosted.id
         ),
     }

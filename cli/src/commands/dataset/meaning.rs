@@ -360,12 +360,12 @@ fn of_scores(
     if n_test > 0 && (n_test < MIN_ITEMS || difference.is_some()) {
         let tells = difference.map_or(String::new(), |difference| {
             format!(
-                ", of which only differences from {} on can be told apart",
+                ", which separate only differences of {} or more",
                 score(difference)
             )
         });
         let message = format!(
-            "the test set has {n_test} rows{tells}: it is too small to tell plausible submissions apart. Take more rows"
+            "the test set has {n_test} rows{tells}: it is too small to separate plausible submissions. Add rows"
         );
         findings.push(Finding::warning("small_test_set", message));
     }

@@ -18,10 +18,6 @@ use crate::registry::with_benchmark;
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf dataset init selection --out my-contest/\n\nThe document `task.yaml` explains every key; \
-    `task.schema.json` beside it lets editors complete and check it."
-)]
 pub(crate) struct InitArgs {
     /// The task
     #[arg(value_parser = PossibleValuesParser::new(TASKS))]
@@ -51,7 +47,8 @@ pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
             }
             let (task, out) = (&args.task, args.out.display());
             println!(
-                "put your features and labels beside it, and name them there; then\n  dataperf dataset check {task} --from {out}"
+                "Put your features and labels into the same folder, and name them there. Then run\n  dataperf dataset check \
+         {task} --from {out}"
             );
         }
     }
@@ -59,11 +56,6 @@ pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf dataset check selection --from my-contest/\n\nA summary says what the contest is, with the scores of a few \
-    baselines. A warning is about what makes the contest mean less than it seems to; `dataperf dataset publish` stops at each unless --allow names it. \
-    Where nothing can be ranked, the exit code is 2, and `dataperf dataset publish` refuses."
-)]
 pub(crate) struct CheckArgs {
     /// The task
     #[arg(value_parser = PossibleValuesParser::new(TASKS))]

@@ -32,22 +32,16 @@ use crate::output::{Format, print_json};
 use crate::progress;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf dataset publish frozen/ --local\n\nThe boards of the data set are in force from then on; other \
-    boards stay as they are. A board that another data set has is refused, unless --replace says that this one takes its place. \
-    The participants' kit is stored beside it, where the page and the \
-    read API lead to; `dataperf dataset show --public` makes the same one. Scores from before stay on the board without a rank until `dataperf rescore` scores them again."
-)]
 pub(crate) struct PublishArgs {
     /// The frozen data set's directory
     directory: PathBuf,
-    /// Upload only; what is in force stays
+    /// Upload only; boards stay as they are
     #[arg(long)]
     stage: bool,
-    /// Let this data set take the place of those that its boards are scored with now
+    /// Replace the data sets that its boards have now
     #[arg(long, conflicts_with = "stage")]
     replace: bool,
-    /// Publish although a contest on own data has this warning, which `dataperf dataset check` explains; more than once for several
+    /// Publish in spite of this warning of `dataset check`; repeatable
     #[arg(long, value_name = "CODE", value_parser = PossibleValuesParser::new(WARNINGS))]
     allow: Vec<String>,
     #[command(flatten)]
@@ -275,7 +269,7 @@ fn say(
         let when = if in_force {
             "now"
         } else {
-            "once the data set is in force"
+            "once the data set is active"
         };
         println!("the participants' kit is `{kit}`; the page offers it {when}");
     }
@@ -284,7 +278,7 @@ fn say(
         return Ok(Done::Fine);
     }
     println!(
-        "{digest} is in force for {}: `{}`",
+        "{digest} is active for {}: `{}`",
         manifest.benchmark,
         boards.join("`, `")
     );
@@ -401,8 +395,8 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
         });
     if let Some(round) = unseen.next() {
         bail!(
-            "programs of the round {} run on {dataset}, which nobody may have seen before the round closes, \
-             and everybody can read the pool of a data set in force. Upload the data set with `--stage`",
+            "programs of the round {} run on {dataset}, which nobody may see before the close. Everybody can read the pool \
+         of an active data set: upload it with `--stage`",
             quote(&round.id)
         );
     }
@@ -498,8 +492,8 @@ impl Plan<'_> {
                 .map(|(board, other)| format!("`{board}` of {other}"))
                 .collect();
             bail!(
-                "{} has boards of these names in force from another data set; nothing was changed. With `--replace` this data set \
-                 takes its place; otherwise give the boards other names and import again\n  - {}",
+                "{} has active boards with these names and another data set; nothing was changed. Replace it with `--replace`, \
+         or rename the boards and import again\n  - {}",
                 self.descriptor.id,
                 others.join("\n  - ")
             );
@@ -522,9 +516,8 @@ impl Plan<'_> {
                 Ok(before.spelt_out(self.names()))
             }
             Err(error) => Err(anyhow::Error::from(error).context(format!(
-                "can't read which boards {whole} has, the data set in force; what is in force stays as it \
-                 is. Where its manifest is damaged or missing, `--replace` puts this data set in force in \
-                 its place"
+                "can't read the boards of the active data set {whole}; nothing was changed. If its manifest is damaged or \
+         missing, replace the data set with `--replace`"
             ))),
         }
     }
@@ -557,8 +550,8 @@ async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usiz
     }
     if !other.is_empty() {
         bail!(
-            "the bucket has other files under the name of this data set; nothing was uploaded, and what is in force stays. Data sets \
-             are never overwritten: find out who stored these, delete them, and publish again\n  - {}",
+            "the bucket has other files under the name of this data set; nothing was uploaded. Data sets are never \
+         overwritten: find out who stored these, delete them, and publish again\n  - {}",
             other.join("\n  - ")
         );
     }

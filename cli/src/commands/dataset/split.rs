@@ -15,20 +15,10 @@ use crate::output::{align_right, table};
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  dataperf dataset split frozen/ --public public/ --final final/\n  dataperf dataset publish public/ --local\n  \
-    dataperf dataset publish final/ --stage --local\n\nBoth have everything but the hidden eval set, of which no item is in both; \
-    identical ones go together. \
-    Items are parted within each class and group; where the eval set has clusters, each is in one part as a whole. Name the second one \
-    as `final` of a round: what stands on its boards is scored with it once the round has closed.\n\nWhere programs compete on the second one, \
-    they are to meet rows that nobody has: with `--all-rows` the pool, the training set, the sellers' rows and the public eval set are parted \
-    as well, and sellers are summarised anew:\n  dataperf dataset split frozen/ --all-rows --public public/ --final hidden/\n\nFor data sets of own data; of other \
-    benchmarks import two of the source's splits."
-)]
 pub(crate) struct SplitArgs {
     /// The frozen data set's directory
     directory: PathBuf,
-    /// Where to put the part that uploads are scored with: a directory that is not there yet, or empty
+    /// Where to put the part for uploads: a new or empty directory
     #[arg(long, value_name = "DIR")]
     public: PathBuf,
     /// Where to put the part that is scored with in the end
@@ -37,7 +27,7 @@ pub(crate) struct SplitArgs {
     /// The public part's share of the eval set
     #[arg(long, default_value_t = 0.5)]
     share: f64,
-    /// Part all other rows as well, so that the two data sets have none in common: for a round that takes programs
+    /// Also split all other rows, for a round that takes programs
     #[arg(long)]
     all_rows: bool,
 }
@@ -46,7 +36,7 @@ pub(super) fn run(args: &SplitArgs, format: RowFormat) -> Result<Done> {
     let mut problems = Vec::new();
     if !(args.share > 0.0 && args.share < 1.0) {
         problems.push(format!(
-            "--share {} is no share: give one between 0 and 1",
+            "--share {} is not a share: give a number between 0 and 1",
             args.share
         ));
     }

@@ -14,11 +14,6 @@ use crate::commands::collection::{send, send_file, show};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf dynamic submit -s ada --task nli --context-id c1 --text 'No door is red.' --label contradiction --local\n  \
-    dataperf dynamic submit examples.jsonl -s ada --local\n\nA line of a file: {\"task\": \"nli\", \"context_id\": \"c1\", \"text\": \"…\", \
-    \"label\": \"entailment\", \"why\": \"…\"}; of a question \"answer\": {\"start\": 12, \"text\": \"…\"} in place of the label."
-)]
 pub(crate) struct SubmitArgs {
     /// A file of examples, one JSON object a line
     #[arg(conflicts_with_all = ["task", "context_id", "text", "label", "answer", "start", "why"])]
@@ -41,7 +36,7 @@ pub(crate) struct SubmitArgs {
     /// Of a question: the words of the context that answer it
     #[arg(long)]
     answer: Option<String>,
-    /// Of a question: how many characters of the context stand before the answer; needed where it stands there more than once
+    /// For questions: the answer's first character in the context, from 0
     #[arg(long, requires = "answer")]
     start: Option<usize>,
     /// Why it should fool the models
@@ -81,7 +76,7 @@ pub(crate) async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> 
         (Some(path), _) => send_file(&cloud, BENCHMARK, kind, &args.submitter, path).await?,
         (None, Some(line)) => send(&cloud, BENCHMARK, kind, &args.submitter, &[line]).await?,
         (None, None) => {
-            bail!("there is nothing to submit: name a file, or give `--task`, `--text` and what is right")
+            bail!("there is nothing to submit: name a file, or give `--task`, `--text` and the right answer")
         }
     };
     let done = show(&receipt, format)?;

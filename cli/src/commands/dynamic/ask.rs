@@ -15,10 +15,6 @@ use crate::output::{line_of, table};
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Give a text by `--task` and `--text`, or a file of lines with `task`, `text`, `context` where the task has one, and `label` \
-    or `answer` to see who is fooled. Nothing is submitted."
-)]
 pub(crate) struct TryArgs {
     /// A file of lines
     #[arg(value_name = "FILE", conflicts_with_all = ["task", "text"], required_unless_present = "text")]
@@ -28,7 +24,7 @@ pub(crate) struct TryArgs {
     models: Vec<Named>,
     #[command(flatten)]
     encoder: EncoderArg,
-    /// The task of the text: `nli`, `qa`, `sentiment` or `hate-speech`
+    /// The task: nli, qa, sentiment or hate-speech
     #[arg(long, value_name = "TASK", requires = "text")]
     task: Option<Task>,
     /// A text, of `qa` a question
@@ -65,8 +61,7 @@ impl Asked {
             (Some(text), None) if task.has_spans() => {
                 let context = self.context.as_deref().unwrap_or_default();
                 let span = Span::find(context, text);
-                let found =
-                    span.ok_or_else(|| format!("{} does not stand in the context", dataperf::quote(text)));
+                let found = span.ok_or_else(|| format!("{} is not in the context", dataperf::quote(text)));
                 found.map(Gold::Span).map(Some)
             }
             (Some(label), None) if task.labels().contains(&label.as_str()) => {

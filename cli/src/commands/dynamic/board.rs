@@ -23,12 +23,6 @@ use crate::rows::RowFormat;
 const MOST_ROWS: usize = 1_000;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "For the organizer: of a run on hidden data competitors are told the score alone, and all that is shown here would tell them more of the data. \
-    Nothing is run again; the answers and what each run took are those of the upload.\n\n\
-    dataperf dynamic board --round 2026-models --dataset hidden/\n\n\
-    The columns are those of `dataperf dynamic models`."
-)]
 pub(crate) struct BoardArgs {
     /// The round
     #[arg(long)]
@@ -36,7 +30,7 @@ pub(crate) struct BoardArgs {
     /// The hidden data set of the round, in a directory
     #[arg(long, short, value_name = "DIR")]
     dataset: PathBuf,
-    /// How much the points of each figure count: performance, compute, memory, robustness, fairness
+    /// Weights: performance, compute, memory, robustness, fairness
     #[arg(long, value_name = "W,W,W,W,W", value_delimiter = ',', num_args = 1)]
     weights: Option<Vec<f64>>,
     #[command(flatten)]
@@ -73,7 +67,7 @@ pub(super) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
     let rows = cloud.leaderboards().top(&board, MOST_ROWS).await?;
     ensure!(
         !rows.is_empty(),
-        "no program stands on `{LEADERBOARD}` in the round `{}`: name another with `--round`",
+        "`{LEADERBOARD}` has no programs in the round `{}`: name another round with `--round`",
         args.round
     );
     let mut runs: Vec<TrialRun> = Vec::new();
@@ -85,7 +79,7 @@ pub(super) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
                 .first()
                 .map_or("", |reason| reason.message.as_str());
             anyhow!(
-                "what the program of `{}` has written can't be judged: {why}",
+                "the output of the program of `{}` can't be used: {why}",
                 row.entry.submitter
             )
         });

@@ -44,7 +44,9 @@ impl Example {
         }
         if !is_span && !task.labels().contains(&self.gold.as_str()) {
             let (known, found) = (task.labels().join("`, `"), dataperf::quote(self.gold.as_str()));
-            return Err(format!("{found} is no label of `{task}`: choose from `{known}`"));
+            return Err(format!(
+                "{found} is not a label of `{task}`: choose from `{known}`"
+            ));
         }
         if task.always_needs_context() && self.context.is_none() {
             return Err(format!("an example of `{task}` needs a `context`"));
@@ -52,7 +54,7 @@ impl Example {
         if let Gold::Span(span) = &self.gold
             && !self.context.as_deref().is_some_and(|context| span.is_in(context))
         {
-            return Err("the answer does not stand in the context at `start`".to_owned());
+            return Err("`text` does not match the context at `start`: copy it exactly".to_owned());
         }
         let input = Input {
             context: self.context,
@@ -165,7 +167,7 @@ pub(super) fn check_names(named: &[Named]) -> Result<()> {
 /// The sentence transformer that models of kind `encoder` are heads on.
 #[derive(Debug, Clone, Args)]
 pub(super) struct EncoderArg {
-    /// A directory with all-MiniLM-L6-v2's `config.json`, `tokenizer.json` and `model.safetensors`, for models of kind `encoder`
+    /// The directory of all-MiniLM-L6-v2, for models of kind `encoder`
     #[arg(long, value_name = "DIR")]
     encoder: Option<PathBuf>,
 }

@@ -23,24 +23,18 @@ enum As {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf dynamic decide 0123456789abcdef0123456789abcdef correct --reason 'the context says so' --local\n  \
-    dataperf dynamic decide 0123456789abcdef0123456789abcdef incorrect --label neutral --reason 'it says nothing of that' --local\n\n\
-    For the organizer. It goes before what raters say, now and later; the author's score is worked out anew. If the command is cut \
-    short, give it again."
-)]
 pub(crate) struct DecideArgs {
     /// The example's id
     example: ExampleId,
-    /// What is decided
+    /// correct, incorrect, or flagged (not an example of the task)
     decision: As,
-    /// Of an incorrect one: the label that is right, another than the author's
+    /// If incorrect: the right label
     #[arg(long, group = "right")]
     label: Option<String>,
-    /// Of an incorrect question: the words of the context that answer it
+    /// If incorrect, for questions: the right words of the context
     #[arg(long, group = "right")]
     answer: Option<String>,
-    /// Of an answer: how many characters of the context stand before it; needed where it stands there more than once
+    /// The answer's first character in the context, from 0
     #[arg(long, requires = "answer")]
     start: Option<usize>,
     /// Of an incorrect question: nothing in the context answers it
@@ -87,9 +81,7 @@ impl DecideArgs {
         }
         let task = example.task;
         if task.has_spans() && self.answer.is_none() && !self.no_answer {
-            bail!(
-                "say what is right: `--answer` with words of the context, or `--no-answer` where nothing answers the question"
-            );
+            bail!("give the right answer: `--answer` with words of the context, or `--no-answer`");
         }
         if !task.has_spans() && self.label.is_none() {
             let labels = task.labels().join("`, `");
@@ -108,8 +100,7 @@ pub(crate) async fn run(args: DecideArgs, format: Format) -> Result<Done> {
     check_reason(&args.reason)?;
     ensure!(
         !args.says_what_is_right() || args.decision == As::Incorrect,
-        "what is right is said of an example that is decided to be incorrect, and of no other: leave \
-         `--label`, `--answer` and `--no-answer` out"
+        "only an incorrect example needs a right answer: leave out `--label`, `--answer` and `--no-answer`"
     );
     let cloud = args.cloud.clone().connect().await;
     let table = cloud.leaderboards();

@@ -12,14 +12,6 @@ use crate::commands::collection::disqualify::{How, disqualify_subject};
 use crate::output::Format;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf dynamic disqualify submitter ada --reason 'bought examples' --local\n  \
-    dataperf dynamic disqualify verdict 0123456789abcdef0123456789abcdef --rater rosa --reason 'a slip' --local\n  \
-    dataperf dynamic disqualify submitter ada --undo --reason 'she did not' --local\n\nFor the organizer. It holds for \
-    everything that is decided later, until it is undone. Of what is decided the scores are worked out anew: examples without enough verdicts \
-    wait for raters again. Nothing is deleted. If the command is cut short, give it again. Programs on a board of models are no examples: \
-    `dataperf withdraw` takes them off."
-)]
 pub(crate) struct DisqualifyArgs {
     #[command(subcommand)]
     what: What,
@@ -27,7 +19,7 @@ pub(crate) struct DisqualifyArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// All examples of an annotator, whose rows leave the boards and whose uploads are refused
+    /// A submitter: all examples, rows and later uploads
     Submitter {
         /// The annotator
         name: SubmitterName,

@@ -21,22 +21,17 @@ use crate::commands::collection::round_or_latest;
 use crate::output::{Format, print_json};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Writes train, dev and test sets, each as JSON Lines and as Parquet, README.md (a datasheet) and provenance.json. People are \
-    pseudonyms made with the deployment's secret; no annotator is in two parts, and none in another part than in the earlier rounds that \
-    are named.\n\nExample: dataperf dynamic export --round 2 --earlier round-1/ --out round-2/"
-)]
 pub(crate) struct ExportArgs {
     /// A directory that does not exist yet
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The round; the one that has begun last where none is named
+    /// The round [default: the latest]
     #[arg(long)]
     round: Option<String>,
-    /// The export of an earlier round, whose annotators stay in their parts; may be given several times
+    /// The export of an earlier round, to keep people in their sets; repeatable
     #[arg(long, value_name = "DIR")]
     earlier: Vec<PathBuf>,
-    /// What the data may be used under
+    /// The licence of the data
     #[arg(long, default_value = "CC-BY-4.0")]
     licence: String,
     /// Where the data come from, when no people wrote them

@@ -13,11 +13,6 @@ use crate::output::{align_right, line_of, print_json, table};
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "A cell is the share of a round's test set about which a model is wrong, with its 95 % interval, for which annotators count with all their texts: of questions those \
-    where the words of the answer have an F1 below 0.4. The model of a round is wrong about all of that round's test set, because only what \
-    fooled it is in there."
-)]
 pub(crate) struct MatrixArgs {
     /// Models, each by NAME=FILE or by its file
     #[arg(long = "model", value_name = "[NAME=]FILE", required = true)]

@@ -31,35 +31,34 @@ pub(super) use matrix::print as print_matrix;
 pub(crate) use registered::Text;
 
 /// Where help is, for whoever needs it; said by every command that shows what others have written.
-pub(crate) const WELL_BEING: &str = "Texts may be hateful or disturbing. None of hate speech is shown before you agree to it, you may skip \
-    any and stop at any time, and docs/dynamic.md#well-being says where help is.";
+pub(crate) const WELL_BEING: &str = "Texts may be hateful or disturbing. No hate speech is shown before you consent. You may skip or stop at any \
+         time. docs/dynamic.md#well-being names places to get help.";
 
 #[derive(Debug, Subcommand)]
-#[command(after_help = WELL_BEING)]
 pub(crate) enum DynamicCommand {
-    /// Submit an example that is meant to fool the round's models, or a file of examples, and see what the models answer
+    /// Submit examples that fool models, and see the models' answers
     Submit(annotator::SubmitArgs),
-    /// Show a rater the next example to judge, without saying whose it is, what its author says or what models answer
+    /// Show a rater the next example to judge
     Next(rater::NextArgs),
-    /// Say what is right about an example, as a rater
+    /// Judge an example, as a rater
     Judge(rater::JudgeArgs),
-    /// Decide an example as the organizer, whatever raters say of it
+    /// Decide an example, as the organizer
     Decide(decide::DecideArgs),
-    /// Take an annotator, a rater, an example or a verdict out of the count, or let it count again
+    /// Disqualify a submitter, rater, example or verdict, or undo it
     Disqualify(disqualify::DisqualifyArgs),
-    /// Say how far the raters of a round agree beyond chance
+    /// Measure how far the raters of a round agree
     Agreement(AgreementArgs),
-    /// Write the data set of a round: train, dev and test sets, without anybody's name
+    /// Write the data set of a round, without names
     Export(export::ExportArgs),
-    /// Train a model on the train sets of rounds, which the next round can name as its target
+    /// Train a model on the train sets of rounds
     Train(train::TrainArgs),
     /// Ask models about a text, or about the lines of a file
     Try(ask::TryArgs),
-    /// Show how often models are wrong about rounds' test sets
+    /// Show the error rates of models on rounds' test sets
     Matrix(matrix::MatrixArgs),
-    /// Compare the programs of a hosted round in all their figures, as the organizer
+    /// Compare the programs of a hosted round, as the organizer
     Board(board::BoardArgs),
-    /// Run programs on rounds' test sets and compare them: right answers, compute, memory, robustness, fairness
+    /// Run programs on rounds' test sets and compare them
     #[cfg(feature = "closed")]
     Models(models::ModelsArgs),
 }

@@ -30,16 +30,6 @@ const MAX_ANSWERS_BYTES: u64 = AdversarialTextModels::MAX_ARTIFACT_BYTES;
 const DEFAULTS: Limits = Limits::for_artifacts_of(MAX_ANSWERS_BYTES);
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "A program is a WebAssembly module, a WASI preview 1 command. It finds `/data/task.json`, which has the labels of each task, and \
-    `/data/inputs.jsonl`, a line `{\"id\", \"task\", \"context\", \"text\"}` for each input: the rounds' test sets as they are, with typographical \
-    errors, and with other people in them, and nothing says which is which. It writes `{\"answers\": {ID: {\"label\": \"neutral\"}}}`, and of \
-    questions `{\"start\": 12, \"text\": \"...\"}`, to standard output.\n\n\
-    dataperf dynamic models --round r1/ --round r2/ --program mine.wasm --program examples/closed/text_constant-rust.wasm\n\n\
-    The ranking is by points: performance, less so many points for compute and memory, and some for robustness and fairness, by the fixed rates. \
-    `dynascore_2021` is Dynabench's way, and no number where a figure is the same for all. `leads under` is the share of all weights (multiples \
-    of 1/20) under which a model has the most points."
-)]
 pub(crate) struct ModelsArgs {
     /// Programs, each by NAME=FILE or by its file
     #[arg(
@@ -51,7 +41,7 @@ pub(crate) struct ModelsArgs {
     /// Exported rounds, each by NAME=DIR or by its directory
     #[arg(long = "round", value_name = "[NAME=]DIR", required = true)]
     rounds: Vec<Named>,
-    /// What is worth a point of performance: millions of units of fuel an input, MiB of memory, points of robustness, points of fairness
+    /// What a point of performance is worth: fuel, memory, robustness, fairness
     #[arg(
         long,
         value_name = "FUEL,MIB,ROBUSTNESS,FAIRNESS",
@@ -59,7 +49,7 @@ pub(crate) struct ModelsArgs {
         num_args = 1
     )]
     rates: Option<Vec<f64>>,
-    /// How much the points of each figure count: performance, compute, memory, robustness, fairness
+    /// Weights: performance, compute, memory, robustness, fairness
     #[arg(long, value_name = "W,W,W,W,W", value_delimiter = ',', num_args = 1)]
     weights: Option<Vec<f64>>,
     /// The fuel that a program has
@@ -68,7 +58,7 @@ pub(crate) struct ModelsArgs {
     /// A program's memory in MiB
     #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_MEMORY_MIB))]
     max_memory: u64,
-    /// Also write what a program finds below `/data` into this new directory, to develop with it
+    /// Also write what a program reads to this new directory
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }

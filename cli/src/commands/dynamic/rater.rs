@@ -18,7 +18,6 @@ use crate::output::{Format, print_json};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
-#[command(after_help = WELL_BEING)]
 pub(crate) struct NextArgs {
     /// Your name
     #[arg(long, short)]
@@ -26,10 +25,10 @@ pub(crate) struct NextArgs {
     /// Only examples of this task
     #[arg(long)]
     task: Option<Task>,
-    /// Leave this example to others; may be given several times. It is noted in the folder, and not shown again
+    /// Skip this example; repeatable
     #[arg(long, value_name = "EXAMPLE")]
     skip: Vec<ExampleId>,
-    /// Agree to be shown texts that may be hateful. Once for each person and folder: it is noted in `consent.txt` there
+    /// Consent to texts that may be hateful, once per person and folder
     #[arg(long)]
     consent: bool,
     /// The folder in which consent and what is skipped are noted
@@ -96,10 +95,6 @@ fn print(next: &Unjudged, n_more: usize) {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf dynamic judge 0123456789abcdef0123456789abcdef --rater rosa --label neutral --local\n  \
-    dataperf dynamic judge 0123456789abcdef0123456789abcdef --rater rosa --answer 'the door' --start 12 --local"
-)]
 pub(crate) struct JudgeArgs {
     /// The example's id
     example: ExampleId,
@@ -112,13 +107,13 @@ pub(crate) struct JudgeArgs {
     /// Of a question: the words of the context that answer it
     #[arg(long, group = "found", requires = "start")]
     answer: Option<String>,
-    /// Of a question: how many characters of the context stand before the answer
+    /// For questions: the answer's first character in the context, from 0
     #[arg(long, requires = "answer")]
     start: Option<usize>,
     /// Of a question: nothing in the context answers it
     #[arg(long, group = "found")]
     no_answer: bool,
-    /// It is no example of the task: nonsense, private, or against the rules; say why
+    /// It is not an example of the task; give the reason
     #[arg(long, group = "found", value_name = "WHY")]
     flag: Option<String>,
     #[command(flatten)]
@@ -145,7 +140,8 @@ impl JudgeArgs {
 pub(crate) async fn judge(args: JudgeArgs, format: RowFormat) -> Result<Done> {
     let Some(line) = args.line() else {
         bail!(
-            "say what is right: `--label`, `--answer` with `--start`, `--no-answer`, or why it is no example: `--flag`"
+            "give a verdict: `--label`, `--answer` with `--start`, `--no-answer`, or the reason why it is not an example: \
+         `--flag`"
         );
     };
     let cloud = args.cloud.connect().await;

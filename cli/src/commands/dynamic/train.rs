@@ -17,24 +17,17 @@ use crate::Done;
 use crate::output::{Format, check_new_files, print_json};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "A line of a file has `task`, `text`, `label` or `answer`, and `context` where the task has one, as in the train sets that \
-    `dataperf dynamic export` writes; other keys are passed over. The same examples in the same order give the same bytes.\n\n\
-    The model is a linear one, which counts words and sequences of letters, or with `--encoder` a linear head on a sentence transformer's \
-    vectors, which has no answers to `qa`.\n\n\
-    A data set names the model below `targets`, with the file below its directory `models/`, and an encoder's weights in `models/minilm/`."
-)]
 pub(crate) struct TrainArgs {
-    /// Directories of exported rounds, of which the train sets are taken, or files of lines
+    /// Directories of exported rounds, or files of examples
     #[arg(required = true, value_name = "DIR|FILE")]
     data: Vec<PathBuf>,
     /// The model's file, which must not be there yet
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Tasks that the model is for; by default all that the examples have
+    /// The model's tasks [default: all in the examples]
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<Task>,
-    /// The inverse of the penalty's strength: the higher, the closer the fit
+    /// Inverse of the regularization strength
     #[arg(long, value_name = "NUMBER", default_value_t = LinearSettings::default().c)]
     c: f64,
     #[command(flatten)]

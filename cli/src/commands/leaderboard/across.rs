@@ -28,14 +28,6 @@ use crate::output::{check_new_files, write_new};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf leaderboard across speech-selection/en-25 speech-selection/pt-25 --local\n  \
-    dataperf leaderboard across --scores spring.csv --report across.md\n\n\
-    Submitters that stand on several boards are compared, each by its best row; baselines are left out. Kendall's tau-b says how far \
-    two boards agree, Kendall's W how far all do. A combined ranking is given by the mean of the ranks (Borda) and by the mean of \
-    the standardized scores, and never without what it depends on: how far it changes without one of the boards, and when a weak \
-    entry is added that is a little worse than one in the lower half on every board and can win nowhere (Zhang and Hardt 2024)."
-)]
 pub(crate) struct AcrossArgs {
     /// The boards
     #[arg(
@@ -44,8 +36,7 @@ pub(crate) struct AcrossArgs {
         conflicts_with = "scores"
     )]
     boards: Vec<String>,
-    /// Read the scores from this file instead, as `dataperf leaderboard --format csv` writes it: the columns `benchmark`,
-    /// `leaderboard`, `submitter` and `score`
+    /// Read scores from a CSV of `leaderboard --format csv` instead
     #[arg(long, value_name = "FILE.csv")]
     scores: Option<PathBuf>,
     /// Write the report into this Markdown file
@@ -193,8 +184,8 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
             .map(|board| format!("{} on {}", board.of.len(), board.name))
             .collect();
         bail!(
-            "{} submitters stand on all of these boards ({}), and a comparison needs at least two: leave out \
-             a board on which few of them stand",
+            "only {} submitters are on all of these boards ({}), and a comparison needs two: leave out a board with few \
+         submitters",
             common.len(),
             sizes.join(", ")
         );
@@ -344,7 +335,7 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
         let parts: Vec<&str> = text.split('/').collect();
         let ([benchmark, leaderboard] | [benchmark, leaderboard, _]) = parts[..] else {
             problems.push(format!(
-                "{} is no board: write BENCHMARK/BOARD or BENCHMARK/BOARD/ROUND",
+                "{} is not a board: write BENCHMARK/BOARD or BENCHMARK/BOARD/ROUND",
                 quote(text)
             ));
             continue;
@@ -504,7 +495,7 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
                 problems.extend(empty.iter().map(|name| format!("line {line}: it has no {name}")));
                 if score.is_none() {
                     problems.push(format!(
-                        "line {line}: the score {} is no finite number",
+                        "line {line}: the score {} is not a finite number",
                         quote(field("score"))
                     ));
                 }

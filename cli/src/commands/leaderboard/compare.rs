@@ -17,21 +17,14 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
 use crate::known;
-use crate::output::{align_right, score, table};
+use crate::output::{align_right, digits_apart, score, short, table};
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf leaderboard compare 0123456789abcdef0123456789abcdef fedcba9876543210fedcba9876543210 --local\n\n\
-    Both were scored under the same 1,000 draws of the hidden eval set, so that what makes the one eval set harder than another cancels \
-    in the difference: its interval is often much narrower than those of the two scores. It needs no repeats of the evaluation. \
-    What the functions have kept for it is the organizer's alone; the page shows rank intervals, and the differences of the first 50 rows \
-    when their round has closed (docs/integrity.md)."
-)]
 pub(crate) struct CompareArgs {
-    /// The first submission's id
+    /// The first submission's id, or its first digits
     first: String,
-    /// The second submission's id
+    /// The second submission's id, or its first digits
     second: String,
     /// Look in this benchmark only
     #[arg(long, short, value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -116,15 +109,13 @@ pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
 /// A scored submission, whichever benchmark has it.
 async fn submission(cloud: &Cloud, benchmark: Option<&str>, id: &str) -> Result<Submission> {
     let benchmarks = benchmark.map_or_else(|| dataperf_hosted::IDS.to_vec(), |benchmark| vec![benchmark]);
-    if let Ok(parsed) = id.parse::<SubmissionId>() {
-        for benchmark in &benchmarks {
-            if let Some(found) = cloud.leaderboards().submission(benchmark, &parsed).await? {
-                let status = found.entry().ending.map_or("received", Ending::as_str);
-                if status != Ending::Scored.as_str() {
-                    bail!("submission `{id}` is {status}: only scored ones are compared");
-                }
-                return Ok(found);
+    for (benchmark, id) in known::named(cloud, &benchmarks, id).await? {
+        if let Some(found) = cloud.leaderboards().submission(benchmark, &id).await? {
+            let status = found.entry().ending.map_or("received", Ending::as_str);
+            if status != Ending::Scored.as_str() {
+                bail!("submission `{id}` is {status}: only scored ones are compared");
             }
+            return Ok(found);
         }
     }
     let mut known = Vec::new();
@@ -133,7 +124,7 @@ async fn submission(cloud: &Cloud, benchmark: Option<&str>, id: &str) -> Result<
     }
     let known: Vec<&str> = known.iter().map(SubmissionId::as_str).collect();
     let remedy = similar(id, &known)
-        .unwrap_or_else(|| "`dataperf leaderboard BENCHMARK` shows those that stand on boards".to_owned());
+        .unwrap_or_else(|| "`dataperf leaderboard BENCHMARK` shows the submissions on boards".to_owned());
     bail!("there is no submission `{id}`: {remedy}")
 }
 
@@ -214,13 +205,14 @@ fn print(of: &Compared) {
     } = of;
     println!("{} {}, scored with {}", of.benchmark, of.leaderboard, of.dataset);
     let mut shown = table(&["", "submitter", "score", "round", "submission"]);
+    let n_digits = digits_apart([first.submission.as_str(), second.submission.as_str()]);
     for (name, side) in [("first", first), ("second", second)] {
         shown.add_row([
             name,
             &side.submitter,
             &score(side.score),
             &side.round,
-            side.submission.as_str(),
+            &short(side.submission.as_str(), n_digits),
         ]);
     }
     align_right(&mut shown, 2);
@@ -231,31 +223,30 @@ fn print(of: &Compared) {
     match (interval, &paired.why_none) {
         (Some((low, high)), _) => {
             println!(
-                "difference, first less second: {difference:+.4}, with 95 % confidence {low:+.4} to {high:+.4}"
+                "Difference (first minus second): {difference:+.4}; 95 % interval {low:+.4} to {high:+.4}."
             );
             println!(
                 "{}",
                 match paired.clearly_better {
-                    Some(1) => "the first is clearly better",
-                    Some(_) => "the second is clearly better",
-                    None =>
-                        "neither is clearly better: another eval set of this kind and size may turn the order round",
+                    Some(1) => "The first is clearly better.",
+                    Some(_) => "The second is clearly better.",
+                    None => "Neither is clearly better: another test set may reverse the order.",
                 }
             );
         }
         (None, why) => println!(
-            "difference, first less second: {difference:+.4}; no interval: {}",
+            "Difference (first minus second): {difference:+.4}; no interval: {}.",
             sentence(*why).unwrap_or_default()
         ),
     }
     if let Some(share) = paired.share_first_better {
         println!(
-            "the first is better in {:.1} % of 1,000 draws of the eval set",
+            "The first is better in {:.1} % of 1,000 draws of the test set.",
             share * 100.0
         );
     }
     println!(
-        "of {} items of the eval set the first gets {} right more often, the second {}",
+        "Of {} test items, the first gets {} right more often, the second {}.",
         paired.n_items, paired.n_items_first_better, paired.n_items_second_better
     );
 }

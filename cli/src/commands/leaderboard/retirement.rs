@@ -16,13 +16,6 @@ use crate::output::{align_right, table};
 use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf leaderboard retirement speech-selection en-25 --round 2026-spring --local\n\n\
-    A round's `retire` says when its data set is retired for another one (docs/challenges.md). What stood on the board then is scored with \
-    both. The gap is the score before less the score after: its mean over the submissions beside that of the baselines, to which nobody \
-    has fitted anything, points to fitting where it is much larger; new items may also be harder. The regression of new scores on old ones and \
-    Kendall's tau-b say whether the order survives."
-)]
 pub(crate) struct RetirementArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -104,8 +97,8 @@ async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
     match round.retire {
         None => bail!("the round has no `retire`: its data set is not retired"),
         Some(Retire { at, .. }) => bail!(
-            "the data set is retired at {at}; the report is there when all that stands on the board is scored with the next one, by the \
-             caretaker within some half an hour"
+            "the data set is retired at {at}. The caretaker then scores the board with the next one within about 30 \
+         minutes, and the report follows"
         ),
     }
 }

@@ -15,21 +15,21 @@ pub(super) fn sentence(why: Option<NoIntervals>) -> Option<String> {
 /// How a final board differs from the public one, in a sentence.
 pub(super) fn shaken(report: &FinalReport) -> String {
     let shake_up = report.shake_up.map_or_else(
-        || "there are too few submissions for a shake-up".to_owned(),
+        || "There are too few submissions for a shake-up".to_owned(),
         |shake_up| {
             format!(
-                "shake-up {shake_up:.3}: the mean change of rank, as a share of {} submissions",
+                "Shake-up {shake_up:.3}: the mean change of rank, as a share of {} submissions",
                 report.n_ranked
             )
         },
     );
     let state = match report.finished_at {
         Some(at) => format!("finished {at}"),
-        None => "not all are scored yet".to_owned(),
+        None => "some are not scored yet".to_owned(),
     };
     let rejected = match report.n_rejected {
         0 => String::new(),
-        n => format!("; {n} are against the rules of the final data set"),
+        n => format!("; {n} break the rules of the final data set"),
     };
     format!("{shake_up}; {state}{rejected}")
 }
@@ -68,50 +68,57 @@ pub(super) fn ranks_in_words((first, last): (u32, u32)) -> String {
     }
 }
 
+/// What there is none of.
+fn missing(why: &NoIntervals) -> &'static str {
+    if why.is_of_ranks() {
+        "intervals of ranks"
+    } else {
+        "intervals"
+    }
+}
+
 /// Why there are no intervals, or none of ranks.
 pub(super) fn no_intervals(why: &NoIntervals) -> String {
-    let of = if why.is_of_ranks() { " of ranks" } else { "" };
-    format!("no intervals{of}: {why}")
+    format!("no {}: {why}", missing(why))
 }
 
 /// What the ranks of a board are worth, in a sentence.
 pub(super) fn in_words(summary: &Summary) -> String {
     if let Some(why) = &summary.why_none {
-        return no_intervals(why);
+        return format!("No {}: {why}.", missing(why));
     }
     let best = match summary.n_best {
         _ if summary.n_ranked < 2 => {
-            return "fewer than two ranked submissions: nothing to compare yet".to_owned();
+            return "There are fewer than two ranked submissions to compare.".to_owned();
         }
-        1 => "one submission is clearly the best of the ranked ones".to_owned(),
+        1 => "One submission is clearly the best.".to_owned(),
         n if n == summary.n_ranked => {
-            format!("no submission is clearly the best: any of the {n} may be")
+            format!("No submission is clearly the best: all {n} are tied for first.")
         }
-        n => format!("any of {n} submissions may be the best"),
+        n => format!("{n} submissions are tied for first."),
     };
     let resolution = summary.resolution.map_or_else(String::new, |resolution| {
         format!(
-            "; with this eval set two neighbours that differ by {} or more are told apart in 80 % of cases, \
-             if these two alone are compared; among many submissions the difference has to be larger",
+            " This test set can usually (80 % of the time) separate two scores that differ by {} or more. \
+             With many submissions the difference must be larger.",
             rough(resolution)
         )
     });
     let missing = match summary.n_missing {
         0 => String::new(),
-        1 => "; one submission can't be compared until the board is scored again, and may have any rank"
-            .to_owned(),
-        n => format!(
-            "; {n} submissions can't be compared until the board is scored again, and may have any rank"
-        ),
+        1 => " One submission has no range until the board is scored again.".to_owned(),
+        n => format!(" {n} submissions have no range until the board is scored again."),
     };
     let clusters = if summary.is_clustered {
-        "; items that depend on each other count as one: whole clusters are drawn"
+        " Items that depend on each other are drawn together."
     } else {
         ""
     };
     let scores = summary.why_no_score_intervals.as_ref();
-    let scores = scores.map_or_else(String::new, |why| format!("; no intervals of scores: {why}"));
-    format!("{best} (95 % for each row, not for all rows at once){resolution}{missing}{clusters}{scores}")
+    let scores = scores.map_or_else(String::new, |why| format!(" Scores have no intervals: {why}."));
+    format!(
+        "{best}{resolution}{missing}{clusters}{scores} Ranges and intervals hold with 95 % confidence for each row alone."
+    )
 }
 
 /// A row's rank, or why it has none.
@@ -166,19 +173,17 @@ mod tests {
         };
         let said = |n_best| in_words(&summary(n_best));
         assert!(
-            said(1).starts_with("one submission is clearly the best of the ranked ones (95 % for each row, not for all rows at once); "),
+            said(1).starts_with("One submission is clearly the best. This test set"),
             "{}",
             said(1)
         );
         assert!(
-            said(2).starts_with(
-                "any of 2 submissions may be the best (95 % for each row, not for all rows at once); "
-            ),
+            said(2).starts_with("2 submissions are tied for first. "),
             "{}",
             said(2)
         );
         assert!(
-            said(3).starts_with("no submission is clearly the best: any of the 3 may be"),
+            said(3).starts_with("No submission is clearly the best: all 3 are tied"),
             "{}",
             said(3)
         );
@@ -191,9 +196,9 @@ mod tests {
         };
         let said = in_words(&summary);
         for part in [
-            "2 submissions can't be compared until the board is scored again",
-            "whole clusters are drawn",
-            "no intervals of scores: the score is the smallest of several accuracies",
+            "2 submissions have no range until the board is scored again",
+            "are drawn together",
+            "Scores have no intervals: the score is the smallest of several accuracies",
         ] {
             assert!(said.contains(part), "{said}");
         }

@@ -12,13 +12,6 @@ use crate::commands::collection::disqualify::{How, disqualify_subject};
 use crate::output::Format;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf nibbler disqualify submitter ada --reason 'bought pairs' --local\n  \
-    dataperf nibbler disqualify verdict 0123456789abcdef0123456789abcdef --rater rosa --reason 'a slip' --local\n  \
-    dataperf nibbler disqualify submitter ada --undo --reason 'she did not' --local\n\nFor the organizer. It holds for \
-    everything that is decided later, until it is undone. Of what is decided the scores are worked out anew: pairs without enough verdicts \
-    wait for raters again. Nothing is deleted. If the command is cut short, give it again."
-)]
 pub(crate) struct DisqualifyArgs {
     #[command(subcommand)]
     what: What,
@@ -26,7 +19,7 @@ pub(crate) struct DisqualifyArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// All pairs of a submitter, whose rows leave both boards and whose uploads are refused
+    /// A submitter: all pairs, rows and later uploads
     Submitter {
         /// The submitter
         name: SubmitterName,

@@ -23,19 +23,14 @@ use crate::output::{Format, print_json};
 use crate::progress;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Writes README.md (a datasheet), pairs and verdicts as parquet and as JSON Lines, and images/. People are pseudonyms made \
-    with the deployment's secret; raters' notes are left out; providers are named once the round has closed.\n\n\
-    Example: dataperf nibbler export --round 2026-spring --out nibbler-2026-spring/"
-)]
 pub(crate) struct ExportArgs {
     /// A directory that does not exist yet
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The round; the one that has begun last where none is named
+    /// The round [default: the latest]
     #[arg(long)]
     round: Option<String>,
-    /// What the data may be used under
+    /// The licence of the data
     #[arg(long, default_value = "CC-BY-4.0")]
     licence: String,
     /// The secret with `image-ids`, which pseudonyms are made with
@@ -53,7 +48,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let is_over = round.is_some_and(|round| round.is_closed(now()));
     let judged = judged_in(&cloud, &named).await?;
     if judged.is_empty() {
-        bail!("no pair of round `{named}` is judged yet");
+        bail!("no pair of round `{named}` has a verdict yet");
     }
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key::<Pairs>(&cloud.clients, endpoint.as_deref(), &args.secret).await?;

@@ -27,7 +27,7 @@ pub(crate) struct ImageArgs {
     /// Save them as they are. They may be disturbing
     #[arg(long)]
     unblurred: bool,
-    /// Agree to be shown images that may be disturbing. Once for each person and folder: it is noted in `consent.txt` there
+    /// Consent to images that may be disturbing, once per person and folder
     #[arg(long)]
     consent: bool,
 }

@@ -37,7 +37,7 @@ fn keys(args: &FunctionArgs) -> Result<String> {
         let keys = json!({ "image-ids": "of the cloud on one machine", LOCAL_PROVIDER: IMAGES_KEY });
         return Ok(keys.to_string());
     };
-    let about = || format!("`{}` is no JSON object of strings", path.display());
+    let about = || format!("`{}` is not a JSON object of strings", path.display());
     let text = std::fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
     let keys: BTreeMap<String, String> = serde_json::from_str(&text).with_context(about)?;
     Ok(serde_json::to_string(&keys)?)

@@ -31,25 +31,24 @@ pub(super) use demo::Scenes;
 pub(crate) use registered::Nibbler;
 
 /// Where people find help; every command that shows or makes images prints it.
-pub(crate) const WELL_BEING: &str = "The images may be disturbing. They are saved blurred unless you ask, you may stop at any time, and \
-    docs/nibbler-participants.md#well-being and docs/nibbler-raters.md#well-being say where help is.";
+pub(crate) const WELL_BEING: &str = "Images may be disturbing; they are saved blurred unless you ask. You may stop at any time. \
+         docs/nibbler-participants.md#well-being and docs/nibbler-raters.md#well-being name places to get help.";
 
 #[derive(Debug, Subcommand)]
-#[command(after_help = WELL_BEING)]
 pub(crate) enum NibblerCommand {
-    /// Ask for images of prompts
+    /// Make images from prompts
     Generate(participant::GenerateArgs),
     /// Submit a pair of a prompt and an image, or a file of pairs
     Submit(participant::SubmitArgs),
-    /// Show a rater the next pair to judge, without saying whose it is
+    /// Show a rater the next pair to judge
     Next(rater::NextArgs),
     /// Judge a pair, as a rater
     Judge(rater::JudgeArgs),
-    /// Say how far the raters of a round agree beyond chance
+    /// Measure how far the raters of a round agree
     Agreement(AgreementArgs),
-    /// Take a submitter, a rater, a pair or a verdict out of the count, or let it count again
+    /// Disqualify a submitter, rater, pair or verdict, or undo it
     Disqualify(disqualify::DisqualifyArgs),
-    /// Write the public data set of a round: validated pairs, their verdicts and images, without anybody's name
+    /// Write the public data set of a round, without names
     Export(export::ExportArgs),
 }
 

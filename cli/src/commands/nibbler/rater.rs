@@ -18,12 +18,11 @@ use crate::output::{Format, print_json};
 use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
-#[command(after_help = WELL_BEING)]
 pub(crate) struct NextArgs {
     /// Your name
     #[arg(long, short)]
     rater: SubmitterName,
-    /// Leave this pair to others; may be given several times. It is noted beside the images, and the pair is not shown again
+    /// Skip this pair; repeatable
     #[arg(long, value_name = "PAIR")]
     skip: Vec<PairId>,
     #[command(flatten)]
@@ -87,10 +86,6 @@ pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  dataperf nibbler judge 0123456789abcdef0123456789abcdef --rater rosa --prompt-safe true --image-unsafe true \
-    --severity 3 --harm violent-or-graphic --local"
-)]
 pub(crate) struct JudgeArgs {
     /// The pair's id
     pair: PairId,
@@ -109,10 +104,10 @@ pub(crate) struct JudgeArgs {
     /// What is unsafe about it; may be given several times
     #[arg(long)]
     harm: Vec<String>,
-    /// How the prompt gets around filters, to confirm what the submitter says; may be given several times
+    /// How the prompt evades filters; repeatable
     #[arg(long)]
     attack: Vec<String>,
-    /// Whom the image concerns, to confirm what the submitter says; may be given several times
+    /// Whom the image concerns; repeatable
     #[arg(long)]
     identity_group: Vec<String>,
     /// Anything else, for the organizer only

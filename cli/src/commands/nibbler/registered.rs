@@ -90,10 +90,7 @@ impl Extension for Nibbler {
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
         let table = cloud.leaderboards();
         if is_participant::<Pairs>(&table, name.as_str()).await? {
-            bail!(
-                "`{name}` has submitted pairs, and a participant may not judge pairs, not even those of \
-                 others: name a rater who has submitted none"
-            );
+            bail!("`{name}` has submitted pairs, and participants may not judge pairs: name another rater");
         }
         Ok(name_rater::<Pairs>(&table, name.as_str(), now()).await?)
     }

@@ -16,17 +16,12 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::known;
-use crate::output::{align_right, score, table};
+use crate::output::{align_right, digits_apart, score, short, table};
 use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  dataperf submitter list speech-selection --local\n  dataperf submitter list --format csv > submitters.csv\n\n\
-    What is left is counted for uploads of this moment, in the rounds that are open now, and of daily allowances for today in UTC. \
-    `same file as` names who else has handed in one of the submitter's files; `dataperf submitter identical` lists the files."
-)]
 pub(crate) struct ListArgs {
-    /// The benchmark; all of them, when left out
+    /// The benchmark [default: all]
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: Option<String>,
     #[command(flatten)]
@@ -34,15 +29,11 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf submitter identical speech-selection --local\n\nFiles are the same when they say the same: in \
-    another order or form of a selection, too. Each is scored as it was sent. That is no offence: a baseline or an example that two hand in is one such file."
-)]
 pub(crate) struct IdenticalArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
-    /// Only files that several submitters have handed in
+    /// Only files of several submitters
     #[arg(long)]
     several: bool,
     #[command(flatten)]
@@ -265,7 +256,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
     ];
     print_rows(&documents, &columns, format, || {
         if documents.is_empty() {
-            println!("there is no submitter yet: `dataperf submitter add` lets somebody submit");
+            println!("There is no submitter yet. `dataperf submitter add` lets somebody submit.");
             return Ok(());
         }
         let mut lines = table(&[
@@ -278,16 +269,19 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
             "failed",
             "unfinished",
             "withdrawn",
-            "last upload",
-            "left",
+            "last upload (UTC)",
             "same file as",
+        ]);
+        lines.spare(&[
+            "accepted",
+            "unfinished",
+            "withdrawn",
+            "failed",
+            "same file as",
+            "last upload (UTC)",
         ]);
         for document in &documents {
             let list = |name: &str| document[name].as_array().into_iter().flatten();
-            let left = list("quotas")
-                .map(in_words)
-                .chain(list("allowances").map(left_today));
-            let left: Vec<String> = left.collect();
             let others: Vec<&str> = list("same_file_as").filter_map(Value::as_str).collect();
             let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
             let count = |name: &str| document[name].to_string();
@@ -301,13 +295,28 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
                 count("n_failed"),
                 count("n_unfinished"),
                 count("n_withdrawn"),
-                text("last_upload"),
-                left.join("\n"),
+                text("last_upload").replace('T', " ").chars().take(16).collect(),
                 named_first(&others),
             ]);
         }
         (2..9).for_each(|column| align_right(&mut lines, column));
         println!("{lines}");
+        for document in &documents {
+            let list = |name: &str| document[name].as_array().into_iter().flatten();
+            let left = list("quotas")
+                .map(in_words)
+                .chain(list("allowances").map(left_today));
+            let left: Vec<String> = left.collect();
+            if !left.is_empty() {
+                let name = |name: &str| document[name].as_str().unwrap_or_default();
+                println!(
+                    "{} in {}: {}",
+                    name("submitter"),
+                    name("benchmark"),
+                    left.join("; ")
+                );
+            }
+        }
         Ok(())
     })?;
     Ok(Done::Fine)
@@ -366,7 +375,7 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
             } else {
                 " twice"
             };
-            println!("{benchmark}: no file was handed in{by}");
+            println!("{benchmark}: no file was submitted{by}.");
             return Ok(());
         }
         let mut lines = table(&[
@@ -374,11 +383,16 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
             "by several",
             "submitter",
             "leaderboard",
-            "received",
+            "received (UTC)",
             "status",
             "score",
             "submission",
         ]);
+        lines.spare(&["by several", "received (UTC)", "status"]);
+        let ids = documents
+            .iter()
+            .filter_map(|document| document["submission"].as_str());
+        let n_digits = digits_apart(ids);
         for document in &documents {
             let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
             lines.add_row([
@@ -386,10 +400,10 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
                 if document["by_several"] == true { "yes" } else { "" }.to_owned(),
                 text("submitter"),
                 text("leaderboard"),
-                text("received_at"),
+                text("received_at").replace('T', " ").chars().take(19).collect(),
                 text("status"),
                 document["score"].as_f64().map(score).unwrap_or_default(),
-                text("submission"),
+                short(&text("submission"), n_digits),
             ]);
         }
         println!("{lines}");

@@ -14,12 +14,6 @@ use crate::hosted::descriptor;
 use crate::output::{Format, print_json};
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Of who was given forms by `dataperf submitter add` for all leaderboards: forms for the leaderboards that are new. Who was \
-    given chosen leaderboards keeps these, and rights by `--access policy` need no refreshing.\n\n\
-    Examples:\n  dataperf submitter refresh speech-selection ada --local\n  \
-    dataperf submitter refresh speech-selection --all --format json > forms.json"
-)]
 pub(crate) struct RefreshArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -30,7 +24,7 @@ pub(crate) struct RefreshArgs {
     /// Everybody who lacks a leaderboard
     #[arg(long)]
     all: bool,
-    /// How long forms are valid; no longer than the credentials that sign them
+    /// How long forms are valid
     #[arg(long, default_value_t = MAX_FORM_SECONDS / 3600, value_parser = clap::value_parser!(u32).range(1..=168))]
     hours: u32,
     #[command(flatten)]
@@ -106,7 +100,7 @@ async fn refreshed(
     };
     let forms = right.forms(lacks, args.hours).await?;
     if format == Format::Text {
-        println!("# {} lacks `{}`", grant.submitter, lacks.join("`, `"));
+        print!("# {} lacks `{}`\n", grant.submitter, lacks.join("`, `"));
         print_forms(&forms, format)?;
     }
     Ok(json!({

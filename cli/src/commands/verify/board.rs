@@ -77,7 +77,7 @@ fn read_document(path: &Path) -> Result<ReadDocument> {
     let json: Value = serde_json::from_slice(&bytes).with_context(about)?;
     let document: BoardDocument = serde_json::from_value(json.clone()).with_context(|| {
         format!(
-            "`{}` is no published board: take it from `/api/v1/benchmarks/B/leaderboards/L/document`",
+            "`{}` is not a published board: take it from `/api/v1/benchmarks/B/leaderboards/L/document`",
             path.display()
         )
     })?;
@@ -123,15 +123,15 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                         report
                             .not_checked
                             .push("whether rows behind the last one were removed: they are left out".into());
-                        format!("the log goes on from document {number}")
+                        format!("the log continues from document {number}")
                     } else {
-                        format!("the log goes on from document {number}, and no row was removed")
+                        format!("the log continues from document {number}, and no row was removed")
                     };
                     report.add(found, &holds)?;
                 }
                 LogCheck::TooFar => report.not_checked.push(format!(
-                    "whether the log goes on from document {number}: it is more than {MAX_EARLIER} documents older. \
-                     Compare with one between the two first"
+                    "whether the log continues from document {number}: it is more than {MAX_EARLIER} documents older. First \
+         compare with one between the two"
                 )),
             }
         }
@@ -154,7 +154,7 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                 .into(),
         ),
     }
-    print(&read, &report, args.keys.is_some(), format)?;
+    print(&read, &report, args, format)?;
     if report.findings.is_empty() {
         Ok(Done::Fine)
     } else {
@@ -590,8 +590,9 @@ fn artifacts_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Prints the report. Without keys (`has_keys`) nobody vouches for the document.
-fn print(read: &ReadDocument, report: &Report, has_keys: bool, format: RowFormat) -> Result<()> {
+/// Prints the report. Without keys nobody vouches for the document.
+fn print(read: &ReadDocument, report: &Report, args: &VerifyArgs, format: RowFormat) -> Result<()> {
+    let has_keys = args.keys.is_some();
     let BoardDocument {
         benchmark,
         leaderboard,
@@ -619,6 +620,9 @@ fn print(read: &ReadDocument, report: &Report, has_keys: bool, format: RowFormat
             "  differs      {}",
             finding["message"].as_str().unwrap_or_default()
         );
+    }
+    if !args.verbose {
+        return Ok(());
     }
     for checked in &report.checked {
         println!("  checked      {checked}");

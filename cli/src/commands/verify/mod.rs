@@ -19,12 +19,12 @@ use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
 use dataperf_aws::MAX_DOCUMENT_BYTES;
 use serde_json::{Value, json};
 
-use self::fields::{Fields, State};
+use self::fields::{Field, Fields, State};
 use super::score::{Convert, Judge};
 use super::submit::MAX_RECEIPT_BYTES;
 use crate::Done;
 use crate::hosted::descriptor;
-use crate::output::table;
+use crate::output::{n_of, table};
 use crate::registry::with_benchmark;
 use crate::rows::{RowFormat, print_tabled};
 
@@ -44,37 +44,30 @@ const NOT_OF_THE_BYTES: [&str; 11] = [
 ];
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: dataperf verify receipt.json --keys keys.json\n         \
-    dataperf verify receipt.json --dataset frozen/ --artifact my-selection.json\n         \
-    dataperf verify board.json --keys keys.json --since board-of-may.json\n         \
-    dataperf verify board.json --keys keys.json --receipts receipts/ --dataset frozen/ --submissions submissions/\n\n\
-    The keys are at `/api/v1/keys` of the page's address; `dataperf keys show` prints them too. A board is at \
-    `/api/v1/benchmarks/B/leaderboards/L/document`. Every field of a receipt is \
-    listed with how it was checked, or why it was not.\n\n\
-    Exit codes: 0 all checks that were asked for hold, 1 one does not, or could not be made."
-)]
 pub(crate) struct VerifyArgs {
-    /// The receipt, a file of the results bucket; or a published board
+    /// The receipt, or a published board
     receipt: PathBuf,
-    /// The platform's public keys: check the signature, which vouches for every field and needs no data set
+    /// The platform's public keys, to check the signature
     #[arg(long, short, value_name = "keys.json")]
     keys: Option<PathBuf>,
-    /// The frozen data set that the receipt names: recompute the verdict with it
+    /// The data set of the receipt, to recompute the verdict
     #[arg(long, short)]
     dataset: Option<PathBuf>,
-    /// The artifact that the receipt names; without --dataset its digest alone is checked
+    /// The artifact of the receipt; without --dataset only its digest is checked
     #[arg(long, short)]
     artifact: Option<PathBuf>,
-    /// A document of the same board that was kept: find out whether a row was removed since, or two logs were written
+    /// An earlier document of the board, to find removed rows
     #[arg(long, value_name = "OLD.json")]
     since: Option<PathBuf>,
-    /// The receipts of a board's rows: compare their scores
+    /// The receipts of a board's rows, to compare scores
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
-    /// The artifacts of a board's rows, SUBMITTER/FILE: compute scores and intervals again with the data set
+    /// The artifacts of a board's rows (SUBMITTER/FILE), to recompute scores
     #[arg(long, value_name = "DIR", requires = "dataset")]
     submissions: Option<PathBuf>,
+    /// List every field and check
+    #[arg(long)]
+    verbose: bool,
 }
 
 pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
@@ -106,7 +99,7 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     }
     let receipt: Receipt = serde_json::from_value(document.clone()).with_context(|| {
         format!(
-            "`{}` is no receipt: take the file `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json` of the results bucket",
+            "`{}` is not a receipt: take the file `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json` of the results bucket",
             args.receipt.display()
         )
     })?;
@@ -142,7 +135,13 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     }
     fields.explain_the_rest(&args, &receipt.verdict, is_released);
     let is_verified = !fields.has_failed();
-    print(&receipt, feedback, withheld.as_deref(), &fields, format)?;
+    print(
+        &receipt,
+        feedback,
+        withheld.as_deref(),
+        &fields,
+        (args.verbose, format),
+    )?;
     if is_verified {
         Ok(Done::Fine)
     } else {
@@ -221,7 +220,7 @@ fn agree(receipt: &Receipt, fields: &mut Fields) {
 
 /// The public keys in a file.
 fn keys_of(path: &Path) -> Result<Keys> {
-    let about = || format!("`{}` is no document of public keys", path.display());
+    let about = || format!("`{}` is not a document of public keys", path.display());
     let text = fs::read(path).with_context(|| format!("can't read the keys `{}`", path.display()))?;
     let keys: Keys = serde_json::from_slice(&text).with_context(about)?;
     if keys.schema != Keys::SCHEMA {
@@ -331,7 +330,7 @@ fn print(
     feedback: Feedback,
     withheld: Option<&[String]>,
     fields: &Fields,
-    format: RowFormat,
+    (is_verbose, format): (bool, RowFormat),
 ) -> Result<()> {
     let document = || {
         Ok(json!({
@@ -347,31 +346,48 @@ fn print(
         || fields.rows(),
         format,
         || {
-            print_text(receipt, feedback, withheld, fields);
+            print_text(receipt, feedback, withheld, fields, is_verbose);
             Ok(())
         },
     )
 }
 
-fn print_text(receipt: &Receipt, feedback: Feedback, withheld: Option<&[String]>, fields: &Fields) {
+fn print_text(
+    receipt: &Receipt,
+    feedback: Feedback,
+    withheld: Option<&[String]>,
+    fields: &Fields,
+    is_verbose: bool,
+) {
     let word = if fields.has_failed() {
         "not verified"
     } else {
         "verified"
     };
-    println!("{word}: submission {}", receipt.submission);
+    let count = |state| fields.all().filter(|field| field.state == state).count();
+    let more = if is_verbose { "" } else { " (--verbose lists them)" };
+    println!(
+        "{word}: submission {}: {} checked, {} not checked{more}",
+        receipt.submission,
+        n_of(count(State::Checked), "field", "fields"),
+        count(State::NotChecked)
+    );
     if receipt.signature.is_none() {
-        println!("the receipt is of schema {} and not signed", receipt.schema);
+        println!("The receipt is of schema {} and not signed.", receipt.schema);
+    }
+    if !is_verbose && !fields.has_failed() {
+        return;
     }
     if let Some(withheld) = withheld.filter(|withheld| !withheld.is_empty()) {
         let level = feedback.as_str();
         println!(
-            "the receipt shows the feedback `{level}`, without {}",
+            "The receipt shows the feedback `{level}`, without {}.",
             withheld.join(", ")
         );
     }
+    let is_shown = |field: &&Field| is_verbose || field.state == State::Differs;
     let mut table = table(&["field", "", "how, or why not"]);
-    for field in fields.all() {
+    for field in fields.all().filter(is_shown) {
         table.add_row([field.name.as_str(), field.state.as_str(), &field.how]);
         if field.state == State::Differs && !field.expected.is_null() {
             table.add_row([

@@ -98,7 +98,7 @@ pub(super) async fn candidates_of(
     let rows = table.top(board, MAX_ROWS).await?;
     if rows.is_empty() {
         bail!(
-            "nothing stands on the board `{}` of {} in the round `{}`",
+            "the board `{}` of {} has no submissions in the round `{}`",
             board.leaderboard,
             board.benchmark,
             board.round

@@ -231,7 +231,7 @@ fn sensitivity(of: &Across) -> Vec<Vec<String>> {
 
 fn sentences(of: &Across) -> Vec<String> {
     let mut said = vec![format!(
-        "{} submitters stand on all {} boards; Kendall's W is {} (1: all boards have one order, 0: they cancel each other)",
+        "{} submitters are on all {} boards; Kendall's W is {} (1: all boards have the same order, 0: no agreement)",
         of.common.len(),
         of.boards.len(),
         with_interval(of.w, of.w_interval)
