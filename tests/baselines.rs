@@ -165,7 +165,7 @@ fn a_wrong_name_says_which_there_are() {
     ]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("`farthest-point`"), "{}", ran.stderr);
-    let help = dataperf(["baseline", "--help"]).stdout;
+    let help = dataperf(["baseline", "list"]).stdout;
     for benchmark in IDS {
         assert!(help.contains(benchmark), "{help}");
         for method in methods(benchmark) {

@@ -53,7 +53,7 @@ async fn the_document_that_is_shown_publishes_the_same_challenge() {
         world.cloud.dynamodb_endpoint(),
     ]);
     let announced =
-        "announced 2026-02-04T05:06:07.089Z: # newer\nno\nannounced 2026-02-03T00:00:00.000Z: older: yes\n";
+        "Announced 2026-02-04T05:06:07.089Z: # newer\nno\nAnnounced 2026-02-03T00:00:00.000Z: older: yes\n";
     assert!(
         told.stdout.contains(announced) && !told.stdout.contains("to come"),
         "{told:?}"

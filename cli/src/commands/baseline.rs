@@ -134,6 +134,7 @@ fn list(args: &ListArgs, format: RowFormat) -> Result<Done> {
     }
     let columns = ["benchmark", "method", "about", "source"];
     let mut listed = table(&columns);
+    listed.spare(&["source"]);
     let mut rows = Vec::new();
     for (benchmark, methods) in methods {
         for Method { name, about, source } in methods {
