@@ -44,7 +44,7 @@ pub(crate) fn demo() -> PathBuf {
 /// The data set of the demo's folder of a benchmark, imported once. Tests read it and never write there.
 pub(crate) fn imported<B: Import>() -> &'static Path {
     static IMPORTED: Mutex<BTreeMap<&str, &OnceLock<PathBuf>>> = Mutex::new(BTreeMap::new());
-    let cell: &'static OnceLock<PathBuf> = *IMPORTED
+    let cell = *IMPORTED
         .lock()
         .unwrap()
         .entry(B::ID)
