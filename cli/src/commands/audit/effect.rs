@@ -25,7 +25,7 @@ use dataperf_datasets::Import;
 use serde_json::{Map, Value};
 
 use self::candidates::{Candidate, Source, candidates_in, candidates_of};
-use super::effect_report::{self, ErrorRate, Gathered, LeftOut};
+use super::effect_report::{self, Errors, Gathered, LeftOut};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::commands::score::{open as open_board, read_for};
@@ -195,7 +195,7 @@ struct OnBothVersions<'a> {
 
 struct Scored {
     submissions: Vec<OnBoth>,
-    errors: Vec<ErrorRate>,
+    errors: Vec<Errors>,
     other_differences: Vec<String>,
     n_from_evidence: usize,
     left_out: Vec<LeftOut>,
@@ -269,7 +269,7 @@ impl Action for OnBothVersions<'_> {
 
 impl OnBothVersions<'_> {
     /// How many labels of the board's eval sets differ.
-    fn errors<B: Import>(&self, frozen: &B::Frozen) -> Result<Vec<ErrorRate>> {
+    fn errors<B: Import>(&self, frozen: &B::Frozen) -> Result<Vec<Errors>> {
         let units: Vec<String> = frozen.eval_items()?.into_iter().map(|(name, _)| name).collect();
         let mut errors = Vec::new();
         let sets = B::labelled(self.after.1)?;
@@ -295,10 +295,10 @@ impl OnBothVersions<'_> {
                 .zip(&after)
                 .filter(|(before, after)| before != after)
                 .count();
-            errors.push(ErrorRate::of(&set.name, before.len(), n_changed, self.corrected));
+            errors.push(Errors::of(&set.name, before.len(), n_changed, self.corrected));
         }
         if errors.len() > 1 {
-            errors.push(ErrorRate::together(&errors));
+            errors.push(Errors::together(&errors));
         }
         Ok(errors)
     }

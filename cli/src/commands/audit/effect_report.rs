@@ -16,7 +16,7 @@ use crate::rows::{RowFormat, print_tabled};
 
 /// How many labels of an eval set differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct ErrorRate {
+pub(crate) struct Errors {
     pub(crate) set: String,
     pub(crate) n_items: usize,
     pub(crate) n_changed: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Rate {
     pub(crate) interval: (f64, f64),
 }
 
-impl ErrorRate {
+impl Errors {
     /// `corrected`: what the version after says of the labels that people have looked at, if it was made of the version before.
     pub(super) fn of(set: &str, n_items: usize, n_changed: usize, corrected: Option<&Corrected>) -> Self {
         let reviewed = corrected.map(|corrected| &corrected.reviewed);
@@ -118,7 +118,7 @@ pub(crate) struct Gathered {
     /// Labels of the board's eval sets that people have looked at, where the version after says so.
     pub(crate) n_reviewed: Option<usize>,
     /// One for each eval set of the board, and one for all together if there are several.
-    pub(crate) errors: Vec<ErrorRate>,
+    pub(crate) errors: Vec<Errors>,
     #[serde(flatten)]
     pub(crate) effect: Effect,
     /// What else differs between the two versions: parameters, such as the model or the metric, and files without labels.
@@ -293,7 +293,7 @@ fn sentences(of: &Gathered) -> Vec<String> {
     let effect = &of.effect;
     let mut said = Vec::new();
     if let Some(errors) = of.errors.last() {
-        let ErrorRate {
+        let Errors {
             n_items, n_changed, ..
         } = errors;
         let share = percent(*n_changed as f64 / (*n_items).max(1) as f64);
