@@ -504,6 +504,7 @@ macro_rules! match_whole {
 }
 
 /// Numbers or truth values as 64-bit floats, to the nearest; nulls stay null.
+#[expect(clippy::cast_lossless, reason = "one arm for numbers of 8 to 64 bits")]
 fn as_floats(column: &ArrayRef) -> Result<Float64Array, String> {
     Ok(match_whole!(
         column,
