@@ -228,7 +228,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Demo(args) => commands::demo::run(args, rows).await,
 
         Command::Export(args) => Box::pin(commands::export::run(args, format?)).await,
-        Command::Withdraw(args) => commands::withdraw::run(args, format?).await,
+        Command::Withdraw(args) => Box::pin(commands::withdraw::run(args, format?)).await,
         #[cfg(feature = "local")]
         Command::Local(args) => commands::local::run(args, format?).await,
         Command::Cloud(args) => commands::cloud::run(args, format?).await,

@@ -95,7 +95,8 @@ impl Table {
         let natural = self.natural(column);
         let words = self.cells(column).flat_map(str::split_whitespace);
         let longest = words.map(display_width).max().unwrap_or(0);
-        natural.min(PROSE.max(longest))
+        let head = display_width(&self.heads[column]); // heads do not wrap
+        natural.min(PROSE.max(longest).max(head))
     }
 
     /// The columns' widths; nothing where they do not fit.

@@ -189,13 +189,17 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
             "benchmark": benchmark, "leaderboard": leaderboard, "method": method, "seed": seed,
             "out": out, "artifact": Digest::of(&artifact),
         }))?,
-        Format::Text => println!(
-            "`{}` is `{method}` for {benchmark} {leaderboard}, seed {seed}; judge it with\n  \
-            dataperf {judge} {benchmark} --leaderboard {leaderboard} --dataset {} {}",
-            out.display(),
-            dataset.display(),
-            out.display()
-        ),
+        Format::Text => {
+            println!(
+                "`{}` is `{method}` for {benchmark} {leaderboard}, seed {seed}; judge it with",
+                out.display()
+            );
+            print!(
+                "  dataperf {judge} {benchmark} --leaderboard {leaderboard} --dataset {} {}\n",
+                dataset.display(),
+                out.display()
+            );
+        }
     }
     Ok(Done::Fine)
 }

@@ -30,8 +30,9 @@ pub(crate) async fn run(args: ShowArgs, format: Format) -> Result<Done> {
         Format::Json => print_json(&json!(std::collections::BTreeMap::from(rows)))?,
         Format::Text => {
             let mut shown = table(&["name", "value"]);
-            rows.iter()
-                .for_each(|(name, value)| shown.add_row([*name, *value]));
+            for (name, value) in rows {
+                shown.add_row([name, value]);
+            }
             println!("{shown}");
         }
     }

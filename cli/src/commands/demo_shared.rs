@@ -297,14 +297,13 @@ pub(super) async fn print_next_steps(args: &DemoArgs, local: &LocalCloud) -> Res
         let (s3, dynamodb) = (local.s3_endpoint(), local.dynamodb_endpoint());
         let token = organizer_token(local).await?;
         println!("  page      {}", with_token(local, &token));
-        println!(
-            "  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/   (key `local`, secret `local`)"
-        );
-        println!("  table     aws --endpoint-url {dynamodb} dynamodb scan --table-name dataperf");
+        print!("  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/\n");
+        println!("            (key `local`, secret `local`)");
+        print!("  table     aws --endpoint-url {dynamodb} dynamodb scan --table-name dataperf\n");
         let which = which_cloud(local);
         println!("  board     dataperf leaderboard BENCHMARK {which}");
-        println!(
-            "  submit    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}"
+        print!(
+            "  submit    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}\n"
         );
         println!("Stop with Ctrl-C.");
     } else {

@@ -125,9 +125,9 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     );
     let (s3, which) = (cloud.s3_endpoint(), which_cloud(cloud));
     println!("publish   dataperf dataset publish DIR {which}");
-    println!("upload    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}");
-    println!(
-        "          aws --endpoint-url {s3} s3 cp FILE s3://{SUBMISSIONS}/BENCHMARK/LEADERBOARD/YOU/FILE"
+    print!("upload    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}\n");
+    print!(
+        "          aws --endpoint-url {s3} s3 cp FILE s3://{SUBMISSIONS}/BENCHMARK/LEADERBOARD/YOU/FILE\n"
     );
     println!("look      dataperf leaderboard BENCHMARK {which}");
     println!("Stop with Ctrl-C.");

@@ -37,7 +37,8 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         Some(benchmark) => vec![benchmark],
         None => dataperf_hosted::IDS.to_vec(),
     };
-    let mut chosen: Vec<(&str, SubmissionId)> = Vec::new();
+    let mut chosen: BTreeSet<(&str, SubmissionId)> = BTreeSet::new();
+    let mut named: Vec<(&str, Vec<SubmissionId>)> = Vec::new();
     if args.all_failed {
         for &benchmark in &benchmarks {
             let failed = cloud.leaderboards().failed(benchmark).await?;
@@ -45,7 +46,9 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         }
     }
     for id in &args.submissions {
-        chosen.extend(known::named(&cloud, &benchmarks, id).await?);
+        let of_id = known::named(&cloud, &benchmarks, id).await?;
+        named.push((id, of_id.iter().map(|(_, id)| id.clone()).collect()));
+        chosen.extend(of_id);
     }
     let bar = progress::counting(chosen.len() as u64, "submissions");
     let mut documents = Vec::new();
@@ -58,12 +61,10 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         .iter()
         .filter_map(|document| document["submission"].as_str())
         .collect();
-    let is_known = |id: &str| found.iter().any(|found| found.starts_with(id));
-    let unknown: Vec<&str> = args
-        .submissions
+    let unknown: Vec<&str> = named
         .iter()
-        .map(String::as_str)
-        .filter(|id| !is_known(id))
+        .filter(|(_, ids)| !ids.iter().any(|id| found.contains(&id.as_str())))
+        .map(|(name, _)| *name)
         .collect();
     if !unknown.is_empty() {
         if !documents.is_empty() {

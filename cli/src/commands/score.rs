@@ -103,7 +103,7 @@ pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
         .and_then(|board| board.digits);
     print_judged(&verdict, digits, format, || {
         if let Some(figure) = &figure {
-            println!("{}", figure.text()?);
+            print!("{}\n", figure.text()?);
         }
         Ok(())
     })?;

@@ -12,7 +12,7 @@ use crate::benchmark::{Benchmark, FrozenPart};
 use crate::board::Board;
 use crate::evaluated::Evaluated;
 use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, Weights, correctness};
-use crate::no_intervals::{MIN_CLUSTERS, MIN_ITEMS, MIN_SWAPPED_ITEMS};
+use crate::no_intervals::{MIN_ITEMS, MIN_SWAPPED_ITEMS};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::submission::Entry;
@@ -156,6 +156,10 @@ impl Replicates {
         let is_worst =
             |(_, items): &(String, EvalItems<'_>)| matches!(items.metric, ItemMetric::WorstGroupAccuracy(_));
         let is_of_worst_group = items.iter().any(is_worst);
+        // simulated for accuracy on items that are drawn alone
+        let has_place = items
+            .iter()
+            .all(|(_, items)| items.metric == ItemMetric::Accuracy && items.clusters.is_none());
         let n_parts = items.iter().map(|(_, items)| n_parts(items)).min();
         let n_parts = n_parts.map(|n| n * items.len());
         let n_items_of = items
@@ -177,12 +181,7 @@ impl Replicates {
             Err(EvidenceError::CutOff { .. }) if is_of_fixes => vec![0.0; N_DRAWS],
             Err(error) => return Err(error),
         };
-        let least = if draws.is_clustered() {
-            MIN_CLUSTERS
-        } else {
-            MIN_ITEMS
-        };
-        let place_interval = if is_of_fixes && draws.smallest() >= least {
+        let place_interval = if is_of_fixes && has_place && draws.smallest() >= MIN_ITEMS {
             B::place_interval(frozen, evidence, &draws)?
         } else {
             None

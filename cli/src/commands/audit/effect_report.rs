@@ -94,7 +94,7 @@ impl Errors {
             ),
             (None, Some(interval), _) => format!("{} with 95 % confidence", ends(interval)),
             (None, None, Some(n)) => format!(
-                "at least: people have looked at {n} of these labels, and no control sample tells how many of the others are wrong"
+                "at least: people have looked at {n} of these labels, and not every eval set has a control sample of the others"
             ),
             (None, None, None) => String::new(),
         }

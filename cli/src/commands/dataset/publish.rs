@@ -295,8 +295,8 @@ impl Advice {
             println!("scores from before have no rank until their boards are scored again:");
         }
         for board in &self.to_rescore {
-            println!(
-                "  dataperf rescore {benchmark} {} --round {}",
+            print!(
+                "  dataperf rescore {benchmark} {} --round {}\n",
                 board.leaderboard, board.round
             );
         }

@@ -56,11 +56,11 @@ struct Compared {
 
 pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.clone().connect().await;
-    if args.first == args.second {
-        bail!("`{}` is named twice: name two submissions", args.first);
-    }
     let first = submission(&cloud, args.benchmark.as_deref(), &args.first).await?;
     let second = submission(&cloud, args.benchmark.as_deref(), &args.second).await?;
+    if first.id == second.id {
+        bail!("`{}` is named twice: name two submissions", first.id);
+    }
     let [one, other] = [&first, &second].map(|of| (&of.board.benchmark, &of.board.leaderboard));
     if one != other {
         bail!(

@@ -479,8 +479,10 @@ fn check_intervals(
         if of(row) != of(again) {
             n_differ += 1;
             let message = format!(
-                "`{}` has the rank interval {:?} and should have {:?}",
-                row.submitter, row.rank_interval, again.rank_interval
+                "`{}` has the intervals {} and should have {}",
+                row.submitter,
+                in_words(row),
+                in_words(again)
             );
             report.find("interval_differs", message);
         }
@@ -631,4 +633,15 @@ fn print(read: &ReadDocument, report: &Report, args: &VerifyArgs, format: RowFor
         println!("  not checked  {left}");
     }
     Ok(())
+}
+
+/// The intervals of a row: of its rank and of its score.
+fn in_words(row: &PublishedRow) -> String {
+    let rank = row
+        .rank_interval
+        .map_or("none".to_owned(), |(first, last)| format!("{first} to {last}"));
+    let score = row
+        .interval
+        .map_or("none".to_owned(), |(low, high)| format!("{low} to {high}"));
+    format!("{rank} (rank), {score} (score)")
 }

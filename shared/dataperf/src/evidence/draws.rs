@@ -201,6 +201,9 @@ pub struct Target {
 /// The ends of the interval of a place on curves are whole parts of so many.
 pub const PLACES: f64 = 20.0;
 
+/// The most models of a curve whose place has an interval: their draws take 120 MB.
+const MAX_MODELS: usize = 10_000;
+
 /// The interval of the mean of fractions, from those of each curve, with its ends moved outward to whole parts of [`PLACES`].
 pub fn mean_place(of_curves: &[(f64, f64)]) -> (f64, f64) {
     let mean_of = |end: fn(&(f64, f64)) -> f64| mean(&of_curves.iter().map(end).collect::<Vec<_>>());
@@ -209,7 +212,8 @@ pub fn mean_place(of_curves: &[(f64, f64)]) -> (f64, f64) {
 }
 
 impl Draws {
-    /// After how many fixes at least and at most a unit's curve truly reaches its target, with 95 % confidence; `None` without models.
+    /// After how many fixes at least and at most a unit's curve truly reaches its target, with 95 % confidence; `None` without models, and with more than
+    /// 10,000.
     ///
     /// # Shapes and units
     /// `values`: `(n_models,)`, the score of each model. `of_batch`: the same under each draw of a batch.
@@ -224,6 +228,9 @@ impl Draws {
         values: &[f64],
         of_batch: impl Fn(&Batch) -> Vec<[f64; LANES]> + Sync + Send,
     ) -> Result<Option<(u32, u32)>, EvidenceError> {
+        if values.len() > MAX_MODELS {
+            return Ok(None);
+        }
         let drawn = |batch| Ok(of_batch(&self.batch(unit, batch)?));
         let drawn: Result<Vec<Vec<[f64; LANES]>>, EvidenceError> =
             (0..N_BATCHES).into_par_iter().map(drawn).collect();

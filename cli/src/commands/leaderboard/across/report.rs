@@ -242,7 +242,7 @@ fn sentences(of: &Across) -> Vec<String> {
              small eval sets looks like disagreement"
                 .to_owned()
         },
-        |why| format!("no intervals: {why}"),
+        |why| format!("pairs with this board have no intervals: {why}"),
     ));
     said.push(if of.is_differing() {
         "the mean of ranks and the mean of standardized scores give different orders: neither is the ranking"
