@@ -485,7 +485,7 @@ fn boards_are_compared_from_a_file() {
         "benchmark,leaderboard,submitter,score\nselection,a,ada,1\nselection,b,bob,1\n",
     )
     .unwrap();
-    assert!(refused(&["leaderboard", "across", "--scores", &file]).contains("0 submitters stand on all"));
+    assert!(refused(&["leaderboard", "across", "--scores", &file]).contains("0 submitters are on all"));
     assert!(refused(&["leaderboard", "across", "speech-selection"]).contains("is not a board"));
 }
 
