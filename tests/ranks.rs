@@ -69,7 +69,7 @@ fn ranks_are_printed_with_their_intervals() {
     let text = dataperf(["rank", path, "--compare", "b", "c"]).stdout;
     for part in [
         "the best is a",
-        "of 2 pairs of neighbours 1 can",
+        "1 of 2 pairs of neighbours can be separated",
         "no interval: the two differ on too few items",
     ] {
         assert!(text.contains(part), "{part}: {text}");
