@@ -1,8 +1,6 @@
 //! How often the interval of a fraction of fixes holds the true fraction, by simulation.
 //!
-//! The test makes few runs. `PLACE_RUNS=1000 cargo test --workspace --test places -- --nocapture` makes the table of docs/statistics.md.
-
-#![allow(clippy::expect_used, clippy::print_stdout, reason = "helpers of tests")]
+//! The test makes few runs. `PLACE_RUNS=1000 cargo test --workspace --test simulations places -- --nocapture` makes the table of docs/statistics.md.
 
 use dataperf_numerics::bootstrap::{Course, N_BATCHES, Resampler, draws_of};
 use dataperf_numerics::ranks::{Certainty, Margin, first_at_target};
@@ -10,29 +8,11 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use crate::random::{expected, normal, sigmoid, uniform};
+
 /// Models of a course of fixes.
 const N_MODELS: usize = 60;
 const TARGET_SHARE: f64 = 0.95;
-
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (-2.0 * (1.0 - uniform(random)).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
-}
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}
-
-/// The share of all items that a model with this ability gets right, whose difficulties are standard normal.
-fn expected(ability: f64) -> f64 {
-    let points = (-60..=60).map(|point| f64::from(point) / 10.0);
-    points
-        .map(|x| sigmoid(ability - x) * (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt() / 10.0)
-        .sum()
-}
 
 /// What is simulated.
 #[derive(Clone, Copy)]

@@ -1,8 +1,6 @@
 //! How often rank intervals by swaps hold the ranks of tied entries where classes have few items, by simulation.
 //!
-//! The test makes few runs. `SWAP_RUNS=2000 cargo test --workspace --test swaps -- --nocapture` makes the table of docs/statistics.md.
-
-#![allow(clippy::print_stdout, reason = "helpers of tests")]
+//! The test makes few runs. `SWAP_RUNS=2000 cargo test --workspace --test simulations swaps -- --nocapture` makes the table of docs/statistics.md.
 
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::ItemWeights;
@@ -11,16 +9,10 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use crate::random::{normal, uniform};
+
 const N_ENTRIES: usize = 6;
 const N_CLASSES: usize = 6;
-
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (-2.0 * (1.0 - uniform(random)).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
-}
 
 /// Entries on an eval set whose last class, the others of the demo's speech, has twelve times as many items: of each the score and the
 /// parts of it.

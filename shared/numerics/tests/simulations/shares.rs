@@ -1,21 +1,13 @@
 //! How often the intervals of shares hold the truth, by simulation: of items that come in clusters, and of wrong labels.
 //!
-//! The tests make few runs. `SHARE_RUNS=20000 cargo test --workspace --test shares -- --nocapture` makes the tables of
+//! The tests make few runs. `SHARE_RUNS=20000 cargo test --workspace --test simulations shares -- --nocapture` makes the tables of
 //! docs/statistics.md.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
 use dataperf_numerics::agreement::{Stratum, clustered_share_interval, share_interval, stratified_share};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (-2.0 * (1.0 - uniform(random)).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
-}
+use crate::random::{normal, uniform};
 
 fn n_runs(few: u64) -> (u64, bool) {
     let many = std::env::var("SHARE_RUNS")

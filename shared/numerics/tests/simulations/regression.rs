@@ -1,9 +1,7 @@
 //! How often the corrected regression of new scores on old ones holds the true line, by simulation.
 //!
-//! The test makes few runs. `REGRESSION_RUNS=2000 cargo test --workspace --test regression -- --nocapture` makes the table of
+//! The test makes few runs. `REGRESSION_RUNS=2000 cargo test --workspace --test simulations regression -- --nocapture` makes the table of
 //! docs/statistics.md.
-
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 use dataperf_numerics::agreement::{corrected_line, fitted_line, probit};
 use dataperf_numerics::bootstrap::{Answers, ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
@@ -12,28 +10,11 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use crate::random::{expected, normal, sigmoid, uniform};
+
 const ABILITIES: [f64; 10] = [2.0, 1.8, 1.6, 1.5, 1.4, 1.2, 1.0, 0.9, 0.7, 0.4];
 /// By how much items of the new eval set are harder.
 const HARDER: f64 = 0.3;
-
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (-2.0 * (1.0 - uniform(random)).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
-}
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}
-
-/// The accuracy over all items there are: their difficulties are standard normal.
-fn expected(ability: f64) -> f64 {
-    let points = (-600..=600).map(|point| f64::from(point) / 100.0);
-    let density = |x: f64| (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt() / 100.0;
-    points.map(|x| sigmoid(ability - x) * density(x)).sum()
-}
 
 /// The accuracies on an eval set of two classes, `(n,)`, and under all draws, `(n, n_draws)`.
 fn measured(

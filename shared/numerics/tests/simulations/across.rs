@@ -1,23 +1,17 @@
 //! How often bounds of the agreement of boards hold the true agreement, by simulation.
 //!
-//! The test makes few runs. `ACROSS_RUNS=1000 cargo test --workspace --test across -- --nocapture` makes the table of docs/statistics.md.
-
-#![allow(clippy::expect_used, clippy::print_stdout, reason = "helpers of tests")]
+//! The test makes few runs. `ACROSS_RUNS=1000 cargo test --workspace --test simulations across -- --nocapture` makes the table of docs/statistics.md.
 
 use dataperf_numerics::agreement::{Method, Orders, combine, kendalls_w, tau_b, tau_interval, w_interval};
 use dataperf_numerics::ranks::{Entry, joint_orders};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use crate::random::{normal, uniform};
+
 const N_BOARDS: usize = 3;
 const N_DRAWS: usize = 500;
-
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    let mut uniform = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-    let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform()).cos()
-}
 
 /// What is held, and how wide the intervals are, of tau-b of two boards, W of all and tau-b of the order by mean ranks without a board.
 type Held = [(bool, f64); 3];
