@@ -40,10 +40,11 @@ pub enum NoIntervals {
         "a class of the eval set has fewer than {MIN_ITEMS} items, from which on intervals hold what they promise"
     )]
     FewItems,
-    /// The score is a place on a curve that ends at the target, or a class has too few items. Where the curve ends follows from hidden labels.
+    /// The score is a place on a curve that ends at the target, on one of another metric than accuracy, or on one of clusters, or a class has
+    /// too few items. Where the curve ends follows from hidden labels.
     #[error(
-        "the score is the place where a curve reaches its target: it has an interval where the data set's curves are whole and each class \
-         has {MIN_ITEMS} items"
+        "the score is the place where a curve reaches its target: it has an interval where the metric is accuracy, \
+         items have no clusters, curves are whole and each class has {MIN_ITEMS} items"
     )]
     PlaceOnCurve,
     /// The score is a place on a curve, and has an interval: `cargo run --release -p dataperf-numerics --example coverage` has the numbers.
