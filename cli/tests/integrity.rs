@@ -53,6 +53,11 @@ fn path(scratch: &Path, name: &str) -> String {
     scratch.join(name).to_str().unwrap().to_owned()
 }
 
+/// The arguments that write a corrected data set.
+fn correct<'a>(frozen: &'a str, verdicts: &'a str, out: &'a str) -> [&'a str; 7] {
+    ["dataset", "correct", frozen, "--verdicts", verdicts, "--out", out]
+}
+
 /// The work list with these verdicts: the first lines of it.
 fn verdicts(work_list: &str, answer: impl Fn(&csv::StringRecord) -> String, to: &str) {
     let mut reader = csv::Reader::from_path(work_list).unwrap();
@@ -149,12 +154,12 @@ fn every_benchmark_is_audited_and_corrected() {
         )
         .unwrap();
         let out = path(scratch.path(), &format!("{benchmark}-corrected"));
-        let corrected = run(&["dataset", "correct", &frozen, "--verdicts", &edits, "--out", &out]);
+        let corrected = run(&correct(&frozen, &edits, &out));
         let other = format!("set,row,verdict\n{name},0,{}\n{name},1,{}\n", class(1), class(0));
         if corrected.status.code() != Some(0) {
             // both have these classes already
             fs::write(&edits, other).unwrap();
-            done(&["dataset", "correct", &frozen, "--verdicts", &edits, "--out", &out]);
+            done(&correct(&frozen, &edits, &out));
         }
         let shown = done(&["dataset", "show", &out]);
         assert_eq!(shown["corrected"]["parent"], audited["dataset"], "{benchmark}");
@@ -181,34 +186,17 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     assert!(refused(&["audit", &frozen, "--set", "evil"]).contains("`eval`"));
     verdicts(&list, |line| line.get(3).unwrap().to_owned(), &filled);
     let same = path(scratch.path(), "same");
-    let said = refused(&[
-        "dataset",
-        "correct",
-        &frozen,
-        "--verdicts",
-        &filled,
-        "--out",
-        &same,
-    ]);
+    let said = refused(&correct(&frozen, &filled, &same));
     assert!(
         said.contains("can't be used") && said.contains("would be the same"),
         "{said}"
     );
     verdicts(&list, |line| line.get(4).unwrap().to_owned(), &filled);
     let out = path(scratch.path(), "corrected");
-    let correct = [
-        "dataset",
-        "correct",
-        &frozen,
-        "--verdicts",
-        &filled,
-        "--out",
-        &out,
-    ];
-    let said = done(&correct);
+    let said = done(&correct(&frozen, &filled, &out));
     assert!(said["n_edits"].as_u64().unwrap() > 0);
     assert_eq!(
-        done(&correct)["dataset"],
+        done(&correct(&frozen, &filled, &out))["dataset"],
         said["dataset"],
         "the same again is the same data set"
     );
@@ -220,18 +208,7 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     for (path, bytes) in &before {
         assert_eq!(&fs::read(path).unwrap(), bytes, "nothing is overwritten");
     }
-    assert!(
-        refused(&[
-            "dataset",
-            "correct",
-            &frozen,
-            "--verdicts",
-            &filled,
-            "--out",
-            &frozen
-        ])
-        .contains("is there already")
-    );
+    assert!(refused(&correct(&frozen, &filled, &frozen)).contains("is there already"));
 
     // what participants get of both is the same but for nothing: neither the edits nor where they are
     let kits = [&frozen, &out].map(|from| {
@@ -277,15 +254,7 @@ fn two_versions(benchmark: &str, scratch: &Path) -> [String; 2] {
     }
     let (filled, out) = (path(scratch, "filled.csv"), path(scratch, "changed"));
     fs::write(&filled, lines).unwrap();
-    done(&[
-        "dataset",
-        "correct",
-        &frozen,
-        "--verdicts",
-        &filled,
-        "--out",
-        &out,
-    ]);
+    done(&correct(&frozen, &filled, &out));
     [frozen, out]
 }
 
@@ -526,15 +495,7 @@ fn reviewed_labels_are_those_of_the_boards_eval_set() {
         path(scratch.path(), "changed"),
     );
     fs::write(&filled, lines).unwrap();
-    let corrected = done(&[
-        "dataset",
-        "correct",
-        &frozen,
-        "--verdicts",
-        &filled,
-        "--out",
-        &out,
-    ]);
+    let corrected = done(&correct(&frozen, &filled, &out));
     assert_eq!(corrected["n_reviewed"], 8, "in both");
     let shown = done(&["dataset", "show", &out]);
     assert_eq!(
@@ -558,16 +519,7 @@ fn an_effect_has_the_error_rate_of_the_control_sample() {
         line.get(column).unwrap().to_owned()
     };
     verdicts(&list, verdict, &filled);
-    let correct = [
-        "dataset",
-        "correct",
-        &frozen,
-        "--verdicts",
-        &filled,
-        "--out",
-        &out,
-    ];
-    let corrected = done(&correct);
+    let corrected = done(&correct(&frozen, &filled, &out));
     let submissions = demo("selection/submissions/digits-50");
     let effect = done(&effect_args([&frozen, &out], "digits-50", &submissions));
     let errors = &effect["errors"][0];
@@ -684,15 +636,7 @@ fn a_correction_that_is_interrupted_leaves_nothing() {
     for attempt in 0..20 {
         let out = path(scratch.path(), &format!("out{attempt}"));
         let mut running = Command::new(env!("CARGO_BIN_EXE_dataperf"))
-            .args([
-                "dataset",
-                "correct",
-                &frozen,
-                "--verdicts",
-                &filled,
-                "--out",
-                &out,
-            ])
+            .args(correct(&frozen, &filled, &out))
             .spawn()
             .unwrap();
         while hidden().is_empty() && running.try_wait().unwrap().is_none() {
