@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use dataperf::figures::{self, Column, Figures};
 use dataperf::programs::PublicRun;
-use dataperf::{Ending, LineOutcome, Reason, Timestamp, Verdict, decimals};
+use dataperf::{Digest, Ending, LineOutcome, Reason, Timestamp, Verdict, decimals};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ pub(crate) use crate::table::{Table, align_right, digits_apart, short, table};
 
 /// The longest list of numbers that is printed in a table; `--format json` has longer ones.
 const MAX_LISTED_NUMBERS: usize = 20;
+/// Characters of a digest in text: the algorithm and eight digits.
+const SHORT_DIGEST: usize = 15;
 
 /// Refuses names for new files before any work is done: names of files that exist, in folders that don't, or given twice.
 pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
@@ -240,11 +242,16 @@ fn metrics(verdict: &Verdict, figures: &Figures) -> Table {
     }
     for (name, value) in [("dataset", verdict.dataset), ("artifact", verdict.artifact)] {
         if let Some(digest) = value {
-            table.add_row([name.to_owned(), digest.to_string()]);
+            table.add_row([name.to_owned(), short_digest(digest)]);
         }
     }
     table.add_row(["evaluator", &verdict.evaluator]);
     table
+}
+
+/// The beginning of a digest, for people.
+pub(crate) fn short_digest(digest: Digest) -> String {
+    digest.to_string().chars().take(SHORT_DIGEST).collect()
 }
 
 /// A row for each concept, task or market, with its trials where it has some.

@@ -122,6 +122,11 @@ impl Table {
             if let Some(widths) = self.widths(&columns, width) {
                 return self.grid(&columns, &widths);
             }
+            if filled.len() <= 2 {
+                // names and values: a block for each would be longer and no narrower
+                let widths: Vec<usize> = columns.iter().map(|column| self.least(*column)).collect();
+                return self.grid(&columns, &widths);
+            }
             let Some(next) = spare.next() else {
                 return self.blocks(&filled, width);
             };

@@ -26,7 +26,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
 use crate::on_disk::{Opened, open};
-use crate::output::{Format, n_of, print_json, reasons, table, time, visible};
+use crate::output::{Format, n_of, print_json, reasons, short_digest, table, time, visible};
 use crate::registry::extension;
 use crate::rows::{RowFormat, print_rows, print_tabled};
 
@@ -554,12 +554,8 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
                     _ => preset.to_owned(),
                 }
             },
-            round.dataset.map_or("active".to_owned(), |digest| {
-                digest.to_string().chars().take(15).collect()
-            }),
-            round.final_dataset.map_or(String::new(), |digest| {
-                digest.to_string().chars().take(15).collect()
-            }),
+            round.dataset.map_or("active".to_owned(), short_digest),
+            round.final_dataset.map_or(String::new(), short_digest),
             round.retire.map_or(String::new(), |retire| time(retire.at)),
         ]);
     }

@@ -195,7 +195,7 @@ pub(super) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
             for (scene, shown) in SCENES.iter().zip(&shown) {
                 println!("\n{}", scene.says);
                 if scene.leaderboard == TWENTY {
-                    print_mending(rejected, accepted);
+                    print_correction(rejected, accepted);
                 }
                 print(shown);
             }
@@ -312,14 +312,14 @@ fn surprises(outcomes: &[Outcome], rejected: &Outcome, shown: &[Shown]) -> Resul
     Ok(found)
 }
 
-fn print_mending(rejected: &Outcome, accepted: &Outcome) {
+fn print_correction(rejected: &Outcome, accepted: &Outcome) {
     println!("\nhasty's first file has its ids in capitals, and two too many:");
     let mut verdict: Verdict = rejected.receipt.verdict.clone();
     verdict.n_reasons = Some(verdict.n_reasons.unwrap_or(verdict.reasons.len()));
     verdict.reasons.truncate(MAX_REASONS);
     print_verdict(&verdict, None);
-    let mended = accepted.receipt.verdict.score.map(score).unwrap_or_default();
-    println!("hasty's second file has the same ids in lower case, each once: scored {mended}");
+    let corrected = accepted.receipt.verdict.score.map(score).unwrap_or_default();
+    println!("hasty's second file has the same ids in lower case, each once: scored {corrected}");
 }
 
 fn print_story_json(shown: &[Shown], outcomes: &[Outcome], commands: &[Command]) -> Result<()> {
