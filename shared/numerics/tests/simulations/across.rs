@@ -8,7 +8,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use crate::random::{normal, uniform};
+use crate::random::normal;
 
 const N_BOARDS: usize = 3;
 const N_DRAWS: usize = 500;
