@@ -69,7 +69,7 @@ MANAGED_POLICY_CHARACTERS = 6144
 STREAM_SECONDS = 24 * 3600
 # What notifications send of a submission, and the attribute `id`: nothing that a feedback level withholds. `score` is the released one.
 SENT_OF_AN_OUTCOME = set("submission id benchmark leaderboard round submitter status score received_at finished_at withdrawn_at".split())
-# The attribute that the table's time to live is on: shared/dataperf-aws/src/tokens.rs writes it, and nothing else may.
+# The attribute that the table's time to live is on: shared/dataperf-aws/src/submitters/tokens.rs writes it, and nothing else may.
 EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
 CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*", "projections"}
@@ -77,7 +77,7 @@ CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "cou
 CARETAKER_LISTS = {"examples#*", "rater#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
-ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs", "shared/text/src/lines/*.rs")
+ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/collections/src/nibbler/artifacts/*.rs", "shared/collections/src/text/lines/*.rs")
 
 
 # The parameters that add an optional part.
