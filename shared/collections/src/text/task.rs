@@ -1,0 +1,90 @@
+//! The four tasks.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A task: people write texts for it, and models answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Natural language inference: whether a context says that the text is true, that it is false, or neither.
+    Nli,
+    /// Extractive question answering: which words of a context answer the text, a question.
+    Qa,
+    /// The author's sentiment in a text.
+    Sentiment,
+    /// Whether a text attacks people for what they are.
+    HateSpeech,
+}
+
+impl Task {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Nli, Self::Qa, Self::Sentiment, Self::HateSpeech];
+
+    /// The word in lines, and the name of the task's board.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nli => "nli",
+            Self::Qa => "qa",
+            Self::Sentiment => "sentiment",
+            Self::HateSpeech => "hate-speech",
+        }
+    }
+
+    /// The labels that a text can have; none where the answer is a span of the context.
+    pub const fn labels(self) -> &'static [&'static str] {
+        match self {
+            Self::Nli => &["entailment", "neutral", "contradiction"],
+            Self::Qa => &[],
+            Self::Sentiment => &["positive", "neutral", "negative"],
+            Self::HateSpeech => &["hateful", "not-hateful"],
+        }
+    }
+
+    /// Whether the answer is a span of the context.
+    pub const fn has_spans(self) -> bool {
+        matches!(self, Self::Qa)
+    }
+
+    /// Whether a text makes no sense without a context.
+    pub const fn always_needs_context(self) -> bool {
+        matches!(self, Self::Nli | Self::Qa)
+    }
+
+    /// Whether what is written may hurt who reads it, so that it is shown only to those who have agreed to see it.
+    pub const fn is_harmful(self) -> bool {
+        matches!(self, Self::HateSpeech)
+    }
+
+    /// One line about its board.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Nli => "natural language inference: validated examples that fool the models",
+            Self::Qa => "extractive question answering: validated questions that fool the models",
+            Self::Sentiment => "sentiment: validated texts that fool the models",
+            Self::HateSpeech => "hate speech: validated texts that fool the models",
+        }
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no task.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} is not a task: expected `nli`, `qa`, `sentiment` or `hate-speech`", dataperf::quote(.0))]
+pub struct UnknownTask(String);
+
+impl FromStr for Task {
+    type Err = UnknownTask;
+
+    fn from_str(word: &str) -> Result<Self, UnknownTask> {
+        let task = Self::ALL.into_iter().find(|task| task.as_str() == word);
+        task.ok_or_else(|| UnknownTask(word.chars().take(100).collect()))
+    }
+}
