@@ -1,7 +1,8 @@
 //! Published boards: each document has a board as everybody could see it at a time, and the documents of a board are an append-only log.
 //!
-//! A document is numbered and signed, and names the digests of the documents before it. So whoever keeps a document can find out that a row was
-//! removed later, or that two logs of one board were written. [`check`](BoardDocument::check) needs no data set.
+//! A document is numbered and signed, and names the digests of earlier documents. Anybody who keeps
+//! a document can therefore detect that a row was removed later, or that one board has two logs.
+//! [`check`](BoardDocument::check) needs no data set.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +10,26 @@ use ring::hmac;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::board::ranking::{Ranked, differ, is_of_other_dataset, with_shared_ranks};
 use crate::board::{Board, Ranking};
-use crate::comparison::{CONFIDENCE, Comparison, Line};
-use crate::frozen::Manifest;
+use crate::comparison::{Area, CONFIDENCE, Comparison, Line};
+use crate::dataset::frozen::Manifest;
+use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::signer::Signer;
-use crate::ranking::{Ranked, differ, is_of_other_dataset, with_shared_ranks};
-use crate::replicates::Replicates;
 use crate::signature::Signature;
 use crate::submission::Entry;
-use crate::upload::{SubmissionId, UNNAMED};
+use crate::submission::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Feedback, NoIntervals, Timestamp};
 
 /// How many documents before it a document names.
 pub const MAX_EARLIER: usize = 256;
+/// The largest document, in bytes: some 10,000 rows.
+pub const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
 /// A board is published at most once in this time, in milliseconds.
 pub const INTERVAL_MILLIS: i64 = 60_000;
 
-/// What a document is about.
+/// The subject of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentKind {
@@ -39,7 +42,7 @@ pub enum DocumentKind {
 pub struct BoardDocument {
     /// The version of this document's form.
     pub schema: u32,
-    /// What it is about.
+    /// The subject.
     pub kind: DocumentKind,
     /// The benchmark's id.
     pub benchmark: String,
@@ -56,7 +59,7 @@ pub struct BoardDocument {
     /// The board.
     #[serde(flatten)]
     pub board: PublishedBoard,
-    /// Who vouches for it.
+    /// The signer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
 }
@@ -70,17 +73,17 @@ pub struct PublishedBoard {
     pub higher_is_better: bool,
     /// Which of a submitter's scores has the row.
     pub ranking: Ranking,
-    /// The data set whose scores have ranks; `None` where those of all data sets have.
+    /// The data set whose scores have ranks; `None` if scores of all data sets have ranks.
     pub dataset: Option<Digest>,
-    /// What comparing the rows says of the board; `None` where they have not been compared.
+    /// The comparison of the board's rows; `None` if they have not been compared.
     pub comparison: Option<PublishedComparison>,
     /// How many rows the board has. Where it is more than there are `rows`, the last ones are left out.
     pub n_rows: usize,
-    /// The rows, best first; behind them those of other data sets.
+    /// The rows, best first; then those of other data sets.
     pub rows: Vec<PublishedRow>,
 }
 
-/// What comparing the rows says of the board.
+/// The summary of the board's comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedComparison {
@@ -92,14 +95,16 @@ pub struct PublishedComparison {
     pub n_best: usize,
     /// Rows that can't be compared.
     pub n_missing: usize,
-    /// The smallest difference between neighbours that the eval set can tell apart, once everything is shown.
+    /// The smallest difference between neighbours that the test set can tell apart, once everything is shown.
     pub resolution: Option<f64>,
     /// Whether whole clusters of items are drawn.
     pub is_clustered: bool,
-    /// Why there are no intervals, where there are none.
+    /// Why there are no intervals; `None` if there are intervals.
     pub why_none: Option<NoIntervals>,
     /// Why scores have none, where ranks have some.
     pub why_no_score_intervals: Option<NoIntervals>,
+    /// Rows that may be the best by the area under their curves, where rows are compared by it.
+    pub n_best_by_area: Option<usize>,
 }
 
 /// A row of a published board.
@@ -108,7 +113,7 @@ pub struct PublishedComparison {
 pub struct PublishedRow {
     /// 1 for the best; equal scores share a rank. `None` for a baseline and for a score of another data set.
     pub rank: Option<usize>,
-    /// Whose row it is.
+    /// The row's submitter.
     pub submitter: String,
     /// The submission.
     pub submission: SubmissionId,
@@ -130,11 +135,13 @@ pub struct PublishedRow {
     pub n_submissions: Option<u32>,
     /// Whether it is clearly better than the best baseline.
     pub is_above_baselines: Option<bool>,
-    /// The [keyed digest](EvidenceKey::digest) of what its intervals are computed from, where that is kept.
+    /// The area under its curves.
+    pub area: Option<Area>,
+    /// The [keyed digest](EvidenceKey::digest) of the inputs of its intervals, if stored.
     pub evidence: Option<Digest>,
 }
 
-/// The key of evidence digests: a digest of the hidden files of a data set. Without it nobody can find evidence by trying, however small the eval
+/// The key of evidence digests: a digest of the hidden files of a data set. Without it nobody can find evidence by trying, however small the test
 /// set is. Whoever has the whole data set can compute it.
 pub struct EvidenceKey(hmac::Key);
 
@@ -149,10 +156,11 @@ impl EvidenceKey {
         (!hidden.is_empty()).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes())))
     }
 
-    /// HMAC-SHA-256 of a submission's score under all draws of the eval set: 32-bit floats, little-endian.
+    /// HMAC-SHA-256 of a submission's score under all draws of the test set, and of the areas under
+    /// its curves if it has some: 32-bit floats, little-endian.
     pub fn digest(&self, replicates: &Replicates) -> Digest {
-        let deviations = replicates.deviations.iter().flat_map(|one| one.to_le_bytes());
-        let bytes: Vec<u8> = deviations.collect();
+        let deviations = replicates.deviations.iter().chain(&replicates.areas);
+        let bytes: Vec<u8> = deviations.flat_map(|one| one.to_le_bytes()).collect();
         let tag = hmac::sign(&self.0, &bytes);
         let mut digest = [0; 32];
         digest.copy_from_slice(tag.as_ref());
@@ -160,13 +168,13 @@ impl EvidenceKey {
     }
 }
 
-/// What a published board is made of.
+/// The inputs of a published board.
 pub struct BoardParts<'a> {
     /// The rows, best first.
     pub rows: &'a [Ranked],
     /// How many rows the board has, with those that are left out.
     pub n_rows: usize,
-    /// Their comparison, where there is one.
+    /// Their comparison, if there is one.
     pub comparison: Option<&'a Comparison>,
     /// The digest of each row's evidence.
     pub evidence: &'a BTreeMap<SubmissionId, Digest>,
@@ -183,8 +191,8 @@ pub struct BoardParts<'a> {
 impl PublishedBoard {
     /// A board as everybody sees it at a `level`.
     pub fn new(parts: &BoardParts<'_>, level: Feedback) -> Self {
-        let summary = parts.comparison.map(|of| of.summary.clone().shown(level));
-        let lines = parts.comparison.iter().flat_map(|of| &of.lines);
+        let summary = parts.comparison.map(|item| item.summary.clone().shown(level));
+        let lines = parts.comparison.iter().flat_map(|item| &item.lines);
         let lines: BTreeMap<&SubmissionId, &Line> = lines.map(|(id, line)| (id, line)).collect();
         let entries = parts.rows.iter().map(|row| row.entry.clone());
         let (others, own): (Vec<Entry>, Vec<Entry>) =
@@ -202,6 +210,7 @@ impl PublishedBoard {
                 interval: line.and_then(|line| line.interval),
                 n_submissions: line.map(|line| line.n_submissions),
                 is_above_baselines: line.and_then(|line| line.is_above_baselines),
+                area: line.and_then(|line| line.area),
                 evidence: parts.evidence.get(&row.entry.id).copied(),
                 received_at: row.entry.received_at,
                 submitter: row.entry.submitter,
@@ -222,6 +231,7 @@ impl PublishedBoard {
                 is_clustered: summary.is_clustered,
                 why_none: summary.why_none,
                 why_no_score_intervals: summary.why_no_score_intervals,
+                n_best_by_area: summary.n_best_by_area,
             }),
             n_rows: parts.n_rows,
             rows: rows.collect(),
@@ -265,30 +275,30 @@ impl PublishedBoard {
     }
 }
 
-/// What is wrong with a document, or with two documents of one log.
+/// A problem of one document, or of two documents of the same log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Finding {
     /// A rank does not follow from the scores.
-    #[error("`{submitter}` has the rank {} and should have {}", shown(*found), shown(*expected))]
+    #[error("`{submitter}` has the rank {} and should have {}", shown(*actual), shown(*expected))]
     WrongRank {
-        /// Whose row it is.
+        /// The row's submitter.
         submitter: String,
         /// The rank in the document.
-        found: Option<usize>,
+        actual: Option<usize>,
         /// The rank that follows from the scores.
         expected: Option<usize>,
     },
     /// Rows are not in the order of their scores.
-    #[error("the row of `{submitter}` stands behind a worse one")]
+    #[error("the row of `{submitter}` is below a worse one")]
     WrongOrder {
-        /// Whose row it is.
+        /// The row's submitter.
         submitter: String,
     },
     /// A submitter has two rows.
     #[error("`{submitter}` has two rows")]
     RepeatedSubmitter {
-        /// Whose rows they are.
+        /// The rows' submitters.
         submitter: String,
     },
     /// The two documents are of different boards.
@@ -321,7 +331,7 @@ pub enum Finding {
     /// A row of the kept document is gone, and its submitter has none.
     #[error("the row of `{submitter}` (submission {submission}) was removed")]
     RemovedRow {
-        /// Whose row it was.
+        /// The row's submitter.
         submitter: String,
         /// The submission.
         submission: SubmissionId,
@@ -329,7 +339,7 @@ pub enum Finding {
     /// The row of a submitter has fallen behind by itself.
     #[error("the row of `{submitter}` was submission {submission} and is {lowered} now")]
     LoweredRow {
-        /// Whose row it is.
+        /// The row's submitter.
         submitter: String,
         /// The submission that had it.
         submission: SubmissionId,
@@ -339,7 +349,7 @@ pub enum Finding {
     /// A submission has another score with the same data set.
     #[error("submission {submission} of `{submitter}` had the score {before} and has {now}")]
     ChangedScore {
-        /// Whose it is.
+        /// The submitter.
         submitter: String,
         /// The submission.
         submission: SubmissionId,
@@ -375,10 +385,10 @@ impl std::fmt::Display for Lowered {
     }
 }
 
-/// What comparing a document with a kept one gives.
+/// The result of comparing a document with a kept one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogCheck {
-    /// What has been changed since; nothing where it is empty.
+    /// The changes since then; empty if nothing changed.
     Compared(Vec<Finding>),
     /// The document names fewer earlier ones than there are between the two.
     TooFar,
@@ -427,7 +437,7 @@ impl BoardDocument {
             signature: None,
         };
         let mut json = serde_json::to_value(&document).map_err(|error| malformed(&error))?;
-        let signature = Signature::of(json.clone(), signer, at).await?;
+        let signature = Signature::sign(json.clone(), signer, at).await?;
         json["signature"] = serde_json::to_value(signature).map_err(|error| malformed(&error))?;
         let digest = canonical_digest(&json)?;
         Ok((json, digest))
@@ -442,7 +452,7 @@ impl BoardDocument {
         }
     }
 
-    /// What does not follow from the document's own rows.
+    /// Finds contradictions between the document's own rows.
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let rows = &self.board.rows;
@@ -450,7 +460,7 @@ impl BoardDocument {
             if row.rank != expected {
                 findings.push(Finding::WrongRank {
                     submitter: row.submitter.clone(),
-                    found: row.rank,
+                    actual: row.rank,
                     expected,
                 });
             }
@@ -483,7 +493,8 @@ impl BoardDocument {
         findings
     }
 
-    /// What has happened to the log since a document that was kept, which has this `digest`. `own` is the digest of this document.
+    /// The changes of the log since a kept document, which has this `digest`. `own` is the digest
+    /// of this document.
     pub fn compare_with(&self, kept: &Self, digest: Digest, own: Digest) -> LogCheck {
         if self.place() != kept.place() {
             return LogCheck::Compared(vec![Finding::OtherBoard]);
@@ -532,7 +543,7 @@ impl BoardDocument {
         LogCheck::Compared(changes.collect())
     }
 
-    /// What has happened to a row that is still there.
+    /// The change of a row that still exists.
     fn change_of_row(&self, kept: &Self, before: &PublishedRow, now: &PublishedRow) -> Option<Finding> {
         let lowered = |lowered| {
             Some(Finding::LoweredRow {
@@ -582,12 +593,12 @@ impl BoardDocument {
 /// [`PortError::Malformed`] when it has none.
 pub fn canonical_digest(json: &Value) -> Result<Digest, PortError> {
     let canonical = serde_json_canonicalizer::to_vec(json).map_err(|error| malformed(&error))?;
-    Ok(Digest::of(&canonical))
+    Ok(Digest::compute(&canonical))
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> PortError {
     PortError::Malformed {
-        what: "a published board".into(),
+        subject: "a published board".into(),
         why: error.to_string(),
     }
 }

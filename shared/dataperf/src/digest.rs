@@ -1,4 +1,4 @@
-//! SHA-256 digests, written `sha256:` and 64 hexadecimal digits wherever a person or a document sees them.
+//! SHA-256 digests, written `sha256:` and 64 hexadecimal digits in output and documents.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -7,14 +7,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// What is read at a time.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// The SHA-256 of some bytes: the name of a data set, of a frozen file or of an artifact.
 ///
 /// ```
 /// use dataperf::Digest;
-/// let digest = Digest::of(b"");
+/// let digest = Digest::compute(b"");
 /// assert!(digest.to_string().starts_with("sha256:e3b0c442"));
 /// assert_eq!(digest.to_string().parse(), Ok(digest));
 /// ```
@@ -24,7 +24,7 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn compute(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 

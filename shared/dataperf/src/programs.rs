@@ -1,10 +1,12 @@
-//! Rounds of the closed division: what is uploaded is a program. A function of its own runs it on the round's hidden data, and what it
-//! has written is judged as the submission's artifact.
+//! Rounds of the closed division, which take programs. A separate function runs the program on the
+//! round's hidden data. Its output is judged as the submission's artifact.
 //!
-//! The benchmark's function receives the upload, refuses what the round refuses, and asks for the program to be run. The function that runs it stores
-//! the [`Output`] below [`Output::folder`] in the submissions bucket, where no submitter can write. That is an event for the benchmark's
-//! function, which finds the output and goes on. So a program is run after its round and limits have let it in, and every other way to a
-//! verdict (a later delivery, the caretaker's sweep) finds the same output.
+//! The benchmark's function receives the upload, applies the round's rules, and requests a run of
+//! the program. The function that runs it stores the [`Output`] below [`Output::folder`] in the
+//! submissions bucket, where no submitter can write. That event calls the benchmark's function
+//! again, which finds the output and continues. So a program runs only after its round and limits
+//! have admitted it. Every other path to a verdict (a later delivery, the caretaker's sweep) finds
+//! the same output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,16 +16,17 @@ use serde::{Deserialize, Serialize};
 use crate::Digest;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
+use crate::receipt::verdict::{Ending, Verdict, is_false};
 use crate::rejection::{Reason, Reasons, Rejection};
+use crate::submission::upload::{SubmissionId, UNNAMED, Upload};
 use crate::timestamp::Timestamp;
-use crate::upload::{SubmissionId, UNNAMED, Upload};
-use crate::verdict::{Ending, Verdict, is_false};
 
-pub use crate::verdict::{Layer, Program, PublicRun};
+pub use crate::receipt::verdict::{Layer, Program, PublicRun};
 
 /// The folder of outputs below the benchmark's, where no submitter's name can be.
 const OUTPUTS: &str = "closed";
-/// The largest output in bytes: the largest artifact of any benchmark, up to twice as long as a text in JSON, and what is beside it.
+/// The largest output in bytes: the largest artifact of any benchmark, doubled for JSON text, plus
+/// its metadata.
 const MAX_OUTPUT_BYTES: u64 = 48 << 20;
 
 /// How a round runs submitted programs.
@@ -47,8 +50,8 @@ pub struct Programs {
     /// Whether programs in Python are taken as well: they are run on one machine, and by no function on AWS.
     #[serde(default, skip_serializing_if = "is_false")]
     pub python: bool,
-    /// What has to hold a program beside what the machine demands anyway. A machine without these layers runs none, which is a fault of the
-    /// organizer's.
+    /// The layers that must confine a program, in addition to the machine's own. A machine without
+    /// these layers runs no program; that is the organizer's fault.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub layers: BTreeSet<Layer>,
 }
@@ -92,12 +95,12 @@ impl Programs {
 ///
 /// ```
 /// use std::time::Duration;
-/// let told = |millis| dataperf::programs::told_after(Duration::from_millis(millis)).as_millis();
+/// let told = |millis| dataperf::programs::shown_after(Duration::from_millis(millis)).as_millis();
 /// assert_eq!([0, 90, 1500, 1501, 3001, 6001].map(told), [1500, 1500, 1500, 3000, 6000, 24000]);
 /// ```
-pub fn told_after(elapsed: Duration) -> Duration {
+pub fn shown_after(elapsed: Duration) -> Duration {
     let times = TOLD_AFTER_MILLIS.map(Duration::from_millis);
-    let next = times.into_iter().find(|told| elapsed <= *told);
+    let next = times.into_iter().find(|shown| elapsed <= *shown);
     next.unwrap_or(elapsed)
 }
 
@@ -106,15 +109,17 @@ pub fn told_after(elapsed: Duration) -> Duration {
 pub const TOLD_AFTER_MILLIS: [u64; 8] = [1_500, 3_000, 6_000, 24_000, 96_000, 280_000, 340_000, 560_000];
 /// So long before one of these times the output is stored: for what the evaluator usually takes.
 const JUDGING: Duration = Duration::from_secs(1);
-/// So much of the time from the output to its evaluator counts as part of the run, such as that of storing a large one. The rest is the queue's, of which
-/// a program knows nothing.
+/// This much time from the output to its evaluator counts as part of the run, for example to store
+/// a large output. The rest is queueing, which the program can't influence.
 const MAX_WAY: Duration = Duration::from_millis(500);
 /// Verdicts are recorded at whole multiples of this since the upload.
 const STEP_MILLIS: i64 = 500;
 
 /// For how long the output of a run on hidden data that took `elapsed` is held, from the beginning of the run on.
 pub fn stored_after(elapsed: Duration) -> Duration {
-    told_after(elapsed + JUDGING).saturating_sub(JUDGING).max(elapsed)
+    shown_after(elapsed + JUDGING)
+        .saturating_sub(JUDGING)
+        .max(elapsed)
 }
 
 /// The time that a receipt says of a verdict on a program's output, which [`Output::wait`] has held: the last step since the upload.
@@ -123,11 +128,11 @@ pub(crate) fn finished_at(received_at: Timestamp, now: Timestamp) -> Timestamp {
     Timestamp::from_unix_millis(received_at.unix_millis() + since / STEP_MILLIS * STEP_MILLIS)
 }
 
-/// A program of a data set that is to be run while its caller waits: a model that answers what it reads.
+/// A data set's program that runs while its caller waits: a model that answers its input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelRun {
-    /// Whose data set it is.
+    /// The benchmark of the data set.
     pub benchmark: String,
     /// The data set that has the program.
     pub dataset: Digest,
@@ -135,7 +140,7 @@ pub struct ModelRun {
     pub file: String,
     /// Fuel that it may use.
     pub max_fuel: u64,
-    /// What it reads: the file [`Self::INPUTS`], with a JSON object on each line.
+    /// Its input: the file [`Self::INPUTS`], with a JSON object on each line.
     pub inputs: String,
 }
 
@@ -148,17 +153,17 @@ impl ModelRun {
     pub const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 }
 
-/// What came of a [`ModelRun`].
+/// The result of a [`ModelRun`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelRunAnswer {
-    /// What the program has written.
+    /// The program's output.
     Written(String),
     /// The code that says why the output does not count, which is the program's fault.
     Failed(String),
 }
 
-/// What the function that runs programs is asked to do with an upload.
+/// The request to the function that runs programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRequest {
     /// The benchmark's id.
@@ -171,7 +176,7 @@ pub struct ProgramRequest {
     pub programs: Programs,
 }
 
-/// What came of running a program: an object that only functions write and read.
+/// The result of running a program: an object that only functions write and read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// The version of this document's form.
@@ -193,7 +198,7 @@ pub struct Output {
     /// Fuel that it used there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<u64>,
-    /// The digest of what it wrote to standard output there.
+    /// The digest of its standard output in that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Digest>,
     /// The artifact that it wrote, with the data set's own ids: a JSON document as text.
@@ -213,14 +218,14 @@ impl Output {
         format!("{benchmark}/{UNNAMED}/{OUTPUTS}/")
     }
 
-    /// Where the output of a submission is kept.
+    /// The folder of a submission's output.
     pub fn key(benchmark: &str, submission: &SubmissionId) -> String {
         format!("{}{submission}", Self::folder(benchmark))
     }
 
     /// The submission whose output an object of the submissions bucket is; `None` for an object outside the folder of outputs, and `Some(None)` for
     /// another name in that folder, which is nobody's submission either.
-    pub fn of(benchmark: &str, upload: &Upload) -> Option<Option<SubmissionId>> {
+    pub fn parse_upload(benchmark: &str, upload: &Upload) -> Option<Option<SubmissionId>> {
         let name = upload.key.strip_prefix(&Self::folder(benchmark))?;
         Some(name.parse().ok())
     }
@@ -237,7 +242,7 @@ impl Output {
     ) -> Result<Option<Self>, PortError> {
         let key = Self::key(benchmark, submission);
         let malformed = |why: String| PortError::Malformed {
-            what: format!("`{key}`"),
+            subject: format!("`{key}`"),
             why,
         };
         let bytes = match submissions.get(&key, None, MAX_OUTPUT_BYTES).await? {
@@ -259,8 +264,9 @@ impl Output {
 
     /// How long the verdict is still held `now`, if judging the output began at `begun` and the program was received at `received_at`.
     ///
-    /// What can depend on hidden data (the run, storing its output, judging it) ends at one of [`TOLD_AFTER_MILLIS`]. Then the verdict waits for
-    /// the next step since the upload, so that nothing finer than a step can be read off a receipt, an object or a row.
+    /// Everything that may depend on hidden data (the run, storing its output, judging it) ends at
+    /// one of [`TOLD_AFTER_MILLIS`]. The verdict waits for the next step since the upload, so that
+    /// a receipt, an object or a row reveals only the step.
     pub fn wait(&self, received_at: Timestamp, begun: Timestamp, now: Timestamp) -> Duration {
         if !self.is_hidden_run {
             return Duration::ZERO;
@@ -271,7 +277,7 @@ impl Output {
         };
         let way = between(self.stored_at, begun).min(MAX_WAY);
         let took = Duration::from_millis(self.held_millis) + way + between(begun, now);
-        let held = told_after(took).saturating_sub(took);
+        let held = shown_after(took).saturating_sub(took);
         let since_upload = between(received_at, now) + held;
         let step = Duration::from_millis(STEP_MILLIS.unsigned_abs());
         let n_steps = since_upload.as_nanos().div_ceil(step.as_nanos());
@@ -279,7 +285,7 @@ impl Output {
         held + rounded.saturating_sub(since_upload)
     }
 
-    /// The artifact, or why there is none.
+    /// The artifact, or the reason why it is missing.
     pub(crate) fn artifact(&self) -> Result<&[u8], Rejection> {
         let mut reasons = Reasons::default();
         for reason in &self.reasons {
@@ -291,10 +297,11 @@ impl Output {
         reasons.into_verdict(self.artifact.as_deref().unwrap_or_default().as_bytes())
     }
 
-    /// The verdict as it may be told of a run on hidden data: everything else is a channel from the hidden data to the program's author. A rejection
-    /// has one code and nothing more, the first in the alphabet if there are several: a set of codes would tell a bit for each of them. There are no
-    /// metrics and no digest of the artifact; the score was rounded where it was computed.
-    pub(crate) fn told(&self, verdict: Verdict) -> Verdict {
+    /// The public part of the verdict on a run on hidden data; everything else would be a channel
+    /// from the hidden data to the program's author. A rejection has one code, the first in the
+    /// alphabet if there are several, because a set of codes would reveal a bit for each. There are
+    /// no metrics and no digest of the artifact; the score was rounded when it was computed.
+    pub(crate) fn disclose(&self, verdict: Verdict) -> Verdict {
         let public_run = self.public_run.clone();
         if !self.is_hidden_run {
             return Verdict {
@@ -327,7 +334,8 @@ impl Output {
 
 /// A reason of a run on hidden data.
 pub fn code_only(code: &str) -> Reason {
-    let message = "on the hidden data; more than the code is not told. Try the program on public data with `dataperf closed run`";
+    let message = "on the hidden data, so only the code is shown. Try the program on public data with `dataperf closed \
+        run`";
     Reason::new(code, "", message)
 }
 
@@ -355,9 +363,9 @@ mod tests {
     fn output(held_millis: u64, stored_at: Timestamp) -> Output {
         Output {
             schema: Output::SCHEMA,
-            dataset: Digest::of(b"hidden"),
+            dataset: Digest::compute(b"hidden"),
             program: Program {
-                module: Digest::of(b"module"),
+                module: Digest::compute(b"module"),
                 engine: "engine".into(),
                 layers: BTreeSet::new(),
             },
@@ -380,13 +388,13 @@ mod tests {
         let (begun, now) = (stored + way, stored + way + judging);
         let wait = output(held, at(stored)).wait(at(0), at(begun), at(now));
         let recorded = at(now + u64::try_from(wait.as_millis()).expect("milliseconds"));
-        let told = finished_at(at(0), recorded);
-        assert_eq!(told, recorded, "a step is a step");
-        u64::try_from(told.unix_millis() - at(0).unix_millis()).expect("not before the upload")
+        let shown = finished_at(at(0), recorded);
+        assert_eq!(shown, recorded, "a step is a step");
+        u64::try_from(shown.unix_millis() - at(0).unix_millis()).expect("not before the upload")
     }
 
     #[test]
-    fn running_and_judging_end_at_one_of_eight_times() {
+    fn recorded_processing_times_have_at_most_eight_values() {
         let judging = [
             0, 5, 90, 400, 499, 600, 1_400, 2_900, 5_756, 20_000, 60_000, 150_000,
         ];

@@ -2,8 +2,8 @@
 
 /// Receives the progress of some work, to show it as a bar or as lines.
 pub trait Progress: Sync {
-    /// A phase begins: `what` is being done to `n_steps` things.
-    fn begin(&self, what: &str, n_steps: u64);
+    /// A phase begins: `activity` is being done to `n_steps` things.
+    fn begin(&self, activity: &str, n_steps: u64);
     /// `n` more of them are done.
     fn advance(&self, n: u64);
     /// A remark for the person who started the work that is not an error.

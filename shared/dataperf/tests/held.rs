@@ -1,5 +1,6 @@
-//! What an artifact makes a process hold before it is refused, counted by the allocator: a small multiple of what may be
-//! uploaded, whatever the artifact says. One test, because the count is of the whole process.
+//! Measures the memory that an artifact makes a process hold before it is refused, counted by the
+//! allocator. It is a small multiple of the upload limit for any content. There is one test,
+//! because the count covers the whole process.
 #![allow(clippy::expect_used)] // helpers of tests are tests
 #![allow(unsafe_code)] // an allocator can't be written without
 
@@ -74,7 +75,7 @@ fn repeated(first: &str, item: &str, n_bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn an_artifact_takes_a_small_multiple_of_its_own_size() {
+fn an_artifact_uses_little_memory_for_its_size() {
     const MEGABYTE: usize = 1 << 20;
     let long = "n".repeat(250);
     let list = |key: &str, item: &str, n_bytes: usize| {
@@ -97,8 +98,8 @@ fn an_artifact_takes_a_small_multiple_of_its_own_size() {
         ("counts", of_counts(&list(&long, "7", 64 << 10))),
         ("clips", of_clips(&list("nontargets", "\"a\"", MEGABYTE))),
     ];
-    for (what, most) in most {
-        println!("{what}: {most} bytes");
-        assert!(most < 32 * MEGABYTE, "{what}: {most} bytes");
+    for (case, most) in most {
+        println!("{case}: {most} bytes");
+        assert!(most < 32 * MEGABYTE, "{case}: {most} bytes");
     }
 }

@@ -32,8 +32,8 @@ fn tag(dataset: Digest) -> String {
 }
 
 impl Round {
-    /// Whether some of its boards may be scored with `dataset`, as far as it was known when the challenge was published: where
-    /// nothing was noted, any may.
+    /// Whether some of its boards may be scored with `dataset`, according to the active data sets
+    /// at the time of publication. If none was noted, any data set may be used.
     pub(super) fn may_use(&self, dataset: Option<Digest>) -> bool {
         let Some(dataset) = dataset else { return true };
         if self.retire.is_some_and(|retire| retire.dataset == dataset) {
@@ -44,7 +44,7 @@ impl Round {
         }
         let tag = tag(dataset);
         let is_of = |evaluation: &String| match evaluation.rsplit_once(OF) {
-            Some((_, of)) => of == tag,
+            Some((_, used)) => used == tag,
             None => true,
         };
         let mut own = self.evaluations.iter().filter(|(board, _)| self.has(board));
@@ -81,9 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn two_data_sets_with_the_same_names_share_no_evaluation_data() {
+    fn equally_named_data_sets_share_no_evaluation_data() {
         let names = || BTreeMap::from([("a".to_owned(), "main".to_owned()), ("b".into(), "main".into())]);
-        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let (one, two) = (Digest::compute(b"one"), Digest::compute(b"two"));
         let (of_one, of_two) = (named_by_dataset(names(), one), named_by_dataset(names(), two));
         assert_eq!(of_one["a"], of_one["b"]);
         assert_ne!(of_one["a"], of_two["a"]);
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn a_round_may_use_the_data_sets_that_its_boards_had() {
-        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+    fn a_round_may_use_its_boards_earlier_data() {
+        let (one, two) = (Digest::compute(b"one"), Digest::compute(b"two"));
         let mut evaluations = named_by_dataset([("a".to_owned(), "main".to_owned())].into(), one);
         evaluations.extend(named_by_dataset(
             [("b".to_owned(), "main".to_owned())].into(),

@@ -2,14 +2,8 @@
 //!
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
-mod announcements;
-mod dates;
 mod document;
 mod evaluations;
-mod fields;
-mod finals;
-mod form;
-mod merge;
 mod preset;
 mod programs;
 mod retire;
@@ -22,19 +16,19 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, parse_round};
-use crate::feedback::{Feedback, Shown};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::programs::Programs;
+use crate::receipt::feedback::{Feedback, Shown};
+use crate::receipt::verdict::Receipt;
 use crate::rejection::{Reason, quote};
-use crate::verdict::Receipt;
 use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
-pub use crate::submitter::BASELINE_PREFIX;
-pub use announcements::{Announcement, unknown_rounds};
-pub use dates::bare_dates;
+pub use crate::submission::submitter::BASELINE_PREFIX;
+pub use document::announcements::{Announcement, unknown_rounds};
 pub use document::check;
+pub use document::dates::bare_dates;
 pub use evaluations::named_by_dataset;
 pub use preset::Preset;
 pub use retire::Retire;
@@ -42,7 +36,7 @@ pub use terms::{DAILY_FAILURES, Limits, OverLimit, Reserved, Terms, Together};
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Who may read the artifacts of a round.
+/// The people who may read the artifacts of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
@@ -53,7 +47,7 @@ pub enum Visibility {
     Public,
 }
 
-/// What participants are told.
+/// Announcements to participants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     /// Before the opening; also part of the rejection of an early upload.
@@ -72,10 +66,10 @@ pub struct Messages {
 pub struct Round {
     /// Its id, such as `2026-spring`.
     pub id: String,
-    /// What people call its contest, when not by the challenge's title.
+    /// Its title, if it differs from the challenge's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// More about its contest, where it has a title of its own.
+    /// More about its contest, if it has its own title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// The leaderboards; all of the benchmark's when none is named.
@@ -86,10 +80,10 @@ pub struct Round {
     /// The first moment at which an upload no longer counts; `None` if the round never closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closes: Option<Timestamp>,
-    /// The data set it is scored with, whatever is in force.
+    /// The data set that scores it, independent of the active ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Digest>,
-    /// The data set that what stands on its boards is scored with once it has closed. No upload sees it.
+    /// The data set that scores the submissions on its boards after the close. No upload sees it.
     #[serde(default, rename = "final", skip_serializing_if = "Option::is_none")]
     pub final_dataset: Option<Digest>,
     /// When another data set takes the place of the one that it is scored with.
@@ -108,29 +102,37 @@ pub struct Round {
     /// The division, shown with the round: which freedom submissions have beyond the rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<String>,
-    /// How programs are run, where they are what is uploaded: the round is of the closed division.
+    /// How participants reach the organizer: an email address, a web address or words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// The terms of participation, in Markdown. The page asks submitters to accept them before an upload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<String>,
+    /// How programs run, if the round takes programs: then it is a round of the closed division.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Programs>,
-    /// Who may read the artifacts.
+    /// The people who may read the artifacts.
     #[serde(default)]
     pub artifacts: Visibility,
-    /// What it shows of its results until it closes.
+    /// The results that it shows until it closes.
     #[serde(default)]
     pub preset: Preset,
     /// Whether practice shows curves too, which tell hidden labels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub curves: bool,
-    /// Whether a contest shows a score only where it is better than the submitter's scores before by more than the error of measurement.
+    /// Whether a contest shows a score only if it beats the submitter's earlier scores by more than
+    /// the error of measurement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ladder: bool,
     /// Submitters whose submissions are baselines without limits. Names that begin with [`BASELINE_PREFIX`] are baselines too, with limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<String>,
-    /// What participants are told.
+    /// Announcements to participants.
     #[serde(default)]
     pub messages: Messages,
-    /// The evaluation data of each leaderboard of the pinned data set, or of those in force, by a name for it
-    /// ([`named_by_dataset`]), as publishing found it. Submissions to boards that share it are counted together.
+    /// The evaluation data of each leaderboard of the pinned data set, or of the active ones, named
+    /// by [`named_by_dataset`], as publishing recorded it. Submissions to boards that share it are
+    /// counted together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evaluations: BTreeMap<String, String>,
 }
@@ -180,12 +182,12 @@ impl Round {
 /// How one leaderboard differs from the benchmark's others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardRules {
-    /// Which submissions stand on it, when not those of the benchmark's setting.
+    /// Which submissions the board shows; `None` for the benchmark's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
 }
 
-/// What a challenge says of one benchmark: `BENCHMARK/challenge.json` in the datasets bucket.
+/// The challenge of one benchmark: `BENCHMARK/challenge.json` in the datasets bucket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Challenge {
     /// The version of this document's form.
@@ -195,10 +197,10 @@ pub struct Challenge {
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// What participants were told meanwhile, newest first.
+    /// Announcements to participants, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub announcements: Vec<Announcement>,
-    /// Which submissions stand on the boards.
+    /// Which submissions the boards show.
     #[serde(default)]
     pub ranking: Ranking,
     /// Leaderboards with rules of their own.
@@ -224,14 +226,15 @@ pub enum ChallengeError {
         /// The object.
         key: String,
     },
-    /// What is published is not a challenge.
+    /// The published object is not a challenge.
     #[error(
-        "`{key}` in the datasets bucket is no challenge: {why}; publish it anew with `dataperf challenge publish`"
+        "`{key}` in the datasets bucket is not a valid challenge: {why}. Publish it again with `dataperf \
+            challenge publish`"
     )]
     Malformed {
         /// The object.
         key: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
 }
@@ -240,7 +243,7 @@ impl Challenge {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
 
-    /// Where a benchmark's challenge is in the datasets bucket.
+    /// The key of a benchmark's challenge in the datasets bucket.
     pub fn key(benchmark: &str) -> String {
         format!("{benchmark}/challenge.json")
     }
@@ -293,8 +296,9 @@ impl Challenge {
         }
     }
 
-    /// What the organizer may not mean, by its place in the document under the benchmark: leaderboards that share evaluation data with those of a
-    /// round that is limited or has a Ladder, and are not in it; and what takes place at once, since its time has come `at` the time of publishing.
+    /// Warns of settings that the organizer may not intend. Each warning names its place in the
+    /// document. It covers leaderboards outside a round that share evaluation data with a limited
+    /// round or a Ladder, and events that are due `at` the time of publishing.
     pub fn warnings(&self, at: Timestamp) -> Vec<Reason> {
         let mut warnings = Vec::new();
         for (idx, round) in self.rounds.iter().enumerate() {
@@ -302,8 +306,8 @@ impl Challenge {
                 && round.final_dataset.is_some()
             {
                 let message = format!(
-                    "the round has closed at {closes}: what stands on its boards is scored with the `final` data set within half an hour, \
-                     unless it has been before"
+                    "the round closed at {closes}: within half an hour the platform scores its boards with \
+                        the `final` data set, unless it already has"
                 );
                 warnings.push(Reason::new(
                     "final_at_once",
@@ -321,8 +325,8 @@ impl Challenge {
                     ""
                 };
                 let message = format!(
-                    "{since}programs run on the hidden data as often as their submitters like: each run can carry something of them out, \
-                     and takes up to minutes of a processor. Say a `daily_limit`"
+                    "{since}programs run on the hidden data without a limit: each run can leak some of the \
+                        data and takes minutes of a processor. Set a `daily_limit`"
                 );
                 warnings.push(Reason::new(
                     "unlimited_programs",
@@ -332,8 +336,8 @@ impl Challenge {
             }
             if let Some(retire) = round.retired(at) {
                 let message = format!(
-                    "this time has come: uploads since then are scored with {}, and what stands on the boards is scored again with it within \
-                     half an hour, unless it has been before",
+                    "this time has passed: the platform scores uploads since then with {}. Within half an \
+                        hour it also scores the boards again, unless it already has",
                     retire.dataset
                 );
                 warnings.push(Reason::new(
@@ -359,8 +363,8 @@ impl Challenge {
                     continue;
                 }
                 let message = format!(
-                    "{} is scored with the same evaluation data as {} and is not in the round: scores there have all digits, do not \
-                     count against the round's limits, and tell as much. Add it to the round",
+                    "{} uses the same evaluation data as {} but is not in the round: its scores have all \
+                        digits and no limits, and reveal as much. Add it to the round",
                     quote(left_out),
                     limited.join(", ")
                 );
@@ -393,7 +397,8 @@ impl Challenge {
         self.rounds.iter().find(|round| round.id == id)
     }
 
-    /// The time until which a board is hidden, if it is `at` a time: that of a [blind](Preset::Blind) round until its close.
+    /// The time until which a board is hidden, if it is hidden `at` a time: the close of a
+    /// [blind](Preset::Blind) round.
     pub fn hidden_until(&self, board: &Board, at: Timestamp) -> Option<Timestamp> {
         let round = self.round(&board.round)?;
         let closes = round.closes.filter(|closes| at < *closes)?;
@@ -407,8 +412,9 @@ impl Challenge {
         self.rounds.iter().filter(is_open)
     }
 
-    /// Why another challenge, or none, can't take the place of this one `at` a time. Either boards that a round hides until its close would be open
-    /// to everybody, as those of an unknown round are, or artifacts would be scored with data that programs are to meet unseen.
+    /// Why another challenge, or none, can't replace this one `at` a time. A replacement must not
+    /// open boards that a round hides until its close. It must not score artifacts with data that
+    /// programs have to meet unseen.
     pub fn uncovered(&self, by: Option<&Self>, at: Timestamp) -> Option<Reason> {
         let with_programs = self.open_rounds(at).filter(|round| round.programs.is_some());
         for (hidden, other) in with_programs.flat_map(|round| {
@@ -420,8 +426,8 @@ impl Challenge {
             let takes_hidden = other.dataset.is_some() && other.dataset == hidden.dataset && begins_before;
             if other.programs.is_none() && (other.id == hidden.id || takes_hidden) {
                 let message = format!(
-                    "programs of the published round {} meet its data set unseen until it closes, and this round takes artifacts: give it `programs`, \
-                     or another id and another data set",
+                    "the published round {} keeps its data set unseen for programs until it closes, but \
+                        this round takes artifacts: add `programs`, or use another id and data set",
                     quote(&hidden.id)
                 );
                 return Some(Reason::new("takes_artifacts", format!("/rounds/{idx}"), message));
@@ -439,7 +445,8 @@ impl Challenge {
             .find(|round| round.programs.is_some() && (by.is_none() || put_off(round)))
         {
             let message = format!(
-                "programs of the published round {} meet its data set unseen until it closes: close it first, or keep it as it is",
+                "the published round {} keeps its data set unseen for programs until it closes: close it \
+                    first, or keep it as it is",
                 quote(&round.id)
             );
             return Some(Reason::new("hidden_round_missing", "/rounds", message));
@@ -447,23 +454,25 @@ impl Challenge {
         let Round { id, closes, .. } = gone.find(|round| round.preset == Preset::Blind)?;
         let until = closes.map(|closes| closes.to_string()).unwrap_or_default();
         let message = format!(
-            "the published round {} hides its boards until {until}, and without it they are open to everybody at once: keep the round, or publish \
-             it with `preset: contest` first if that is meant",
+            "the published round {} hides its boards until {until}. Without it everybody sees them at \
+                once: keep the round, or publish it with `preset: contest` first",
             quote(id)
         );
         Some(Reason::new("hidden_round_missing", "/rounds", message))
     }
 
-    /// Which submissions stand on a leaderboard.
+    /// Which submissions a leaderboard shows.
     pub fn ranking(&self, leaderboard: &str) -> Ranking {
         let of_board = self.leaderboards.get(leaderboard).and_then(|rules| rules.ranking);
         of_board.unwrap_or(self.ranking)
     }
 
-    /// What submitters and the public see, `at` a time, of a verdict on a board that was reached with `dataset`.
+    /// The part of a verdict that submitters and the public see `at` a time, on a board that was
+    /// scored with `dataset`.
     ///
-    /// After its round has closed that is everything, unless another round that has not closed yet is scored with the same
-    /// data: what is in force now for a board may be what an unpinned round of it is scored with then. A board outside of any round never closes.
+    /// Everything is shown once the board's round and every other round that may be scored with the
+    /// same data have closed. A round that pins no data set counts among these, because it may use
+    /// the active one. A board outside any round never closes.
     pub fn shown(&self, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
         let Some(round) = self.round(&board.round) else {
             return Feedback::default().into();
@@ -518,13 +527,14 @@ pub(crate) fn last_to_close<'a>(rounds: impl Iterator<Item = &'a Round>) -> Opti
     rounds.max_by_key(|round| round.closes.map_or((1, None), |closes| (0, Some(closes))))
 }
 
-/// What [`Challenge::shown`] says; without a challenge, that of [`Preset::Practice`], for good.
+/// What [`Challenge::shown`] returns. Without a challenge, [`Preset::Practice`] applies for good.
 pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
     let outside = Feedback::default().into();
     challenge.map_or(outside, |challenge| challenge.shown(board, dataset, at))
 }
 
-/// What is shown of a receipt: as [`shown`], or, where its score was released by a Ladder, as [`shown_of_released`].
+/// The visible part of a receipt: as in [`shown`], or, if a Ladder released its score, as in
+/// [`shown_of_released`].
 pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Shown {
     let (board, dataset) = (receipt.board(), receipt.verdict.dataset);
     match receipt.ladder {
@@ -533,8 +543,9 @@ pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Ti
     }
 }
 
-/// What is shown of a score that a Ladder has released: that score alone until everything of the round is shown, even if the round or its Ladder has been taken out
-/// of the challenge since. A closed round of [`Preset::Practice`] with curves shows everything.
+/// The visible part of a score that a Ladder has released. Until the round shows everything it is
+/// the score alone, even if the round or its Ladder has been removed from the challenge since. A
+/// closed round of [`Preset::Practice`] with curves shows everything.
 pub fn shown_of_released(
     challenge: Option<&Challenge>,
     board: &Board,
@@ -573,7 +584,7 @@ mod tests {
             round: board.1.into(),
         };
         let at = at.parse().expect("a time");
-        let shown = challenge.shown(&board, Some(Digest::of(dataset)), at);
+        let shown = challenge.shown(&board, Some(Digest::compute(dataset)), at);
         (shown.level, shown.whole_at.is_some())
     }
 
@@ -600,8 +611,11 @@ mod tests {
     }
 
     #[test]
-    fn a_final_data_set_of_two_rounds_is_shown_when_the_last_has_closed() {
-        let (own, last) = (|id: &str| Digest::of(id.as_bytes()), Digest::of(b"last"));
+    fn a_shared_final_data_set_waits_for_closing() {
+        let (own, last) = (
+            |id: &str| Digest::compute(id.as_bytes()),
+            Digest::compute(b"last"),
+        );
         let round = |id: &str, month: u8| {
             json!({ "id": id, "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "dataset": own(id), "final": last,
                     "closes": format!("2026-0{month}-05T00:00:00Z") })
@@ -619,11 +633,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_more_is_shown_while_another_round_needs_the_same_data() {
+    fn shared_data_stay_hidden_until_all_rounds_close() {
         let round = |id: &str, day: u8, dataset: Option<&[u8]>| {
             let mut round = json!({ "id": id, "opens": format!("2026-03-{day:02}T00:00:00Z"), "closes": format!("2026-03-{:02}T00:00:00Z", day + 5) });
             if let Some(dataset) = dataset {
-                round["dataset"] = json!(Digest::of(dataset));
+                round["dataset"] = json!(Digest::compute(dataset));
             }
             round
         };

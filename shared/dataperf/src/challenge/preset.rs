@@ -1,22 +1,22 @@
-//! What a round shows of its results until it closes.
+//! Defines the results that a round shows until it closes.
 
 use serde::{Deserialize, Serialize};
 
-use super::fields::{Object, Reader};
+use super::document::fields::{Object, Reader};
 use super::{Challenge, Round, last_to_close};
 use crate::Timestamp;
-use crate::descriptor::Descriptor;
-use crate::feedback::Feedback;
+use crate::benchmark::descriptor::Descriptor;
 use crate::ladder::Ladder;
+use crate::receipt::feedback::Feedback;
 use crate::rejection::{Reason, pointer, quote};
 
-/// What a round shows of its results until it closes. Then it shows everything.
+/// The results that a round shows until it closes. Then it shows everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// Scores with all digits, metrics and intervals. Curves only where the round says `curves`.
     Practice,
-    /// Scores rounded to 1/n, n the number of items of the eval set, and rank intervals; or what a Ladder releases.
+    /// Scores rounded to 1/n, n the number of items of the test set, and rank intervals; or what a Ladder releases.
     #[default]
     Contest,
     /// Nothing.
@@ -45,8 +45,9 @@ impl Round {
         }
     }
 
-    /// How scores are released until everything is shown; `None` where they are shown as they are. Scores of programs are rounded when they are
-    /// computed. Scores of a blind round are rounded where another round with the same data is open after its close.
+    /// How scores are released until everything is shown; `None` if scores are shown unchanged.
+    /// Programs' scores are rounded when they are computed. Scores of a blind round are rounded if
+    /// another round with the same data is open after its close.
     pub fn release(&self) -> Option<Ladder> {
         let is_released = self.preset != Preset::Practice && self.programs.is_none();
         is_released.then_some(if self.ladder {
@@ -56,8 +57,8 @@ impl Round {
         })
     }
 
-    /// Whether both rounds may be scored with one data set. A round that pins none may use any, since one data set may be active for all boards;
-    /// but not one that programs meet unseen.
+    /// Whether both rounds may be scored with one data set. A round that pins none may use any data
+    /// set that can become active, so not one that programs meet unseen.
     fn may_share_data_with(&self, round: &Self) -> bool {
         if self.programs.is_some() && round.dataset.is_none() {
             return false;
@@ -121,8 +122,8 @@ fn stays_withheld(round: &Round, last: &Round) -> Reason {
         ""
     };
     let message = format!(
-        "scores of the round {} stay rounded after its close, since the round {} may be scored with the same data: {until}{of_final}. Pin a `dataset` of \
-         its own in each of the two",
+        "scores of the round {} stay rounded after its close, because the round {} may use the same data: \
+            {until}{of_final}. Give each round its own `dataset`",
         quote(&round.id),
         quote(&last.id)
     );
@@ -130,12 +131,14 @@ fn stays_withheld(round: &Round, last: &Round) -> Reason {
 }
 
 impl Reader {
-    /// What a round shows. Benchmarks without hidden data show everything, unless a round is blind.
+    /// The results that a round shows. Benchmarks without hidden data show everything, unless a
+    /// round is blind.
     pub(super) fn preset(&mut self, object: &Object, at: &str, hosted: Option<&Descriptor>) -> Preset {
         let chosen = self.choice::<Preset>(object, at, "preset", "`practice`, `contest` or `blind`");
         let has_hidden_data = hosted.is_none_or(|hosted| hosted.has_hidden_data);
         if chosen == Some(Preset::Contest) && !has_hidden_data {
-            let message = "this benchmark has no hidden data that scores could tell of: leave `preset` out, or say `blind`";
+            let message = "this benchmark has no hidden data that scores could reveal: leave `preset` out, or set \
+                `preset: blind`";
             self.wrong("not_of_this_benchmark", &pointer(at, "preset"), message);
         }
         chosen.unwrap_or(if has_hidden_data {
@@ -145,38 +148,41 @@ impl Reader {
         })
     }
 
-    /// What goes together with what a round shows.
+    /// Checks settings that depend on what a round shows.
     pub(super) fn presets_fit(&mut self, rounds: &[(String, Round)], hosted: Option<&Descriptor>) {
         for (at, round) in rounds {
             let preset = round.preset.as_str();
             if round.curves && round.preset != Preset::Practice {
                 let message = format!(
-                    "curves tell hidden labels, and `preset: {preset}` shows none: leave `curves` out, or say `preset: practice`"
+                    "curves reveal hidden labels, and `preset: {preset}` shows none: leave `curves` out, \
+                        or set `preset: practice`"
                 );
                 self.wrong("not_with_preset", &pointer(at, "curves"), message);
             }
             if round.ladder && round.preset != Preset::Contest {
                 let message = format!(
-                    "a Ladder releases scores of a contest, and this is `preset: {preset}`: leave `ladder` out, or say `preset: contest`"
+                    "only `preset: contest` can have a Ladder, and this is `preset: {preset}`: leave \
+                        `ladder` out, or set `preset: contest`"
                 );
                 self.wrong("not_with_preset", &pointer(at, "ladder"), message);
             }
             if round.preset == Preset::Blind && round.closes.is_none() {
                 let message =
-                    "a blind round shows nothing until it closes, and this one never does: give it `closes`";
+                    "a blind round shows nothing until it closes, and this one never closes: add `closes`";
                 self.wrong("hidden_for_good", &pointer(at, "preset"), message);
             }
             if round.preset == Preset::Practice && round.programs.is_some() {
-                let message = "programs meet data that nobody has seen, so that their scores are rounded: say `preset: contest` or `blind`";
+                let message = "scores of programs have to be rounded, because their data are unseen: set `preset: \
+                    contest` or `preset: blind`";
                 self.wrong("not_with_programs", &pointer(at, "preset"), message);
             }
             if round.ladder && hosted.is_some_and(|hosted| !hosted.has_hidden_data) {
-                let message =
-                    "this benchmark has no hidden data that a Ladder could protect: leave `ladder` out";
+                let message = "this benchmark has no hidden data for a Ladder to protect: leave `ladder` out";
                 self.wrong("not_of_this_benchmark", &pointer(at, "ladder"), message);
             }
             if round.ladder && hosted.is_some_and(Descriptor::is_place_on_a_curve) {
-                let message = "a Ladder needs the standard error of a score, and a score that is a place on a curve has none: leave `ladder` out";
+                let message = "a Ladder needs the standard error of a score, and scores on a curve have none: leave \
+                    `ladder` out";
                 self.wrong("ladder_without_error", &pointer(at, "ladder"), message);
             }
         }

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::fields::{Object, Reader};
+use super::document::fields::{Object, Reader};
 use super::{Challenge, Round};
 use crate::Digest;
-use crate::descriptor::Descriptor;
+use crate::benchmark::descriptor::Descriptor;
 use crate::programs::{Layer, Programs};
 use crate::rejection::{pointer, quote};
 
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
-const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`, and may have \
-    `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib`, `daily_failures`, `python: true` and `layers`";
+const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`; \
+    it may also have `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib`, `daily_failures`, `python: true` and \
+    `layers`";
 
 impl Challenge {
     /// Whether a data set is hidden from participants as a whole, its pool included, because programs are to meet it unseen.
@@ -49,8 +50,9 @@ impl Reader {
         let mut within = |key: &str, usual: u64, most: u64| {
             let limit = self.limit(fields, &at, key).unwrap_or(usual);
             if limit > most {
-                let message =
-                    format!("{limit} is more than the function that runs programs has: at most {most}");
+                let message = format!(
+                    "{limit} is too high: use at most {most}, which the function that runs programs has"
+                );
                 self.wrong("bad_limit", &pointer(&at, key), message);
             }
             limit
@@ -68,7 +70,7 @@ impl Reader {
         let daily_failures = self.limit(fields, &at, "daily_failures");
         let python = fields.get("python").map_or(Some(false), Value::as_bool);
         if python.is_none() {
-            let message = "say `true` where programs in Python are taken as well, or leave it out";
+            let message = "set `true` to take programs in Python as well, or leave it out";
             self.wrong("wrong_type", &pointer(&at, "python"), message);
         }
         Some(Programs {
@@ -83,14 +85,14 @@ impl Reader {
         })
     }
 
-    /// The layers that a round demands of what runs its programs.
+    /// The layers that a round demands for running its programs.
     fn layers(&mut self, fields: &Object, at: &str) -> BTreeSet<Layer> {
         let Some(value) = fields.get("layers") else {
             return BTreeSet::new();
         };
         let at = pointer(at, "layers");
         let Value::Array(names) = value else {
-            let message = "name what has to hold programs in a list, such as `[system_call_filter]`";
+            let message = "list the sandbox layers that programs need, such as `[system_call_filter]`";
             self.wrong("wrong_type", &at, message);
             return BTreeSet::new();
         };
@@ -101,7 +103,7 @@ impl Reader {
                 continue;
             }
             let known = serde_json::json!(Layer::ALL);
-            let message = format!("{name} is no layer of what holds programs: name some of {known}");
+            let message = format!("{name} is not a sandbox layer: choose from {known}");
             self.wrong("unknown_layer", &format!("{at}/{idx}"), message);
         }
         layers
@@ -114,14 +116,14 @@ impl Reader {
             let Some(programs) = &round.programs else {
                 if is_closed {
                     let message = format!(
-                        "in the closed division programs compete, and this round takes artifacts: {FORM}; or leave `division: closed` out"
+                        "`division: closed` needs `programs`: {FORM}; or leave `division: closed` out"
                     );
                     self.wrong("takes_artifacts", &pointer(at, "division"), message);
                 }
                 continue;
             };
             if !is_closed {
-                let message = "programs compete in the closed division: say `division: closed`";
+                let message = "`programs` needs `division: closed`: add it";
                 self.wrong("not_closed", &pointer(at, "division"), message);
             }
             match round.dataset {
@@ -131,7 +133,8 @@ impl Reader {
                     self.wrong("missing_key", &pointer(at, "dataset"), message);
                 }
                 Some(dataset) if dataset == programs.public => {
-                    let message = "of runs on `public` everything is shown, so it can't be the round's hidden `dataset`: name another one";
+                    let message = "`public` is also the round's hidden `dataset`, and results on `public` are shown in \
+                        full: name another data set";
                     self.wrong("not_hidden", &pointer(at, "programs/public"), message);
                 }
                 Some(dataset) => self.keeps_unseen(dataset, (at, round), rounds),
@@ -142,9 +145,8 @@ impl Reader {
                 ("ladder", round.ladder),
             ] {
                 if is_there {
-                    let message = format!(
-                        "a round that takes programs has no `{key}`: its data are hidden already. Leave it out"
-                    );
+                    let message =
+                        format!("a round that takes programs hides its data anyway: leave `{key}` out");
                     self.wrong("not_with_programs", &pointer(at, key), message);
                 }
             }
@@ -159,16 +161,17 @@ impl Reader {
                 continue;
             }
             let unseen = format!(
-                "programs of the round {} meet this data set unseen until it closes",
+                "the round {} keeps this data set unseen for programs until it closes",
                 quote(&round.id)
             );
             match &other.programs {
                 None if other.dataset == Some(dataset) => {
-                    let message = format!("{unseen}: take another one, or open this round afterwards");
+                    let message = format!("{unseen}: name another data set, or open this round afterwards");
                     self.wrong("takes_artifacts", &pointer(at, "dataset"), message);
                 }
                 Some(programs) if programs.public == dataset => {
-                    let message = format!("{unseen}, and what is public is shown: name another one");
+                    let message =
+                        format!("{unseen}, and results on public data are shown: name another data set");
                     self.wrong("not_hidden", &pointer(at, "programs/public"), message);
                 }
                 _ => {}
@@ -195,9 +198,8 @@ impl Reader {
         let needs = hosted.is_some_and(|hosted| hosted.only_programs);
         let rounds = challenge.rounds.iter().enumerate();
         for (idx, _) in rounds.filter(|(_, round)| needs && round.programs.is_none()) {
-            let message = format!(
-                "this benchmark scores programs and no artifacts: say `division: closed`, and `programs`. {FORM}"
-            );
+            let message =
+                format!("this benchmark scores only programs: set `division: closed` and `programs`. {FORM}");
             self.wrong("programs_only", &format!("{at}/rounds/{idx}"), message);
         }
         let python = |round: &Round| round.programs.as_ref().is_some_and(|programs| programs.python);
@@ -206,7 +208,7 @@ impl Reader {
             self.wrong(
                 "not_measured",
                 &format!("{at}/rounds/{idx}/programs/python"),
-                "scores of this benchmark depend on what a program's run takes, which is not counted of programs in Python: leave `python` out",
+                "this benchmark scores what a run takes, which can't be counted in Python: leave `python` out",
             );
         }
         let Some(most) = hosted.map(|hosted| hosted.max_artifact_bytes >> 10) else {
@@ -219,8 +221,9 @@ impl Reader {
                 .and_then(|programs| programs.max_output_kib);
             if let Some(limit) = limit.filter(|&limit| limit > most) {
                 let at = format!("{at}/rounds/{idx}/programs/max_output_kib");
-                let message =
-                    format!("{limit} is more than an artifact of this benchmark may have: at most {most}");
+                let message = format!(
+                    "{limit} is more than an artifact of this benchmark may have: use at most {most}"
+                );
                 self.wrong("bad_limit", &at, message);
             }
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Round;
-use super::fields::{Object, Reader};
+use super::document::fields::{Object, Reader};
 use crate::board::Board;
 use crate::ports::maintenance::DataNote;
 use crate::rejection::{pointer, quote};
@@ -23,7 +23,8 @@ pub struct Retire {
 }
 
 impl Retire {
-    /// Where the table notes the run that scores what stands on a board with the data set that follows.
+    /// The mark in the table of the run that scores a board's submissions with the successor data
+    /// set.
     pub fn run(&self, board: &Board) -> Board {
         Board {
             round: format!("{}.retired-for-{}", board.round, self.dataset.hex()),
@@ -31,7 +32,8 @@ impl Retire {
         }
     }
 
-    /// What the table notes of the moment from which on a round's uploads are scored with the data set that follows.
+    /// The note in the table of the moment from which the successor data set scores a round's
+    /// uploads.
     pub fn note(&self, round: &str) -> DataNote {
         DataNote::Retired {
             round: round.to_owned(),
@@ -83,20 +85,22 @@ impl Reader {
             let place = pointer(&at, "at");
             if retire.at <= round.opens {
                 let message = format!(
-                    "the round opens at {}, and `retire` has to be after that: a data set that uploads are scored with from the beginning is the round's `dataset`",
+                    "the round opens at {}, and `retire` has to be later: for a data set from the \
+                        beginning use `dataset`",
                     round.opens
                 );
                 self.wrong("retired_before_opening", &place, message);
             }
             if let Some(closes) = round.closes.filter(|closes| *closes <= retire.at) {
                 let message = format!(
-                    "the round closes at {closes}: what is scored with afterwards is a `final` data set, or the next round's `dataset`"
+                    "the round closes at {closes}, and `retire` has to be earlier: for later scoring use \
+                        `final`, or the next round's `dataset`"
                 );
                 self.wrong("retired_after_close", &place, message);
             }
             if round.ladder {
-                let message = "a round has either a `ladder`, which keeps an eval set from wearing out, or `retire`, which replaces it: the \
-                               report of a retirement shows scores that the Ladder withholds";
+                let message = "a round can't have both `ladder` and `retire`, because the report of a retirement shows \
+                    scores that the Ladder withholds: leave one out";
                 self.wrong("retire_with_ladder", &at, message);
             }
             let is_seen = |other: &Round| {
@@ -105,7 +109,8 @@ impl Reader {
             };
             if let Some((_, other)) = rounds.iter().find(|(_, other)| is_seen(other)) {
                 let message = format!(
-                    "the round {} scores uploads with this data set: the one that follows is fresh, and seen by no upload before",
+                    "the round {} already scores uploads with this data set, and the one that follows has \
+                        to be unused: name another",
                     quote(&other.id)
                 );
                 self.wrong("successor_in_use", &pointer(&at, "dataset"), message);
@@ -122,8 +127,8 @@ mod tests {
     use super::*;
     use crate::challenge::Challenge;
 
-    fn digest(of: &str) -> Digest {
-        Digest::of(of.as_bytes())
+    fn digest(name: &str) -> Digest {
+        Digest::compute(name.as_bytes())
     }
 
     fn time(text: &str) -> Timestamp {
@@ -139,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_the_upload_decides_the_data_set() {
+    fn the_upload_time_decides_the_data_set() {
         let retire = json!({ "at": "2026-03-05T00:00:00Z", "dataset": digest("new") });
         let (before, after) = (time("2026-03-04T23:59:59.999Z"), time("2026-03-05T00:00:00Z"));
         for (pinned, old) in [(json!(digest("old")), Some(digest("old"))), (Value::Null, None)] {
-            let of = challenge(&json!({ "dataset": pinned, "retire": retire }));
-            let found = [before, after].map(|at| of.rounds[0].dataset_at(at));
-            assert_eq!(found, [old, Some(digest("new"))]);
+            let retired = challenge(&json!({ "dataset": pinned, "retire": retire }));
+            let datasets = [before, after].map(|at| retired.rounds[0].dataset_at(at));
+            assert_eq!(datasets, [old, Some(digest("new"))]);
         }
     }
 }

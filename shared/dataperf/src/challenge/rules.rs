@@ -1,9 +1,9 @@
 //! The rules of a board, as its challenge states them.
 
 use super::Challenge;
+use crate::benchmark::descriptor::Descriptor;
+use crate::board::facts::Rules;
 use crate::board::{Board, Order, Ranking};
-use crate::descriptor::Descriptor;
-use crate::facts::Rules;
 use crate::{Digest, Timestamp};
 
 impl Rules {
@@ -24,7 +24,8 @@ impl Rules {
         let retires = round
             .and_then(|round| Some(round.retire?.at))
             .filter(|retires| at < *retires);
-        // what is active counts while a board takes uploads, and the last document of a round says that it has closed
+        // the active data set matters while a board takes uploads; the last document of a round
+        // says that it has closed
         let closes = round.and_then(|round| round.closes);
         let opens = challenge.filter(|_| round.is_none()).and_then(|challenge| {
             let rounds = challenge.rounds_of(&board.leaderboard);

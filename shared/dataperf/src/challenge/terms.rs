@@ -5,8 +5,8 @@ use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
 use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::ladder::Ladder;
 use crate::programs::Programs;
+use crate::receipt::verdict::{Receipt, Verdict};
 use crate::rejection::{Reason, quote};
-use crate::verdict::{Receipt, Verdict};
 use crate::{Digest, Timestamp};
 
 /// How many submissions of a submitter are scored on a leaderboard of a round.
@@ -32,7 +32,7 @@ pub struct OverLimit {
     pub is_daily: bool,
 }
 
-/// What came of counting a submission before it is evaluated.
+/// The result of counting a submission before its evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reserved {
     /// It is counted from now on.
@@ -54,7 +54,7 @@ pub struct Together {
     pub leaderboards: Vec<String>,
 }
 
-/// What the challenge says of one upload.
+/// The terms that the challenge sets for one upload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// The round it counts in; [`OPEN_ROUND`] outside any challenge.
@@ -63,7 +63,7 @@ pub struct Terms {
     pub dataset: Option<Digest>,
     /// How programs are run, where they are what is uploaded.
     pub programs: Option<Programs>,
-    /// Which submissions stand on the board.
+    /// Which submissions the board shows.
     pub ranking: Ranking,
     /// Whether it is a baseline.
     pub is_baseline: bool,
@@ -75,7 +75,7 @@ pub struct Terms {
     pub daily_failures: Option<u64>,
     /// The leaderboards that are counted together; `None` where the leaderboard counts alone.
     pub together: Option<Together>,
-    /// How the score is released until everything is shown; `None` where it is shown as it is.
+    /// How the score is released until everything is shown; `None` if it is shown unchanged.
     pub ladder: Option<Ladder>,
     /// Why it can't be judged at all: the round is not open yet.
     pub refusal: Option<Reason>,
@@ -84,7 +84,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms where there is no challenge: one open round without limits.
+    /// The terms without a challenge: one open round without limits.
     pub fn outside_any_challenge(submitter: &str) -> Self {
         Self {
             round: OPEN_ROUND.into(),
@@ -103,7 +103,7 @@ impl Terms {
     }
 
     /// The terms of an upload that was stored `at` a time.
-    pub fn of(challenge: Option<&Challenge>, leaderboard: &str, submitter: &str, at: Timestamp) -> Self {
+    pub fn resolve(challenge: Option<&Challenge>, leaderboard: &str, submitter: &str, at: Timestamp) -> Self {
         let outside = Self::outside_any_challenge(submitter);
         let Some(challenge) = challenge else {
             return outside;
@@ -152,8 +152,8 @@ impl Terms {
         }
     }
 
-    /// The terms of a submission of a round that is evaluated again, with `dataset` or, without it, with what is in force. No limit holds: it was
-    /// admitted when it was uploaded.
+    /// The terms for evaluating a submission of a round again, with `dataset` or with the active
+    /// data set. Limits do not apply, because the submission was admitted when it was uploaded.
     pub fn again(round: Option<&Round>, board: &Board, submitter: &str, dataset: Option<Digest>) -> Self {
         let outside = Self {
             dataset,
@@ -182,8 +182,9 @@ impl Terms {
         }
     }
 
-    /// The evaluation data whose boards share the submitter's Ladder, by the name that every data set has for it: the Ladder knows itself with which
-    /// data set it released a score, and goes on when a challenge is published for another one. A listed baseline has a Ladder for each leaderboard.
+    /// Names the evaluation data whose boards share the submitter's Ladder. The name is the same in
+    /// every data set, because the Ladder itself stores which data set it released a score with. It
+    /// survives a change of the data set. A listed baseline has one Ladder per leaderboard.
     pub fn ladder_of<'a>(&'a self, leaderboard: &'a str) -> &'a str {
         let together = self.together.as_ref().filter(|_| !self.is_listed);
         together.map_or(leaderboard, |together| without_dataset(&together.evaluation))
@@ -197,8 +198,9 @@ impl Terms {
             .filter(|limits| has_number(limits) || self.programs.is_some())
     }
 
-    /// The board that failures are counted on ([`Verdict::is_counted_failure`]): for programs that of the same leaderboards as [`Self::counter`]. An
-    /// artifact's is its own leaderboard, since it can fail before anybody knows with which others it is counted.
+    /// The board that counts failures ([`Verdict::is_counted_failure`]). For programs it covers the
+    /// same leaderboards as [`Self::counter`]. For an artifact it is its own leaderboard, because
+    /// it can fail before its partners are known.
     pub fn failures(&self, board: &Board) -> Board {
         match self.programs {
             Some(_) => self.counter(board).of_failures(),
@@ -213,15 +215,17 @@ impl Terms {
         let (day, next, round) = (at.day(), at.next_day(), quote(&self.round));
         let message = match &self.programs {
             Some(programs) => format!(
-                "{count} of your programs of {day} have failed on {}, and after {limit} a day none is run in round {round}: try it with \
-                 `dataperf closed run --max-fuel {} --max-memory {}` and the participants' kit, and upload it again from {next} on",
+                "{count} of your programs failed on {day} on {}. Round {round} runs no more after {limit} \
+                    failures a day. Try the program with `dataperf closed run --max-fuel {} --max-memory {}` \
+                    and the participants' kit, and upload it again from {next}",
                 self.boards(leaderboard),
                 programs.max_fuel,
                 programs.max_memory_mib,
             ),
             None => format!(
-                "the evaluation of {count} of your uploads of {day} to {} took longer than it may or broke off, and after {limit} a day \
-                 none is evaluated in round {round}: make it smaller or simpler, and upload it again from {next} on",
+                "{count} of your uploads of {day} to {} took too long or broke off. Round {round} \
+                    evaluates no more after {limit} a day. Make the upload smaller or simpler, and upload it \
+                    again from {next}",
                 quote(leaderboard),
             ),
         };
@@ -251,29 +255,32 @@ impl Terms {
         let (board, round) = (self.boards(leaderboard), quote(&self.round));
         let (code, message) = if is_daily {
             let message = format!(
-                "{count} of your submissions of {} count on {board}, and {limit} a day is the limit in round \
-                 {round}: upload it again from {} on. Rejected ones don't count unless their reason says so",
+                "{count} of your submissions of {} count on {board}, and the limit of round {round} is \
+                    {limit} a day. Rejected submissions don't count unless their reason says so. Upload it \
+                    again from {}",
                 at.day(),
                 at.next_day()
             );
             ("daily_limit", message)
         } else {
             let reset = match self.closes {
-                Some(closes) => format!(
-                    "the round closes at {closes}, and the leaderboard stays open as a benchmark from then on"
-                ),
-                None => "the round has no closing".into(),
+                Some(closes) => {
+                    format!(
+                        "Upload it again after {closes}: the round closes then, and the leaderboard stays open"
+                    )
+                }
+                None => "The round never closes: ask the organizer for a higher limit".into(),
             };
             let message = format!(
-                "{count} of your submissions count on {board}, and {limit} is the limit of the whole round {round}: \
-                 {reset}. Rejected ones don't count unless their reason says so"
+                "{count} of your submissions count on {board}, and the limit of the whole round {round} is \
+                    {limit}. Rejected submissions don't count unless their reason says so. {reset}"
             );
             ("total_limit", message)
         };
         Reason::over(code, "", limit, count, message)
     }
 
-    /// What becomes of a score when others have used the limit up while it was computed.
+    /// The result for a score if others have used the limit up during its computation.
     pub fn over_limit_verdict(&self, over: OverLimit, scored: &Receipt) -> Verdict {
         let Verdict {
             benchmark,
@@ -317,10 +324,10 @@ fn together(round: &Round, leaderboard: &str) -> Option<Together> {
 }
 
 fn not_open(round: &Round) -> Reason {
-    let said = round.messages.before.as_deref();
-    let said = said.map_or(String::new(), |said| format!(". {said}"));
+    let text = round.messages.before.as_deref();
+    let text = text.map_or(String::new(), |text| format!(". {text}"));
     let message = format!(
-        "the leaderboard is not open yet: upload it again when round {} opens, at {}{said}",
+        "the leaderboard is not open yet. Upload it again when round {} opens, at {}{text}",
         quote(&round.id),
         round.opens
     );
@@ -338,7 +345,7 @@ mod tests {
         let rounds = json!([
             { "id": "two", "leaderboards": ["en-25"], "opens": "2026-03-10T00:00:00Z", "closes": "2026-03-20T00:00:00Z",
               "daily_limit": 2, "total_limit": 5, "baselines": ["organizers"],
-              "dataset": Digest::of(b"two").to_string() },
+              "dataset": Digest::compute(b"two").to_string() },
             { "id": "one", "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z" },
             { "id": "ever", "leaderboards": ["pt-25"], "opens": "2026-03-01T00:00:00Z" },
         ]);
@@ -349,7 +356,7 @@ mod tests {
 
     fn at(leaderboard: &str, submitter: &str, time: &str) -> Terms {
         let time = time.parse().expect("a time");
-        Terms::of(Some(&challenge()), leaderboard, submitter, time)
+        Terms::resolve(Some(&challenge()), leaderboard, submitter, time)
     }
 
     #[test]
@@ -378,12 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_round_says_goes_on_after_it_but_for_the_limit_on_the_whole() {
+    fn round_terms_continue_except_for_the_total_limit() {
         let (during, after) = (
             at("en-25", "ada", "2026-03-11T00:00:00Z"),
             at("en-25", "ada", "2026-03-21T00:00:00Z"),
         );
-        assert_eq!(during.dataset, Some(Digest::of(b"two")));
+        assert_eq!(during.dataset, Some(Digest::compute(b"two")));
         assert_eq!(after.dataset, during.dataset);
         let (daily, total) = (Some(2), Some(5));
         assert_eq!(during.limits, Some(Limits { daily, total }));
@@ -395,14 +402,14 @@ mod tests {
     }
 
     #[test]
-    fn boards_of_one_round_and_one_evaluation_data_count_together() {
+    fn boards_sharing_evaluation_data_count_together_per_round() {
         let mut challenge = challenge();
         let evaluations = [("en-25", "en"), ("en-60", "en"), ("en-99", "en"), ("pt-25", "pt")];
         challenge.rounds[0].leaderboards = vec!["en-25".into(), "en-60".into(), "pt-25".into()];
         challenge.rounds[0].evaluations = evaluations.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
         let time = "2026-03-11T00:00:00Z".parse().expect("a time");
         let counter = |leaderboard: &str| {
-            let terms = Terms::of(Some(&challenge), leaderboard, "ada", time);
+            let terms = Terms::resolve(Some(&challenge), leaderboard, "ada", time);
             let board = Board {
                 benchmark: "b".into(),
                 leaderboard: leaderboard.into(),
@@ -418,7 +425,7 @@ mod tests {
         assert_eq!(counter("en-60"), ("en".into(), both));
         assert_eq!(counter("pt-25"), ("pt".into(), Some(vec!["pt-25".into()])));
         assert_eq!(counter("id-25"), ("id-25".into(), None), "it is in no round");
-        let terms = Terms::of(Some(&challenge), "en-25", "ada", time);
+        let terms = Terms::resolve(Some(&challenge), "en-25", "ada", time);
         let over = terms.over_limit(Usage { day: 0, total: 5 }).expect("the round's");
         let reason = terms.limit_reason(over, "en-25", time);
         assert!(
@@ -445,11 +452,11 @@ mod tests {
             round: "two".into(),
         };
         let mut counters = Vec::new();
-        for dataset in [Digest::of(b"one"), Digest::of(b"two")] {
+        for dataset in [Digest::compute(b"one"), Digest::compute(b"two")] {
             challenge.rounds[0].evaluations = named_by_dataset(names(), dataset);
             for leaderboard in ["en-25", "en-60"] {
                 let board = board(leaderboard);
-                let terms = |submitter| Terms::of(Some(&challenge), leaderboard, submitter, time);
+                let terms = |submitter| Terms::resolve(Some(&challenge), leaderboard, submitter, time);
                 let round = challenge.round("two");
                 let again = |submitter| Terms::again(round, &board, submitter, Some(dataset));
                 for of_ada in [terms("ada"), again("ada")] {
@@ -466,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_baseline_lifts_no_limit_but_being_listed_does() {
+    fn only_a_listed_baseline_has_no_limit() {
         let named = at("en-25", "baseline-me", "2026-03-11T00:00:00Z");
         assert!(named.is_baseline && named.limits.is_some());
         let listed = at("en-25", "organizers", "2026-03-11T00:00:00Z");

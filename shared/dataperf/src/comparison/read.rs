@@ -1,4 +1,4 @@
-//! Reading a board's comparison: what it says of the board, and what it says of some of the rows, without reading the rest.
+//! Reads a board's comparison: the summary and a few rows, without the rest.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use super::{Comparison, FIRST_BYTES, Line, Summary};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Entry};
-use crate::upload::SubmissionId;
+use crate::submission::upload::SubmissionId;
 
-/// What has been read of a comparison: the summary, and some rows' lines.
+/// The read part of a comparison: the summary, and some rows' lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {
-    /// What is said of the board.
+    /// The summary of the board.
     pub summary: Summary,
     lines: BTreeMap<SubmissionId, Line>,
 }
@@ -24,11 +24,11 @@ const FIRST: Range<u64> = 0..FIRST_BYTES as u64;
 const AROUND: usize = 64;
 
 impl Read {
-    /// Reads what is said of a board and of the rows at these places; `None` where the board has not been compared.
+    /// Reads the summary and the rows at these places; `None` if the board has not been compared.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn of(
+    pub async fn load(
         results: &dyn Bucket,
         board: &Board,
         places: Range<usize>,
@@ -43,8 +43,8 @@ impl Read {
         Ok(Some(read))
     }
 
-    /// Reads what is said of a board and of one row whose place is not known: it reads from the best rows on, ever more lines at once, until it finds
-    /// the row. `None` where the board has not been compared.
+    /// Reads the summary and one row at an unknown place. It starts with the best rows and reads
+    /// more lines at a time until it finds the row. `None` if the board has not been compared.
     ///
     /// # Errors
     /// [`PortError`].
@@ -86,7 +86,7 @@ impl Read {
     ) -> Result<(), PortError> {
         let key = Comparison::key(board);
         match results.get_ranges(&key, &[Comparison::range_of(places)]).await {
-            // the board has been compared anew meanwhile, and has fewer rows
+            // the board has been compared again meanwhile, and has fewer rows
             Err(PortError::Malformed { .. }) => {}
             more => {
                 for bytes in more?.into_iter().flatten() {
@@ -97,7 +97,7 @@ impl Read {
         Ok(())
     }
 
-    /// What is said of a row; `None` where it has not been compared yet.
+    /// The comparison of a row; `None` if it has not been compared yet.
     pub fn line(&self, row: &Entry) -> Option<&Line> {
         self.lines
             .get(&row.id)
@@ -151,14 +151,15 @@ mod tests {
     }
 
     #[test]
-    fn one_row_is_found_wherever_it_stands_without_reading_what_is_below() {
+    fn one_row_is_read_without_the_rest_below() {
         const N_ROWS: usize = 10_000;
-        let id = |row: usize| SubmissionId::of("bucket", &row.to_string(), "");
+        let id = |row: usize| SubmissionId::derive("bucket", &row.to_string(), "");
         let line = |row: usize| Line {
             ranks: Some((row as u32 + 1, row as u32 + 1)),
             interval: None,
             n_submissions: 1,
             is_above_baselines: None,
+            area: None,
         };
         let summary = Summary {
             schema: Comparison::SCHEMA,
@@ -172,6 +173,7 @@ mod tests {
             is_clustered: false,
             why_none: None,
             why_no_score_intervals: None,
+            n_best_by_area: None,
         };
         let comparison = Comparison {
             summary,

@@ -4,17 +4,20 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::{Comparison, Line, Summary};
+use super::{Area, Comparison, Line, Summary};
 use crate::ports::PortError;
-use crate::upload::SubmissionId;
+use crate::submission::upload::SubmissionId;
 
 /// The format's name and version; with a line feed, the first bytes of every object.
 const FORMAT: &str = "dataperf-ranks/1";
 /// Bytes of the summary, filled up with spaces.
 const SUMMARY_BYTES: usize = 2 << 10;
-/// Bytes of a line: the submission's id (16 bytes), first and last rank (4 each; 0 for none), the score's interval (8 each; NaN for none),
-/// the number of submissions (4), whether it is clearly better than the best baseline (4: 0 unknown, 1 no, 2 yes). All little-endian.
-pub const LINE_BYTES: usize = 48;
+/// Bytes of a line, all little-endian: the submission's id (16 bytes), first and last rank (4 each;
+/// 0 for none), the score's interval (8 each; NaN for none), the number of submissions (4), whether
+/// it is clearly better than the best baseline (4: 0 unknown, 1 no, 2 yes), the area under its
+/// curves and the area's interval (8 each; NaN for none), first and last rank by area (4 each; 0
+/// for none).
+pub const LINE_BYTES: usize = 80;
 /// The fewest lines that every object has room for, so that the first page is one read of known length.
 pub(super) const MIN_LINES: usize = 256;
 /// Bytes of the summary and the first lines.
@@ -47,6 +50,12 @@ impl Comparison {
                     .map_or(0u32, |is| 1 + u32::from(is))
                     .to_le_bytes(),
             );
+            let value = line.area.and_then(|area| area.value).unwrap_or(f64::NAN);
+            let interval = line.area.and_then(|area| area.interval);
+            let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
+            let (first, last) = line.area.map_or((0, 0), |area| area.rank_interval);
+            bytes.extend([value, low, high].iter().flat_map(|number| number.to_le_bytes()));
+            bytes.extend([first, last].iter().flat_map(|rank| rank.to_le_bytes()));
         }
         bytes.resize(bytes.len().max(FIRST_BYTES), 0);
         Ok(bytes)
@@ -67,7 +76,7 @@ impl Comparison {
         Ok(Self { summary, lines })
     }
 
-    /// Where the lines of some rows are, by the rows' places.
+    /// The offsets of some rows' lines, by the rows' places.
     pub fn range_of(places: Range<usize>) -> Range<u64> {
         let place = |line: usize| (SUMMARY_BYTES + line * LINE_BYTES) as u64;
         place(places.start)..place(places.end)
@@ -90,18 +99,25 @@ fn line(bytes: &[u8; LINE_BYTES]) -> Result<(SubmissionId, Line), PortError> {
     let id = format!("{:032x}", u128::from_be_bytes(id));
     let id = SubmissionId::from_str(&id).map_err(|error| malformed(error.to_string()))?;
     let (first, last, low, high) = (word(16), word(20), number(24), number(32));
+    let (area, area_low, area_high) = (number(48), number(56), number(64));
+    let area = (word(72) > 0).then(|| Area {
+        value: (!area.is_nan()).then_some(area),
+        interval: (!area_low.is_nan()).then_some((area_low, area_high)),
+        rank_interval: (word(72), word(76)),
+    });
     let line = Line {
         ranks: (first > 0).then_some((first, last)),
         interval: (!low.is_nan()).then_some((low, high)),
         n_submissions: word(40),
         is_above_baselines: (word(44) > 0).then(|| word(44) == 2),
+        area,
     };
     Ok((id, line))
 }
 
 fn malformed(why: String) -> PortError {
     PortError::Malformed {
-        what: "a board's comparison".into(),
+        subject: "a board's comparison".into(),
         why,
     }
 }
@@ -118,8 +134,13 @@ mod tests {
                 interval: (!row.is_multiple_of(3)).then_some((0.25, 0.5)),
                 n_submissions: row as u32,
                 is_above_baselines: [None, Some(true), Some(false)][row % 3],
+                area: (!row.is_multiple_of(4)).then_some(Area {
+                    value: (row % 4 > 1).then_some(0.75),
+                    interval: (row % 4 > 2).then_some((0.5, 0.875)),
+                    rank_interval: (row as u32, row as u32 + 1),
+                }),
             };
-            (SubmissionId::of("bucket", &row.to_string(), ""), line)
+            (SubmissionId::derive("bucket", &row.to_string(), ""), line)
         };
         Comparison {
             summary: Summary {
@@ -134,13 +155,14 @@ mod tests {
                 is_clustered: false,
                 why_none: None,
                 why_no_score_intervals: None,
+                n_best_by_area: Some(1),
             },
             lines: (0..n_rows).map(line).collect(),
         }
     }
 
     #[test]
-    fn what_is_written_is_read_whole_and_in_pages() {
+    fn comparisons_read_back_whole_and_in_pages() {
         for n_rows in [0, 1, 256, 1_000] {
             let comparison = comparison(n_rows);
             let bytes = comparison.to_bytes().expect("a short summary");

@@ -1,4 +1,4 @@
-//! The draws of the eval sets under which a board's submissions are scored once more, to tell what a score is worth.
+//! The draws of the test sets under which a board's submissions are scored once more, to tell what a score is worth.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use sha2::{Digest as _, Sha256};
 use super::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, quote};
 use crate::Digest;
 
-/// The word that is hashed before an eval set's labels to seed its draws: another one gives other draws.
+/// The word that is hashed before a test set's labels to seed its draws: another one gives other draws.
 const ITEMS: &str = "dataperf-draws/2 items\n";
 const TRIALS: &str = "dataperf-draws/2 trials\n";
 
-/// How many items of batches are worth a thread: the draws of small eval sets take less time than sharing them out.
+/// How many items of batches are worth a thread: the draws of small test sets take less time than sharing them out.
 const MIN_ITEMS: usize = 1 << 14;
 
-/// The items of an eval set, as they are drawn.
+/// The items of a test set, as they are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct EvalItems<'a> {
     /// `(n_items,)` the right classes.
@@ -29,13 +29,13 @@ pub struct EvalItems<'a> {
     pub groups: Option<&'a [usize]>,
     /// `(n_items,)` cluster numbers, where items depend on each other: clusters are drawn whole.
     pub clusters: Option<&'a [usize]>,
-    /// What is measured of one model's answers.
+    /// The measurements of one model's answers.
     pub metric: ItemMetric<'a>,
 }
 
 impl<'a> EvalItems<'a> {
     /// Items without groups and clusters.
-    pub fn of(truth: &'a [u8], metric: ItemMetric<'a>) -> Self {
+    pub fn from_metric(truth: &'a [u8], metric: ItemMetric<'a>) -> Self {
         Self {
             truth,
             groups: None,
@@ -54,7 +54,7 @@ impl<'a> EvalItems<'a> {
     }
 }
 
-/// The draws of all eval sets that a board is scored with. They follow from the hidden labels, so that nobody who does not have
+/// The draws of all test sets that a board is scored with. They follow from the hidden labels, so that nobody who does not have
 /// the labels knows them, and are the same for every submission.
 #[derive(Debug, Clone)]
 pub struct Draws {
@@ -69,7 +69,7 @@ struct OfUnit {
 }
 
 impl Draws {
-    /// The draws of these eval sets, by the names of their units.
+    /// The draws of these test sets, by the names of their units.
     pub fn new<'a>(items: impl IntoIterator<Item = (String, EvalItems<'a>)>) -> Self {
         let mut all = Sha256::new();
         let mut of_units = BTreeMap::new();
@@ -91,28 +91,29 @@ impl Draws {
         }
         Self {
             of_units,
-            digest: Digest::of(&all.finalize()),
+            digest: Digest::compute(&all.finalize()),
         }
     }
 
-    /// A digest of the draws: replicates of a board are compared only where it is the same.
+    /// A digest of the draws. Replicates of a board are compared only if they have the same one.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The smallest number of items of a class (of a group), or of clusters that have one where these are drawn, over all eval sets.
+    /// The smallest number of items of a class (of a group), or of clusters that have one where these are drawn, over all test sets.
     pub fn smallest(&self) -> usize {
         let of_units = self.of_units.values().map(|of_unit| of_unit.resampler.smallest());
         of_units.min().unwrap_or(0)
     }
 
-    /// The factor by which deviations have to be multiplied: the largest [`Resampler::widening`], that of the eval set with the smallest class.
+    /// The factor that widens the deviations: the largest [`Resampler::widening`], which belongs to
+    /// the test set with the smallest class.
     pub fn widening(&self) -> f64 {
         let of_units = self.of_units.values().map(|of_unit| of_unit.resampler.widening());
         of_units.fold(1.0, f64::max)
     }
 
-    /// Whether clusters are drawn in one of the eval sets.
+    /// Whether clusters are drawn in one of the test sets.
     pub fn is_clustered(&self) -> bool {
         self.of_units
             .values()
@@ -162,7 +163,7 @@ impl Draws {
         Weights::of_units(of_units.collect())
     }
 
-    /// The scores of all draws, `(N_DRAWS,)`, made of what `of_batch` gives for each batch of draws.
+    /// The scores of all draws, `(N_DRAWS,)`, computed by `of_batch` for each batch of draws.
     ///
     /// # Errors
     /// Those of `of_batch`.
@@ -192,9 +193,10 @@ impl Draws {
 /// The target of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
-    /// The share of the last model's score that has to be reached.
+    /// The share of the last model's score that counts as reached.
     pub share: f64,
-    /// By how much rounding may move the difference of a score and the target; 0 where nothing is rounded.
+    /// The possible effect of rounding on the difference of a score and the target; 0 without
+    /// rounding.
     pub slack: f64,
 }
 
@@ -204,30 +206,58 @@ pub const PLACES: f64 = 20.0;
 /// The most models of a curve whose place has an interval: their draws take 120 MB.
 const MAX_MODELS: usize = 10_000;
 
-/// The interval of the mean of fractions, from those of each curve, with its ends moved outward to whole parts of [`PLACES`].
-pub fn mean_place(of_curves: &[(f64, f64)]) -> (f64, f64) {
-    let mean_of = |end: fn(&(f64, f64)) -> f64| mean(&of_curves.iter().map(end).collect::<Vec<_>>());
-    let (low, high) = (mean_of(|ends| ends.0), mean_of(|ends| ends.1));
-    ((low * PLACES).floor() / PLACES, (high * PLACES).ceil() / PLACES)
+/// The results of a test set's draws for whole curves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnCurves {
+    /// The first and the last fraction of fixes after which the target may truly be reached, with 95 % confidence.
+    pub place: (f64, f64),
+    /// The [area](Fixes::area) under the curve.
+    pub area: f64,
+    /// `(N_DRAWS,)`: the area under each draw.
+    pub areas: Vec<f64>,
+}
+
+impl OnCurves {
+    /// The mean over curves. The ends of the place's interval are moved outward to whole parts of [`PLACES`]. `None` without curves.
+    pub fn mean(of_curves: &[Self]) -> Option<Self> {
+        let mean_of = |figure: &dyn Fn(&Self) -> f64| mean(&of_curves.iter().map(figure).collect::<Vec<_>>());
+        let n_draws = of_curves.iter().map(|curve| curve.areas.len()).min()?;
+        let (low, high) = (mean_of(&|curve| curve.place.0), mean_of(&|curve| curve.place.1));
+        Some(Self {
+            place: ((low * PLACES).floor() / PLACES, (high * PLACES).ceil() / PLACES),
+            area: mean_of(&|curve| curve.area),
+            areas: (0..n_draws)
+                .map(|draw| mean_of(&|curve| curve.areas[draw]))
+                .collect(),
+        })
+    }
+}
+
+/// An area as people see it: rounded to 1/n, n the number of test items. The digits after that would tell which steps of a curve move.
+pub fn shown_area(area: f64, n_items: u64) -> f64 {
+    let n = n_items.max(1) as f64;
+    (area * n).round() / n
 }
 
 impl Draws {
-    /// After how many fixes at least and at most a unit's curve truly reaches its target, with 95 % confidence; `None` without models, and with more than
+    /// The results of the draws for a unit's whole curve; `None` without models, and with more than
     /// 10,000.
     ///
     /// # Shapes and units
-    /// `values`: `(n_models,)`, the score of each model. `of_batch`: the same under each draw of a batch.
+    /// `values`: `(n_models,)`, the score of each model. `of_batch`: the same under each draw of a batch. `fraction`: what a number of fixes is as a
+    /// fraction.
     ///
     /// # Errors
     /// [`EvidenceError::OtherData`] when there is no such unit.
-    pub fn fixes_at_target(
+    pub fn on_curve(
         &self,
         unit: &str,
         fixes: &Fixes,
         target: Target,
         values: &[f64],
         of_batch: impl Fn(&Batch) -> Vec<[f64; LANES]> + Sync + Send,
-    ) -> Result<Option<(u32, u32)>, EvidenceError> {
+        fraction: impl Fn(u32) -> f64,
+    ) -> Result<Option<OnCurves>, EvidenceError> {
         if values.len() > MAX_MODELS {
             return Ok(None);
         }
@@ -256,8 +286,16 @@ impl Draws {
             least_error: 1.0 / self.unit(unit)?.resampler.n_items().max(1) as f64,
             slack: target.slack,
         };
+        let of_draw = |draw: usize| {
+            let of_models = drawn[draw / LANES].iter();
+            fixes.area(of_models.map(|of_model| of_model[draw % LANES]))
+        };
         let places = first_at_target(&margins, certainty);
-        Ok(places.map(|(first, last)| (fixes.models[first], fixes.models[last])))
+        Ok(places.map(|(first, last)| OnCurves {
+            place: (fraction(fixes.models[first]), fraction(fixes.models[last])),
+            area: fixes.area(values.iter().copied()),
+            areas: (0..N_DRAWS).map(of_draw).collect(),
+        }))
     }
 }
 
@@ -331,7 +369,7 @@ fn mean_per_lane(values: &[[f64; LANES]]) -> [f64; LANES] {
     per_lane(|lane| mean(&values.iter().map(|values| values[lane]).collect::<Vec<_>>()))
 }
 
-/// What a function gives for each draw of a batch.
+/// A function's results for each draw of a batch.
 pub fn per_lane(of_lane: impl Fn(usize) -> f64) -> [f64; LANES] {
     std::array::from_fn(of_lane)
 }
@@ -340,7 +378,7 @@ pub fn per_lane(of_lane: impl Fn(usize) -> f64) -> [f64; LANES] {
 /// unit by name. Two submissions differ in correctness on the items where these differ.
 ///
 /// # Errors
-/// [`EvidenceError`] when the evidence is not of these eval sets.
+/// [`EvidenceError`] when the evidence is not of these test sets.
 pub fn correctness<'a>(
     items: impl IntoIterator<Item = (String, EvalItems<'a>)>,
     evidence: &Evidence,
@@ -361,7 +399,7 @@ pub fn correctness<'a>(
     Ok(shares)
 }
 
-/// The seed of an eval set's draws: a hash of everything that they depend on.
+/// The seed of a test set's draws: a hash of everything that they depend on.
 fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(word);
@@ -393,15 +431,18 @@ mod tests {
     const TRUTH: &[u8] = &[0, 1, 1, 0, 1, 0];
 
     fn items(truth: &[u8]) -> [(String, EvalItems<'_>); 1] {
-        [("eval".to_owned(), EvalItems::of(truth, ItemMetric::Accuracy))]
+        [(
+            "eval".to_owned(),
+            EvalItems::from_metric(truth, ItemMetric::Accuracy),
+        )]
     }
 
     #[test]
     fn draws_follow_from_labels_and_names() {
-        let of = |truth: &[u8]| Draws::new(items(truth));
-        assert_eq!(of(TRUTH).digest(), of(TRUTH).digest());
-        assert_eq!(of(TRUTH).weights(999), of(TRUTH).weights(999));
-        assert_ne!(of(TRUTH).digest(), of(&[0, 1, 1, 0, 1, 1]).digest());
+        let draw = |truth: &[u8]| Draws::new(items(truth));
+        assert_eq!(draw(TRUTH).digest(), draw(TRUTH).digest());
+        assert_eq!(draw(TRUTH).weights(999), draw(TRUTH).weights(999));
+        assert_ne!(draw(TRUTH).digest(), draw(&[0, 1, 1, 0, 1, 1]).digest());
         let [(_, of_unit)] = items(TRUTH);
         let clusters = [0, 0, 1, 1, 2, 2];
         let clustered = EvalItems {
@@ -409,10 +450,10 @@ mod tests {
             ..of_unit
         };
         let clustered = Draws::new([("eval".to_owned(), clustered)]);
-        assert_ne!(of(TRUTH).digest(), clustered.digest());
+        assert_ne!(draw(TRUTH).digest(), clustered.digest());
         assert_eq!(
             (
-                of(TRUTH).smallest(),
+                draw(TRUTH).smallest(),
                 clustered.smallest(),
                 clustered.is_clustered()
             ),
@@ -421,18 +462,18 @@ mod tests {
     }
 
     #[test]
-    fn correctness_is_the_share_of_repeats_that_are_right() {
+    fn correctness_is_the_share_of_correct_repeats() {
         let seeds = Repeats::Seeds(vec![1, 2]);
         let unit = UnitEvidence::new(seeds, 6, 2, vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
         let evidence = Evidence::of_unit("eval", unit);
-        let shares = correctness(items(TRUTH), &evidence).expect("evidence of this eval set");
+        let shares = correctness(items(TRUTH), &evidence).expect("evidence of this test set");
         assert_eq!(shares, [255, 127, 0, 255, 127, 127]);
         assert!(correctness(items(&TRUTH[1..]), &evidence).is_err());
     }
 
     #[test]
     #[allow(clippy::float_cmp, reason = "both are the same sums")]
-    fn scores_of_draws_are_means_over_units_of_means_over_repeats() {
+    fn draw_scores_average_repeats_and_then_units() {
         let two = |first: &[u8], second: &[u8]| [first, second].concat();
         let seeds = || Repeats::Seeds(vec![1, 2]);
         let units = [
@@ -444,8 +485,14 @@ mod tests {
         };
         let evidence = Evidence::from_iter(units.map(unit));
         let items = || vec![("a", TRUTH), ("b", TRUTH)].into_iter();
-        let items =
-            || items().map(|(name, truth)| (name.to_owned(), EvalItems::of(truth, ItemMetric::Accuracy)));
+        let items = || {
+            items().map(|(name, truth)| {
+                (
+                    name.to_owned(),
+                    EvalItems::from_metric(truth, ItemMetric::Accuracy),
+                )
+            })
+        };
         let draws = Draws::new(items());
         let scores = mean_over_units(items().collect(), &evidence, &draws).expect("evidence of these items");
         for draw in [0, 33, N_DRAWS - 1] {

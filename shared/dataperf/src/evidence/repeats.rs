@@ -36,14 +36,15 @@ pub enum Repeat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fixes {
-    /// After how many fixes each model stands, ascending from 0. The last model is that of right labels.
+    /// The number of fixes before each model, ascending from 0. The last model is trained on right
+    /// labels.
     pub models: Vec<u32>,
     /// Up to this number of fixes every model is here. The models from there to the last one were not fitted.
     pub n_known: u32,
 }
 
 impl Fixes {
-    /// The place of the model that stands after so many fixes; `None` where it was not fitted.
+    /// The place of the model after so many fixes; `None` if it was not fitted.
     pub fn model_after(&self, n_fixes: u32) -> Option<usize> {
         let place = self
             .models
@@ -51,6 +52,21 @@ impl Fixes {
             .checked_sub(1)?;
         let is_last = place + 1 == self.models.len();
         (is_last || n_fixes <= self.n_known).then_some(place)
+    }
+
+    /// The area under a whole curve: the mean of the models' values over the numbers of fixes, from 0 to all of them.
+    ///
+    /// # Shapes and units
+    /// `values`: one for each model. Where models between the known fixes and the last one are missing, the curve is not whole, and this is not its area.
+    pub fn area(&self, values: impl IntoIterator<Item = f64>) -> f64 {
+        let until = self.models.iter().skip(1).copied().chain([self.n_known + 1]);
+        let weights = self
+            .models
+            .iter()
+            .zip(until)
+            .map(|(begins, until)| f64::from(until.saturating_sub(*begins)));
+        let sum: f64 = weights.zip(values).map(|(weight, value)| weight * value).sum();
+        sum / f64::from(self.n_known + 1)
     }
 }
 
@@ -94,7 +110,7 @@ impl Repeats {
         }
     }
 
-    /// What contradicts itself, if anything does.
+    /// The first contradiction, if there is one.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self::Fixes(Fixes { models, n_known }) = self else {
             return Ok(());
@@ -114,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_stands_until_the_next_one() {
+    fn a_model_applies_until_the_next_one() {
         let whole = Fixes {
             models: vec![0, 2, 5],
             n_known: 7,
@@ -124,7 +140,18 @@ mod tests {
     }
 
     #[test]
-    fn between_a_curves_cut_and_right_labels_no_model_is_known() {
+    #[allow(clippy::float_cmp, reason = "the sums are exact")]
+    fn an_area_is_the_mean_over_all_steps() {
+        let whole = Fixes {
+            models: vec![0, 2, 5],
+            n_known: 7,
+        };
+        // two steps, three and three
+        assert_eq!(whole.area([0.5, 1.0, 2.0]), (2.0 * 0.5 + 3.0 + 3.0 * 2.0) / 8.0);
+    }
+
+    #[test]
+    fn no_model_is_known_after_a_curves_cut() {
         let cut = Fixes {
             models: vec![0, 2, 9],
             n_known: 4,
@@ -139,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_is_found_by_its_own_name_only() {
+    fn a_repeat_matches_only_its_own_name() {
         let seeds = Repeats::Seeds(vec![5, 69]);
         assert_eq!(seeds.place(Repeat::Seed(69)), Some(1));
         assert_eq!(seeds.place(Repeat::Seed(1)), None);

@@ -17,8 +17,9 @@ pub enum Fact {
     Amount(f64),
 }
 
-/// The evidence of one unit: the class of every item of its eval set for each repeat, predicted by a frozen
-/// model or saying how a program's answer was judged, and numbers of the submission itself.
+/// The evidence of one unit. It has a class for every item of the test set and every repeat: the
+/// class that a frozen model predicted, or how a program's answer was judged. It also has numbers
+/// of the submission itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitEvidence {
     repeats: Repeats,
@@ -81,12 +82,12 @@ impl UnitEvidence {
         &self.repeats
     }
 
-    /// Items of the eval set.
+    /// Items of the test set.
     pub fn n_items(&self) -> usize {
         self.n_items
     }
 
-    /// Classes of the eval set.
+    /// Classes of the test set.
     pub fn n_classes(&self) -> usize {
         self.n_classes
     }
@@ -124,7 +125,7 @@ impl UnitEvidence {
     /// A count of the submission.
     ///
     /// # Errors
-    /// [`EvidenceError::OtherData`] when there is none of this name.
+    /// [`EvidenceError::OtherData`] if no count has this name.
     pub fn count(&self, name: &str) -> Result<u64, EvidenceError> {
         match self.facts.get(name) {
             Some(Fact::Count(n)) => Ok(*n),
@@ -135,7 +136,7 @@ impl UnitEvidence {
     /// An amount of the submission.
     ///
     /// # Errors
-    /// [`EvidenceError::OtherData`] when there is none of this name.
+    /// [`EvidenceError::OtherData`] if no amount has this name.
     pub fn amount(&self, name: &str) -> Result<f64, EvidenceError> {
         match self.facts.get(name) {
             Some(Fact::Amount(amount)) => Ok(*amount),
@@ -143,7 +144,7 @@ impl UnitEvidence {
         }
     }
 
-    /// What contradicts itself, if anything does.
+    /// The first contradiction, if there is one.
     pub(super) fn check(&self) -> Result<(), String> {
         self.repeats.check()?;
         if self.repeats.len().checked_mul(self.n_items) != Some(self.predicted.len()) {
@@ -172,9 +173,9 @@ impl UnitEvidence {
     }
 }
 
-fn no_fact(kind: &str, name: &str, found: Option<&Fact>) -> EvidenceError {
-    let found = found.map_or_else(String::new, |found| format!(", but {found:?}"));
+fn no_fact(kind: &str, name: &str, fact: Option<&Fact>) -> EvidenceError {
+    let fact = fact.map_or_else(String::new, |fact| format!(", but {fact:?}"));
     EvidenceError::OtherData {
-        why: format!("it has no {kind} {}{found}", quote(name)),
+        why: format!("it has no {kind} {}{fact}", quote(name)),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{EvidenceError, quote};
 use dataperf_numerics::metrics::ItemWeights;
 
-/// How often each item of an evaluation counts. A weight of 2 is the same as the item twice in the eval set, 0 as the item
+/// How often each item of an evaluation counts. A weight of 2 is the same as the item twice in the test set, 0 as the item
 /// left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Weights {
@@ -19,7 +19,7 @@ impl Weights {
         Self::default()
     }
 
-    /// The weights of the items of every unit, by the unit's name, in the order of its eval set.
+    /// The weights of the items of every unit, by the unit's name, in the order of its test set.
     pub fn of_units(weights: BTreeMap<String, Vec<u32>>) -> Self {
         Self {
             of_units: Some(weights),

@@ -17,7 +17,7 @@ pub const MAX_EVIDENCE_BYTES: usize = 64 << 20;
 
 const DIGEST_BYTES: usize = 32;
 
-/// What evidence is of. The score is a function of the evidence and of this data set.
+/// The subject of evidence. The score is a function of the evidence and of this data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provenance {
     /// The benchmark's id.
@@ -54,7 +54,7 @@ struct UnitHeader {
 }
 
 impl UnitHeader {
-    fn of(unit: &UnitEvidence) -> Self {
+    fn new(unit: &UnitEvidence) -> Self {
         Self {
             n_items: unit.n_items(),
             n_classes: unit.n_classes(),
@@ -88,17 +88,17 @@ impl Evidence {
     /// # Errors
     /// [`EvidenceError::OtherData`] for what the form can't hold: a unit of fewer than 2 or more than 256 classes, or more
     /// than [`MAX_EVIDENCE_BYTES`].
-    pub fn to_bytes(&self, of: &Provenance) -> Result<Vec<u8>, EvidenceError> {
+    pub fn to_bytes(&self, provenance: &Provenance) -> Result<Vec<u8>, EvidenceError> {
         let refuse = |why: String| EvidenceError::OtherData { why };
         let units = self.units().iter();
         let header = Header {
-            benchmark: of.benchmark.clone(),
-            leaderboard: of.leaderboard.clone(),
-            dataset: of.dataset,
-            artifact: of.artifact,
-            evaluator: of.evaluator.clone(),
+            benchmark: provenance.benchmark.clone(),
+            leaderboard: provenance.leaderboard.clone(),
+            dataset: provenance.dataset,
+            artifact: provenance.artifact,
+            evaluator: provenance.evaluator.clone(),
             units: units
-                .map(|(name, unit)| (name.clone(), UnitHeader::of(unit)))
+                .map(|(name, unit)| (name.clone(), UnitHeader::new(unit)))
                 .collect(),
         };
         let json = serde_json::to_vec(&header).map_err(|error| refuse(error.to_string()))?;
@@ -151,8 +151,8 @@ fn read(bytes: &[u8]) -> Result<(Provenance, Evidence), String> {
     let rest = bytes.strip_prefix(magic.as_bytes()).ok_or_else(foreign)?;
     let short = || format!("it ends after {} bytes", bytes.len());
     let (body, digest) = rest.split_last_chunk::<DIGEST_BYTES>().ok_or_else(short)?;
-    let found: [u8; DIGEST_BYTES] = Sha256::digest(&bytes[..bytes.len() - DIGEST_BYTES]).into();
-    if found != *digest {
+    let actual: [u8; DIGEST_BYTES] = Sha256::digest(&bytes[..bytes.len() - DIGEST_BYTES]).into();
+    if actual != *digest {
         return Err("its bytes differ from the digest at its end".into());
     }
     let (n_bytes, body) = body.split_first_chunk::<4>().ok_or_else(short)?;
@@ -246,8 +246,8 @@ mod tests {
         Provenance {
             benchmark: "vision-debugging".into(),
             leaderboard: "open".into(),
-            dataset: Digest::of(b"a data set"),
-            artifact: Digest::of(b"an artifact"),
+            dataset: Digest::compute(b"a data set"),
+            artifact: Digest::compute(b"an artifact"),
             evaluator: "dataperf 0.1.0".into(),
         }
     }
@@ -296,13 +296,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(evidence in evidence()) {
+        fn written_evidence_reads_back(evidence in evidence()) {
             let bytes = evidence.to_bytes(&provenance()).unwrap();
             prop_assert_eq!(Evidence::from_bytes(&bytes).unwrap(), (provenance(), evidence));
         }
 
         #[test]
-        fn one_changed_bit_and_every_other_length_are_refused(evidence in evidence(), at in any::<prop::sample::Index>(), bit in 0..8) {
+        fn changed_bits_and_wrong_lengths_are_refused(evidence in evidence(), at in any::<prop::sample::Index>(), bit in 0..8) {
             let whole = evidence.to_bytes(&provenance()).unwrap();
             let mut bytes = whole.clone();
             bytes[at.index(whole.len())] ^= 1u8 << bit;
@@ -313,20 +313,20 @@ mod tests {
 
         /// Bytes with a right digest may hold anything, and still nothing is read that would have been written otherwise.
         #[test]
-        fn what_is_read_is_what_would_be_written(evidence in evidence(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        fn reading_and_writing_give_the_same_bytes(evidence in evidence(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
             let mut bytes = evidence.to_bytes(&provenance()).unwrap();
             let place = at.index(bytes.len());
             bytes[place] = byte;
             let bytes = sealed(bytes);
-            if let Ok((of, read)) = Evidence::from_bytes(&bytes) {
-                prop_assert_eq!(read.to_bytes(&of).unwrap(), bytes);
+            if let Ok((provenance_one, read)) = Evidence::from_bytes(&bytes) {
+                prop_assert_eq!(read.to_bytes(&provenance_one).unwrap(), bytes);
             }
         }
     }
 
     /// 30,733 clips, 6 classes, 10 seeds: three bits a prediction.
     #[test]
-    fn a_large_eval_set_takes_three_bits_an_item() {
+    fn large_test_sets_take_three_bits_per_item() {
         let predicted = (0..307_330u32)
             .map(|idx| (idx.wrapping_mul(2_654_435_761) >> 16) as u8 % 6)
             .collect();

@@ -19,7 +19,7 @@ pub struct Object {
     pub tag: Option<String>,
 }
 
-/// What a bounded read found.
+/// The result of a bounded read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Got {
     /// The whole object.
@@ -47,7 +47,8 @@ pub trait Bucket: Send + Sync {
         64 << 10
     }
 
-    /// Reads byte ranges of the newest version, in the order asked. `None` when there is no such object.
+    /// Reads byte ranges of the newest version, in the requested order. `None` if there is no such
+    /// object.
     ///
     /// # Errors
     /// [`PortError`]; a range beyond the object's end is [`PortError::Malformed`].

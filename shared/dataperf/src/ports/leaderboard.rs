@@ -3,24 +3,24 @@
 use async_trait::async_trait;
 
 use super::PortError;
+use crate::benchmark::descriptor::Descriptor;
+use crate::board::facts::{Fact, Rules};
 use crate::challenge::{OverLimit, Reserved, Terms};
-use crate::descriptor::Descriptor;
-use crate::facts::{Fact, Rules};
 use crate::ladder::Rung;
-use crate::upload::SubmissionId;
-use crate::verdict::Receipt;
+use crate::receipt::verdict::Receipt;
+use crate::submission::upload::SubmissionId;
 use crate::{SubmitterName, Timestamp};
 
+pub use crate::board::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
 pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Stage, Usage, parse_round};
-pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
 pub use crate::submission::{Entry, Submission, Withdrawal};
 
-/// What came of [`Leaderboards::record`].
+/// The result of [`Leaderboards::record`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recorded {
     /// This verdict is now the submission's.
     Now,
-    /// Another delivery was faster; its receipt stands.
+    /// Another delivery was faster; its receipt is valid.
     Before(Receipt),
     /// Nothing was recorded: this score would be one too many.
     OverLimit(OverLimit),
@@ -28,25 +28,25 @@ pub enum Recorded {
     LadderMoved,
 }
 
-/// What came of [`Leaderboards::project`].
+/// The result of [`Leaderboards::project`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Projected {
     /// The rows follow from all facts that were recorded before the call.
     Current,
     /// Facts were recorded meanwhile, and nobody has taken the board up for them: call again.
     Behind,
-    /// Somebody else projects the board, and goes on until the rows follow from these facts as well.
+    /// Somebody else projects the board, and continues until the rows reflect these facts too.
     TakenOver,
 }
 
-/// What came of [`Leaderboards::reopen`].
+/// The result of [`Leaderboards::reopen`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reopened {
     /// It had failed and is unfinished now.
     Reopened(Submission),
-    /// It has not ended: nothing was to be done.
+    /// It has not ended, so nothing was done.
     Unfinished(Submission),
-    /// It was scored or rejected, which stands.
+    /// It was scored or rejected; that result is final.
     Final(Receipt),
     /// There is no such submission.
     Unknown,
@@ -62,9 +62,9 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn receive(&self, submission: &Submission) -> Result<Submission, PortError>;
 
-    /// Notes that a name is somebody's in a benchmark. Where another one is noted that it [looks like](SubmitterName::looks_like), nothing
-    /// is noted, and the other is returned: of names that look alike the one that is noted first stands. Whoever has a submission
-    /// that was scored or accepted keeps the name all the same.
+    /// Reserves a name in a benchmark. If another name that [looks like](SubmitterName::looks_like)
+    /// it is reserved already, the call changes nothing and returns the other name. A submitter
+    /// with a scored or accepted submission keeps the name anyway.
     ///
     /// # Errors
     /// [`PortError`].
@@ -95,14 +95,16 @@ pub trait Leaderboards: Send + Sync {
         terms: &Terms,
     ) -> Result<Recorded, PortError>;
 
-    /// How far a submitter has come on the boards whose scores one Ladder releases, by the [name](Terms::ladder_of) of their evaluation data.
+    /// The submitter's progress on the boards that share one Ladder, by the
+    /// [name](Terms::ladder_of) of their evaluation data.
     ///
     /// # Errors
     /// [`PortError`].
     async fn rung(&self, benchmark: &str, evaluation: &str, submitter: &str) -> Result<Rung, PortError>;
 
-    /// What counts against a submitter's limits, what is being evaluated included, on a board, or on what it is [counted](Terms::counter) with, for uploads of the
-    /// day of `at`.
+    /// The submitter's uploads that count against the limits of a board or its
+    /// [counter](Terms::counter), including those being evaluated: on the day of `at`, and in the
+    /// round.
     ///
     /// # Errors
     /// [`PortError`].
@@ -114,14 +116,16 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError>;
 
-    /// The facts of a board, in the order of the uploads. A final board has those of the public one.
+    /// The facts of a board, in the order of the uploads. A final board has the public board's
+    /// facts.
     ///
     /// # Errors
     /// [`PortError`].
     async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError>;
 
-    /// Writes the rows of a board, and those of its final board, that [follow](crate::facts::board) from its facts by `rules`. Only one caller at a time
-    /// does so. `changed` is the submitter whose facts the caller has changed.
+    /// Derives the rows of a board and its final board from its [facts](crate::board::facts::board) by
+    /// `rules`, and writes them. Only one caller at a time does so. `changed` is the submitter
+    /// whose facts the caller changed.
     ///
     /// # Errors
     /// [`PortError`]; the caretaker projects the board within a minute.
@@ -160,7 +164,7 @@ pub trait Leaderboards: Send + Sync {
         Ok(facts.filter_map(|fact| fact.line_on(board)).collect())
     }
 
-    /// What was withdrawn from a board and is so still, in the order of the uploads.
+    /// The submissions that are withdrawn from a board, in the order of the uploads.
     ///
     /// # Errors
     /// [`PortError`].
@@ -169,13 +173,13 @@ pub trait Leaderboards: Send + Sync {
         Ok(lines.filter(|line| line.withdrawn_at.is_some()).collect())
     }
 
-    /// What has been received and not ended, oldest first.
+    /// Unfinished submissions, oldest first.
     ///
     /// # Errors
     /// [`PortError`].
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError>;
 
-    /// What has failed and was not reopened, oldest first.
+    /// Failed submissions that nobody has reopened, oldest first.
     ///
     /// # Errors
     /// [`PortError`].

@@ -1,20 +1,21 @@
-//! What an organizer changes on boards afterwards: withdrawing a submission, and scoring a whole board again.
+//! An organizer's later changes to boards: withdrawing a submission, and scoring a whole board
+//! again.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
-use crate::descriptor::Descriptor;
-use crate::facts::{Fact, FinalOutcome};
-use crate::rank::Direction;
-use crate::upload::SubmissionId;
-use crate::verdict::{Ending, Receipt, Verdict};
+use crate::benchmark::descriptor::Descriptor;
+use crate::benchmark::rank_key::Direction;
+use crate::board::facts::{Fact, FinalOutcome};
+use crate::receipt::verdict::{Ending, Receipt, Verdict};
+use crate::submission::upload::SubmissionId;
 use crate::{Digest, Timestamp};
 
 pub use crate::board::{Order, Ranking};
 
-/// What came of [`Maintenance::withdraw`].
+/// The result of [`Maintenance::withdraw`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Withdrawn {
     /// It is withdrawn now; the submissions behind it have moved up.
@@ -25,16 +26,16 @@ pub enum Withdrawn {
     NothingToWithdraw(Option<Submission>),
 }
 
-/// What came of [`Maintenance::reinstate`].
+/// The result of [`Maintenance::reinstate`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reinstated {
-    /// It stands again where it stood.
+    /// It is back at its old place.
     Now(Submission),
     /// It is not withdrawn, or there is no such submission.
     NotWithdrawn(Option<Submission>),
 }
 
-/// What the table notes about a data set, on no board.
+/// A note in the table about a data set, on no board.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DataNote {
@@ -67,14 +68,15 @@ impl DataNote {
 pub struct Run {
     /// Its id: the time of its start, as text.
     pub id: String,
-    /// When it was begun: what was uploaded later is scored with what is in force anyway.
+    /// When the run began. Later uploads are scored with the active data set anyway.
     pub begun_at: Timestamp,
     /// When it came to its end, if it has.
     pub ended_at: Option<Timestamp>,
     /// The runs before it on the same board, newest first; at most [`MAX_BEFORE`](Self::MAX_BEFORE). Each may have found submissions against
     /// the rules to which the next did not come.
     pub before: Vec<String>,
-    /// How many submissions came back during the run or after it: whoever ends the run has to have looked for them.
+    /// How many submissions were restored during or after the run. Whoever ends the run must have
+    /// looked for them.
     pub n_back: u64,
     /// When it had ended first, if a submission came back after that: from then on the run is about such submissions alone.
     pub first_ended_at: Option<Timestamp>,
@@ -100,12 +102,12 @@ impl Run {
     }
 }
 
-/// What a run did to one submission.
+/// A run's result for one submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revision {
     /// The submission.
     pub id: SubmissionId,
-    /// Whose it is.
+    /// The submitter.
     pub submitter: String,
     /// When it was uploaded.
     pub received_at: Timestamp,
@@ -113,7 +115,7 @@ pub struct Revision {
     pub is_baseline: bool,
     /// The score before, if it had one.
     pub before: Option<f64>,
-    /// The data set of that score; none where none is known.
+    /// The data set of that score; `None` if it is unknown.
     pub dataset_before: Option<Digest>,
     /// How it ended now.
     pub ending: Ending,
@@ -145,7 +147,7 @@ impl Finalized {
     }
 }
 
-/// What came of [`Maintenance::revise`].
+/// The result of [`Maintenance::revise`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Revised {
     /// The new verdict is the submission's.
@@ -160,9 +162,11 @@ pub enum Revised {
 /// An organizer's operations on the table.
 #[async_trait]
 pub trait Maintenance: Leaderboards {
-    /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. It goes on counting against the
-    /// limits. Where it was the last that the Ladder released, the next best is that. `reason` is noted in the history. As with the other changes
-    /// here, the rows follow when the board is [projected](Leaderboards::project), at the latest by the caretaker.
+    /// Takes a scored submission off its board and out of its series; its receipt and its line of
+    /// history stay. It still counts against the limits. If the Ladder released it last, the next
+    /// best one becomes the released one. `reason` is noted in the history. As with the other
+    /// changes here, the rows change when the board is [projected](Leaderboards::project), at the
+    /// latest by the caretaker.
     ///
     /// # Errors
     /// [`PortError`].
@@ -175,8 +179,9 @@ pub trait Maintenance: Leaderboards {
         reason: Option<&str>,
     ) -> Result<Withdrawn, PortError>;
 
-    /// Undoes [`withdraw`](Self::withdraw): submission, history, series and what the Ladder has released are as if it had not been withdrawn, and the
-    /// history says that it was. `direction` is that of its benchmark.
+    /// Undoes [`withdraw`](Self::withdraw). Submission, history, series and released scores return
+    /// to their earlier state, and the history records both changes. `direction` is the
+    /// benchmark's.
     ///
     /// # Errors
     /// [`PortError`].
@@ -207,21 +212,22 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn notes(&self, benchmark: &str) -> Result<Vec<(DataNote, Timestamp)>, PortError>;
 
-    /// Begins a run over a board, or goes on with the one that has not come to its end.
+    /// Begins a run over a board, or continues an unfinished one.
     ///
     /// # Errors
     /// [`PortError`].
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
-    /// Begins the only run over a board that there ever is: where one has begun, it is answered as it is, be it at its end.
+    /// Begins the only run that a board ever has. If one has begun, it is returned, finished or
+    /// not.
     ///
     /// # Errors
     /// [`PortError`].
     async fn begin_only_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
-    /// Notes that a run has come to its end, and at once that the rows of `changed` boards are to be compared: whoever changed them may
-    /// have been stopped before that was done. Says whether it has: not where another has begun since, or a submission is back since the run
-    /// was read.
+    /// Ends a run, and at the same time marks the rows of `changed` boards for comparison, because
+    /// whoever changed them may have stopped earlier. Returns `false` if another run has begun, or
+    /// if a submission was restored since the run was read.
     ///
     /// # Errors
     /// [`PortError`].
@@ -240,8 +246,9 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`], also when the submission has not ended.
     async fn revise(&self, receipt: &Receipt, hosted: &Descriptor, run: &str) -> Result<Revised, PortError>;
 
-    /// Shows a submission's own score where the Ladder has shown another: submission, history and fact change together or
-    /// not at all. Its receipt then, when there was something to be done. What was withdrawn stays as it is.
+    /// Shows a submission's own score in place of the Ladder's. Submission, history and fact change
+    /// together or not at all. Returns the receipt if there was something to do. Withdrawn
+    /// submissions stay unchanged.
     ///
     /// # Errors
     /// [`PortError`].
@@ -252,14 +259,15 @@ pub trait Maintenance: Leaderboards {
         hosted: &Descriptor,
     ) -> Result<Option<Receipt>, PortError>;
 
-    /// Records how a submission ended with the final data set of its round. Done twice it changes nothing. `false`, and nothing is done, where its
-    /// public score is another one by now or it was withdrawn.
+    /// Records how a submission ended with the final data set of its round. Repeating the call
+    /// changes nothing. Returns `false` and does nothing if its public score has changed, or if it
+    /// was withdrawn.
     ///
     /// # Errors
     /// [`PortError`].
     async fn finalize(&self, last: &Finalized, hosted: &Descriptor) -> Result<bool, PortError>;
 
-    /// What a run did to one submission, if it has come to it.
+    /// The run's result for one submission, if it has reached the submission.
     ///
     /// # Errors
     /// [`PortError`].
@@ -278,7 +286,8 @@ pub trait Maintenance: Leaderboards {
 }
 
 impl Revision {
-    /// What the final data set has changed for a submission of the public board; `None` where it has not judged the submission.
+    /// The final data set's result for a submission of the public board; `None` if it has not
+    /// judged the submission.
     pub fn of_final(fact: &Fact) -> Option<Self> {
         let last = fact.last.as_ref()?;
         Some(Self {
@@ -293,8 +302,8 @@ impl Revision {
         })
     }
 
-    /// What changes when `receipt` replaces the verdict of `submission`.
-    pub fn of(submission: &Submission, receipt: &Receipt) -> Self {
+    /// The changes when `receipt` replaces the verdict of `submission`.
+    pub fn new(submission: &Submission, receipt: &Receipt) -> Self {
         Self {
             id: submission.id.clone(),
             submitter: submission.submitter.clone(),

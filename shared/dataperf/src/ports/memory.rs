@@ -51,7 +51,7 @@ impl Bucket for MemoryBucket {
         let part = |range: &Range<u64>| {
             let fits = range.start <= range.end && range.end <= bytes.len() as u64;
             let beyond = || PortError::Malformed {
-                what: key.to_owned(),
+                subject: key.to_owned(),
                 why: format!("it ends before byte {}", range.end),
             };
             fits.then(|| bytes.slice(range.start as usize..range.end as usize))

@@ -59,7 +59,7 @@ impl Signer for MemorySigner {
 
 fn failed(id: &str, error: impl fmt::Display) -> PortError {
     PortError::Transient {
-        what: format!("the key `{id}` in memory"),
+        subject: format!("the key `{id}` in memory"),
         source: error.to_string().into(),
     }
 }

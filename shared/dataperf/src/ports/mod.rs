@@ -1,4 +1,5 @@
-//! What the core needs from the world: a bucket of objects, a table of leaderboards, and a key that signs receipts.
+//! The core's interfaces to the world: a bucket of objects, a table of leaderboards, and a key that
+//! signs receipts.
 
 pub mod bucket;
 pub mod leaderboard;
@@ -12,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::rejection::{Reason, Rejection};
 
-/// What every implementation of a port is marked with, so that its futures can be boxed.
+/// The attribute of every port implementation, which boxes its futures.
 pub use async_trait::async_trait;
 
 /// A lock that a panic elsewhere does not poison: what it guards is changed as a whole.
@@ -20,46 +21,47 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why a port could not do what it was asked. What an answer may legitimately be (no such object, a submission
-/// that is finished already) is part of each operation's return type instead.
+/// Why a port failed. Expected answers (a missing object, a submission that is finished already)
+/// are part of each operation's return type instead.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// Throttled, timed out or a server fault: the same call may succeed later.
-    #[error("{what}: temporarily unavailable")]
+    #[error("{subject}: temporarily unavailable")]
     Transient {
         /// The operation and the place it concerned.
-        what: String,
+        subject: String,
         /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// Refused or misconfigured (no such bucket, no such table, no permission): it stays so until somebody acts.
-    #[error("{what}: refused by the service; check its name, region and permissions")]
+    /// Refused or misconfigured (no such bucket, no such table, no permission). A retry does not
+    /// help until somebody acts.
+    #[error("{subject}: refused by the service; check its name, region and permissions")]
     Refused {
         /// The operation and the place it concerned.
-        what: String,
+        subject: String,
         /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// What is stored there does not have the documented form.
-    #[error("{what}: the stored item is malformed: {why}")]
+    /// The stored object does not have the documented form.
+    #[error("{subject}: the stored item is malformed: {why}")]
     Malformed {
         /// The place.
-        what: String,
-        /// What was expected.
+        subject: String,
+        /// The expected form.
         why: String,
     },
-    /// The permission that came with the call has expired: whoever gave it can give another.
-    #[error("{what}: the permission for it has expired")]
+    /// The permission of the call has expired. Its issuer can give another.
+    #[error("{subject}: the permission for it has expired")]
     Expired {
         /// The operation and the place it concerned.
-        what: String,
+        subject: String,
     },
     /// The object exists, but is stored in a form that only its owner can read.
-    #[error("{what}: {}", why.description())]
+    #[error("{subject}: {}", why.description())]
     Unreadable {
         /// The operation and the place it concerned.
-        what: String,
-        /// That form.
+        subject: String,
+        /// The expected form.
         why: Unreadable,
     },
 }
@@ -82,16 +84,16 @@ impl Unreadable {
         }
     }
 
-    /// What is the matter, and what to do.
+    /// The problem and the remedy.
     pub fn description(self) -> &'static str {
         match self {
             Self::Archived => {
-                "the file is in an archive storage class, from which it can't be read: upload it again without a storage class, \
-                 which means `STANDARD`"
+                "the file is in an archive storage class, and the platform can't read it: upload it again \
+                    without a storage class, which means `STANDARD`"
             }
             Self::Encrypted => {
-                "the file is encrypted with a key that the platform does not have: upload it again without encryption headers \
-                 (no `SSE-C`, no KMS key); it is encrypted where it is stored"
+                "the platform has no key to decrypt the file, and the storage encrypts every file anyway: upload it again \
+                    without encryption headers (no `SSE-C`, no KMS key)"
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who signs receipts: keys that never leave their keeper.
+//! Signs receipts with keys that never leave their keeper.
 
 use super::{PortError, async_trait};
 

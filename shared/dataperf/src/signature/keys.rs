@@ -29,7 +29,8 @@ pub struct PublicKey {
     pub id: String,
     /// [`ALGORITHM`].
     pub algorithm: String,
-    /// The benchmarks whose receipts it signs, and those whose receipts it has signed, each with the time before which it did.
+    /// The benchmarks whose receipts it signs, and those whose receipts it signed earlier, each
+    /// with the end of that time.
     pub benchmarks: BTreeMap<String, Option<Timestamp>>,
     /// The key as `SubjectPublicKeyInfo` in DER, in base64: a PEM file without its two lines.
     pub public_key: String,
@@ -52,16 +53,19 @@ pub struct Keys {
 /// Why a receipt's signature does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// There is none.
+    /// The receipt has no signature.
     #[error(
-        "the receipt is not signed: versions before schema 2 did not sign, `dataperf challenge release` signs them"
+        "the receipt is not signed, because versions before schema 2 did not sign: `dataperf challenge \
+            release` signs it"
     )]
     Unsigned,
     /// It does not have the documented form.
     #[error("the receipt's signature can't be checked: {0}")]
     Malformed(String),
     /// The keys do not have the one that it names.
-    #[error("the keys have no `{key}`, which the signature names: take the platform's newest `keys.json`")]
+    #[error(
+        "the signature names the key `{key}`, which these keys lack: use the platform's newest `keys.json`"
+    )]
     UnknownKey {
         /// The id.
         key: String,
@@ -84,9 +88,9 @@ pub enum SignatureError {
         /// The time that the signature states.
         signed_at: Timestamp,
     },
-    /// It is of another receipt, or of another key.
+    /// The signature belongs to another receipt, or to another key.
     #[error(
-        "the signature is not of this receipt: something in it was changed, or another key made the signature"
+        "the signature does not match this receipt: somebody changed the receipt, or another key signed it"
     )]
     Mismatch,
 }
@@ -180,7 +184,7 @@ impl Keys {
         }
     }
 
-    /// Adds a key, or, where it is there, the benchmarks that it signs for.
+    /// Adds a key, or adds the benchmarks that it signs for to an existing key.
     pub fn add(&mut self, key: PublicKey) {
         let Some(known) = self.keys.iter_mut().find(|known| known.id == key.id) else {
             return self.keys.push(key);
@@ -221,7 +225,7 @@ impl PublicKey {
     fn point(&self) -> Result<Vec<u8>, String> {
         let wrong = || {
             format!(
-                "the key `{}` is no public key of the curve P-256 in DER and base64",
+                "the key `{}` is not a public key of the curve P-256 in DER and base64",
                 self.id
             )
         };

@@ -1,8 +1,8 @@
 //! Signed receipts and boards: over which bytes, how they are signed, and how anybody checks it without a data set.
 //!
-//! What is signed is a short line that names the digest of the receipt's canonical form, RFC 8785. The form depends on values
-//! alone, not on blanks or the order of keys, so that a receipt may be kept in any JSON store. docs/wire-formats.md says the
-//! same for other languages.
+//! The signed text is a short line that names the digest of the receipt's canonical form, RFC 8785.
+//! The form depends on values alone, not on blanks or the order of keys, so any JSON store can keep
+//! a receipt. docs/wire-formats.md describes it for other languages.
 
 mod keys;
 
@@ -17,17 +17,18 @@ use crate::{Digest, Timestamp};
 
 /// ECDSA on the curve P-256 with SHA-256, as AWS KMS calls it.
 pub const ALGORITHM: &str = "ECDSA_SHA_256";
-/// What the signed line of a receipt begins with: no signature of anything else can be taken for one of a receipt.
+/// The beginning of a receipt's signed line. It prevents using a signature of anything else for a
+/// receipt.
 const OF_RECEIPTS: &str = "dataperf-receipt/2";
-/// What the signed line of a published board begins with, whose `kind` is `board`.
+/// The beginning of the signed line of a published board, whose `kind` is `board`.
 const OF_BOARDS: &str = "dataperf-board/1";
 
-/// Who vouches for a receipt.
+/// The signer of a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
     /// [`ALGORITHM`].
     pub algorithm: String,
-    /// When it was signed: the key has to be valid then.
+    /// When it was signed; the key must be valid at that time.
     pub signed_at: Timestamp,
     /// The id of the key, by which [`Keys`] has its public half.
     pub key: String,
@@ -67,7 +68,7 @@ pub fn signed_message(receipt: &Value) -> Result<String, SignatureError> {
     } else {
         OF_RECEIPTS
     };
-    Ok(format!("{purpose} {}", Digest::of(&canonical)))
+    Ok(format!("{purpose} {}", Digest::compute(&canonical)))
 }
 
 impl Signature {
@@ -75,14 +76,14 @@ impl Signature {
     ///
     /// # Errors
     /// The signer's [`PortError`].
-    pub(crate) async fn of(
+    pub(crate) async fn sign(
         mut receipt: Value,
         signer: &dyn Signer,
         at: Timestamp,
     ) -> Result<Self, PortError> {
         receipt["signature"] = json!({ "algorithm": ALGORITHM, "signed_at": at });
         let message = signed_message(&receipt).map_err(|error| PortError::Malformed {
-            what: format!(
+            subject: format!(
                 "the receipt of `{}`",
                 receipt["submission"].as_str().unwrap_or_default()
             ),

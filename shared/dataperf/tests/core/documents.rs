@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection> {
     let hosted = [
-        Descriptor::of::<SpeechSelection>(),
-        Descriptor::of::<VisionSelection>(),
-        Descriptor::of::<VisionDebugging>(),
+        Descriptor::for_benchmark::<SpeechSelection>(),
+        Descriptor::for_benchmark::<VisionSelection>(),
+        Descriptor::for_benchmark::<VisionDebugging>(),
     ];
     dataperf::challenge::check(document, &hosted)
 }
@@ -31,7 +31,7 @@ fn codes(document: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn finds_everything_at_once() {
-    let found = codes(&json!({
+    let actual = codes(&json!({
         "schema": 2, "colour": "red", "feedback": "score", "benchmarks": {
             "speech-selecton": { "ranking": "worst" },
             "vision-selection": { "leaderboards": { "a#b": {}, "open": { "rank": 1, "ranking": "all" } }, "rounds": [
@@ -82,8 +82,8 @@ fn finds_everything_at_once() {
         ("wrong_type", "/benchmarks/vision-selection/rounds/3".into()),
     ] {
         assert!(
-            found.contains(&(code.to_owned(), at.clone())),
-            "{code} {at}: {found:#?}"
+            actual.contains(&(code.to_owned(), at.clone())),
+            "{code} {at}: {actual:#?}"
         );
     }
 }
@@ -118,7 +118,7 @@ fn at_any_moment_a_leaderboard_has_one_round() {
 }
 
 #[test]
-fn what_is_published_reads_back() {
+fn a_published_challenge_reads_back() {
     let round = json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "division": "open", "artifacts": "public",
                         "preset": "practice", "curves": true, "messages": { "open": "Welcome" } });
     let challenges = check(&with_rounds(&json!([round]))).expect("nothing is wrong");
@@ -145,8 +145,8 @@ fn any_json_is_an_answer() {
 }
 
 #[test]
-fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
-    let digest = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+fn a_round_may_retire_data_for_unseen_data() {
+    let digest = |name: &str| json!(dataperf::Digest::compute(name.as_bytes()));
     let with = |keys: Value| {
         let mut round = json!({ "id": "one", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "dataset": digest("old") });
         for (key, value) in keys.as_object().expect("an object") {
@@ -203,8 +203,8 @@ fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
 }
 
 #[test]
-fn what_takes_place_at_once_is_warned_of() {
-    let digest = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+fn immediate_effects_cause_warnings() {
+    let digest = |name: &str| json!(dataperf::Digest::compute(name.as_bytes()));
     let rounds = json!([
         { "id": "one", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "final": digest("last") },
         { "id": "two", "opens": "2026-04-01T00:00:00Z", "retire": { "at": "2026-05-01T00:00:00Z", "dataset": digest("fresh") } },
@@ -226,18 +226,18 @@ fn what_takes_place_at_once_is_warned_of() {
 }
 
 #[test]
-fn a_final_board_waits_for_rounds_with_the_same_data() {
+fn a_final_board_waits_for_related_rounds() {
     let past = |preset: &str, pinned: Option<&str>| {
         let mut round = json!({ "id": "past", "leaderboards": ["en-25"], "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z",
-            "final": dataperf::Digest::of(b"last"), "preset": preset });
+            "final": dataperf::Digest::compute(b"last"), "preset": preset });
         if let Some(pinned) = pinned {
-            round["dataset"] = json!(dataperf::Digest::of(pinned.as_bytes()));
+            round["dataset"] = json!(dataperf::Digest::compute(pinned.as_bytes()));
         }
         round
     };
     let by = |past: serde_json::Value, closes: Option<&str>| {
         let other = json!({ "id": "other", "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "closes": closes,
-            "dataset": dataperf::Digest::of(b"a") });
+            "dataset": dataperf::Digest::compute(b"a") });
         let challenge: Challenge =
             serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [past, other] }))
                 .expect("a challenge");
@@ -274,7 +274,7 @@ fn of_task(benchmark: &str, rounds: &[Value]) -> Value {
 }
 
 #[test]
-fn a_preset_says_what_is_shown_until_the_close() {
+fn a_preset_determines_feedback_until_the_close() {
     let (before, after) = ("2026-03-15T00:00:00Z", "2026-04-01T00:00:00Z");
     for (keys, level, release) in [
         (json!({}), Feedback::Score, Some(Ladder::Rounded)),
@@ -301,7 +301,7 @@ fn a_preset_says_what_is_shown_until_the_close() {
             .expect("a challenge")
             .remove("vision-selection")
             .unwrap();
-        let written = challenge.document(&Descriptor::of::<VisionSelection>());
+        let written = challenge.document(&Descriptor::for_benchmark::<VisionSelection>());
         assert_eq!(
             check(&written).expect("as written")["vision-selection"],
             challenge
@@ -320,7 +320,7 @@ fn a_preset_says_what_is_shown_until_the_close() {
 }
 
 #[test]
-fn keys_that_do_not_fit_a_preset_are_refused() {
+fn keys_contradicting_a_preset_are_refused() {
     let [vision, curves] = ["vision-selection", "vision-debugging"];
     for (benchmark, keys, code, key) in [
         (vision, json!({ "curves": true }), "not_with_preset", "curves"),
@@ -344,9 +344,9 @@ fn keys_that_do_not_fit_a_preset_are_refused() {
         ),
         (vision, json!({ "presett": "blind" }), "unknown_key", "presett"),
     ] {
-        let found = codes(&of_task(benchmark, &[round_with("r", keys.clone())]));
+        let actual = codes(&of_task(benchmark, &[round_with("r", keys.clone())]));
         let at = format!("/benchmarks/{benchmark}/rounds/0/{key}");
-        assert_eq!(found, [(code.to_owned(), at)], "{keys}");
+        assert_eq!(actual, [(code.to_owned(), at)], "{keys}");
     }
     let misspelt = of_task(vision, &[round_with("r", json!({ "daily_limits": 2 }))]);
     let refused = check(&misspelt).expect_err("unknown");
@@ -359,8 +359,8 @@ fn keys_that_do_not_fit_a_preset_are_refused() {
 
 #[test]
 fn rounds_with_the_same_data_are_warned_of() {
-    let hosted = Descriptor::of::<VisionSelection>();
-    let dataset = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+    let hosted = Descriptor::for_benchmark::<VisionSelection>();
+    let dataset = |name: &str| json!(dataperf::Digest::compute(name.as_bytes()));
     let later = |keys: Value| {
         let mut all = json!({ "opens": "2026-04-01T00:00:00Z", "closes": "2026-05-01T00:00:00Z" });
         for (key, value) in keys.as_object().expect("an object") {
@@ -368,7 +368,7 @@ fn rounds_with_the_same_data_are_warned_of() {
         }
         round_with("two", all)
     };
-    let pinned = |of: &str| json!({ "dataset": dataset(of) });
+    let pinned = |name: &str| json!({ "dataset": dataset(name) });
     let unseen = json!({ "dataset": dataset("hidden"), "division": "closed", "programs": { "public": dataset("public") } });
     let warned = |rounds: &[Value], n_own: usize| -> Vec<(String, bool)> {
         let challenge = check(&of_task("vision-selection", rounds))

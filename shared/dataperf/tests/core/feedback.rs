@@ -1,11 +1,11 @@
 //! How much of a verdict is shown at each level.
 
-use dataperf::scorecard::Metrics;
+use dataperf::benchmark::scorecard::Metrics;
 use dataperf::{Descriptor, Digest, Feedback, Scorecard, Verdict};
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use serde_json::{Value, json};
 
-const HOSTED: Descriptor = Descriptor::of::<VisionDebugging>();
+const HOSTED: Descriptor = Descriptor::for_benchmark::<VisionDebugging>();
 
 fn debugging() -> Verdict {
     let metrics = json!({
@@ -13,7 +13,7 @@ fn debugging() -> Verdict {
         "tasks": { "a/b": { "accuracy": [0.5, 0.75], "first_step": 1, "n_images": 2, "n_wrong": 1 } },
     });
     let metrics = metrics.as_object().expect("an object").clone();
-    let digest = Digest::of(b"any");
+    let digest = Digest::compute(b"any");
     let card = Scorecard {
         score: 0.5,
         metrics: Metrics::new(),
@@ -25,7 +25,7 @@ fn debugging() -> Verdict {
 }
 
 #[test]
-fn each_level_shows_what_the_one_below_does_and_more() {
+fn each_level_shows_more_than_the_one_below() {
     let verdict = debugging();
     let at = |level| serde_json::to_value(verdict.shown(level, &HOSTED).metrics).expect("JSON");
     let task =
@@ -54,7 +54,7 @@ fn each_level_shows_what_the_one_below_does_and_more() {
 }
 
 #[test]
-fn the_rest_of_a_verdict_is_shown_at_every_level() {
+fn every_level_shows_the_rest_of_a_verdict() {
     let verdict = debugging();
     let mut shown = verdict.shown(Feedback::Score, &HOSTED);
     shown.metrics.clone_from(&verdict.metrics);

@@ -1,5 +1,5 @@
-//! What an upload makes a function read, counted by the bucket: nothing that a rule without look-ups refuses, and never much
-//! that nobody asked for.
+//! Counts how much a function reads for an upload. A rule without look-ups reads nothing, and no
+//! upload causes large unneeded reads.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use dataperf::dataset::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
+use dataperf::dataset::pool::{FINGERPRINTS, RECORDS, fingerprint};
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
-use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
-use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint};
+use dataperf::evaluation::evaluate::evaluate;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::ports::{PortError, async_trait};
@@ -30,7 +30,7 @@ const ROW_BYTES: usize = ID_BYTES + 4 * N_FEATURES;
 const MAX_EXAMPLES: usize = 400;
 const MEGABYTE: u64 = 1 << 20;
 
-/// A pool of 100 MB that is made as it is read, and a count of what is.
+/// A pool of 100 MB that is generated as it is read, with a count of the bytes.
 struct CountingBucket {
     /// The whole files.
     small: MemoryBucket,
@@ -100,12 +100,12 @@ fn entry(bytes: &[u8], tensors: &[(&str, Dtype, Vec<usize>, u64)]) -> FileEntry 
     });
     FileEntry {
         n_bytes: bytes.len() as u64,
-        digest: Digest::of(bytes),
+        digest: Digest::compute(bytes),
         tensors: tensors.collect(),
     }
 }
 
-/// A data set of one concept whose pool is counted; a submission may have `max_examples`.
+/// A data set of one concept with a counted pool; a submission may have `max_examples`.
 fn dataset(max_examples: usize) -> Counted {
     let counts = Arc::new(Counts::default());
     let mut ids: Vec<String> = (0..N_ROWS).map(|number| number.to_string()).collect();
@@ -160,7 +160,7 @@ fn dataset(max_examples: usize) -> Counted {
     Counted { dataset, counts }
 }
 
-/// A data set, and what is read of its pool.
+/// A data set, and the bytes read of its pool.
 struct Counted {
     dataset: Dataset<VisionSelection>,
     counts: Arc<Counts>,
@@ -208,7 +208,7 @@ fn of_zip(ids: &[String]) -> Vec<u8> {
 }
 
 #[test]
-fn too_many_examples_are_refused_before_any_of_them_is_read() {
+fn too_many_examples_are_refused_before_reading() {
     let dataset = dataset(MAX_EXAMPLES);
     // some 100 KB that would make a function read all of the pool
     for artifact in [of_zip(&ids_apart(3)), of_json(&ids_apart(8))] {
@@ -227,11 +227,11 @@ fn too_many_examples_are_refused_before_any_of_them_is_read() {
 }
 
 #[test]
-fn other_broken_rules_are_told_with_too_many_examples() {
+fn too_many_examples_are_reported_with_other_errors() {
     let dataset = dataset(3);
     let artifact = json!({"Hawk": {"1": 1, "2": 2, "x": 1, "3": 1}, "Owl": {"1": 1}});
     let (verdict, n_bytes, _) = judge(&dataset, artifact.to_string().as_bytes());
-    let told: Vec<(&str, &str)> = verdict
+    let shown: Vec<(&str, &str)> = verdict
         .reasons
         .iter()
         .map(|reason| (reason.code.as_str(), reason.at.as_str()))
@@ -241,11 +241,11 @@ fn other_broken_rules_are_told_with_too_many_examples() {
         ("unknown_concept", "/Owl"),
         ("too_many_examples", ""),
     ];
-    assert_eq!((told.as_slice(), n_bytes), (expected.as_slice(), 0));
+    assert_eq!((shown.as_slice(), n_bytes), (expected.as_slice(), 0));
 }
 
 #[test]
-fn rows_far_from_each_other_are_read_without_what_is_between_them() {
+fn distant_rows_are_read_without_the_gap() {
     let dataset = dataset(MAX_EXAMPLES);
     // 400 rows, each 60 KB from the next: with all that is between them they would be 25 MB
     let ids: Vec<String> = ids_apart(60).into_iter().take(MAX_EXAMPLES).collect();
@@ -263,7 +263,7 @@ fn rows_far_from_each_other_are_read_without_what_is_between_them() {
 }
 
 #[test]
-fn a_lookup_has_a_limit_of_its_own_whatever_the_data_set_allows() {
+fn a_lookup_limit_ignores_the_data_sets_limit() {
     let dataset = dataset(1_000_000);
     let ids: Vec<String> = (0..70_000).map(|number: u32| number.to_string()).collect();
     let (verdict, n_bytes, _) = judge(&dataset, &of_zip(&ids));

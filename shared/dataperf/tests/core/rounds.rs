@@ -1,7 +1,7 @@
 //! Boards against an independent sort, for any history of submissions.
 
+use dataperf::board::facts::{Fact, Rules};
 use dataperf::challenge::Ranking;
-use dataperf::facts::{Fact, Rules};
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, with_shared_ranks};
 use dataperf::ports::maintenance::Order;
 use dataperf::{Digest, Direction, Ending, SubmissionId, Timestamp, Upload};
@@ -50,13 +50,13 @@ fn rows(events: &[Event], order: Order) -> Vec<Ranked> {
             ending: Some(Ending::Scored),
             score: Some(event.2),
             climb: None,
-            dataset: Some(Digest::of(b"")),
+            dataset: Some(Digest::compute(b"")),
         };
         Fact { entry, last: None }
     };
     let facts: Vec<Fact> = events.iter().enumerate().map(fact).collect();
     with_shared_ranks(
-        dataperf::facts::board(&facts, &Rules::ranked_by(order)).public,
+        dataperf::board::facts::board(&facts, &Rules::ranked_by(order)).public,
         None,
     )
 }
@@ -112,7 +112,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 proptest! {
     #[test]
-    fn a_board_is_what_an_independent_sort_gives(
+    fn a_board_matches_an_independent_sort(
         events in prop::collection::vec(event(), 0..40),
         ranking in prop_oneof![Just(Ranking::Best), Just(Ranking::Latest)],
         direction in prop_oneof![Just(Direction::HigherIsBetter), Just(Direction::LowerIsBetter)],

@@ -1,6 +1,6 @@
-//! What a speech submission may be, and what its submitter is told.
+//! The rules for speech submissions, and the messages to their submitters.
 
-use dataperf::evaluate::evaluate;
+use dataperf::evaluation::evaluate::evaluate;
 use dataperf::programs::PublicRun;
 use dataperf::{Benchmark, Digest, Ending, LineOutcome, Reason, Reasons, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
@@ -24,7 +24,7 @@ fn reasons(artifact: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-fn told(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+fn expected(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected
         .iter()
         .map(|&(code, at)| (code.to_owned(), at.to_owned()))
@@ -32,7 +32,7 @@ fn told(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_good_one_is_scored_the_same_every_time() {
+fn a_good_artifact_scores_the_same_every_time() {
     let verdict = judge(&tiny::good());
     assert_eq!(verdict.status, Ending::Scored);
     assert_eq!(verdict.metrics["per_seed"].as_array().map(Vec::len), Some(2));
@@ -56,13 +56,13 @@ fn a_word_may_be_left_out_or_empty() {
 }
 
 #[test]
-fn every_broken_rule_is_told_at_once() {
+fn every_broken_rule_is_reported_at_once() {
     let artifact = json!({
         "targets": {"job": ["job/0", "job/0", "route/4", "about/8", "nowhere"], "bell": ["bell/1"]},
         "nontargets": ["job/1", "about/8", "nowhere/1"],
     });
     // Nine clips are listed where six may be.
-    let expected = told(&[
+    let expected = expected(&[
         ("unknown_word", "/targets/bell"),
         ("duplicate_clip", "/targets/job/1"),
         ("wrong_word", "/targets/job/2"),
@@ -77,33 +77,33 @@ fn every_broken_rule_is_told_at_once() {
 }
 
 #[test]
-fn forms_and_rules_are_told_together() {
+fn format_and_rule_errors_are_reported_together() {
     let artifact =
         json!({"targets": {"job": ["job/0", 7, "job/9"], "route": {}}, "nontargets": [], "note": "x"});
-    let expected = told(&[
+    let expected = expected(&[
         ("wrong_type", "/targets/job/1"),
         ("wrong_type", "/targets/route"),
         ("unknown_key", "/note"),
         ("unknown_clip", "/targets/job/2"),
         ("no_nontargets", "/nontargets"),
     ]);
-    let mut told = reasons(&artifact);
-    told.sort();
+    let mut shown = reasons(&artifact);
+    shown.sort();
     let mut expected = expected;
     expected.sort();
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
 }
 
 #[test]
-fn missing_parts_are_told_once() {
+fn missing_parts_are_reported_once() {
     assert_eq!(
         reasons(&json!({})),
-        told(&[("missing_key", ""), ("missing_key", "")])
+        expected(&[("missing_key", ""), ("missing_key", "")])
     );
-    assert_eq!(reasons(&json!([])), told(&[("wrong_type", "")]));
+    assert_eq!(reasons(&json!([])), expected(&[("wrong_type", "")]));
     assert_eq!(reasons(&json!({"targets": [], "nontargets": 1})).len(), 2);
     let no_targets = json!({"targets": {"job": []}, "nontargets": ["about/8"]});
-    assert_eq!(reasons(&no_targets), told(&[("too_few_classes", "/targets")]));
+    assert_eq!(reasons(&no_targets), expected(&[("too_few_classes", "/targets")]));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn the_largest_receipts_fit_into_an_item() {
         reasons.explain(Some(reason("unknown_class")));
         reasons.into_verdict(()).expect_err("reasons")
     };
-    let digest = Digest::of(b"");
+    let digest = Digest::compute(b"");
     let run = PublicRun {
         fuel: Some(u64::MAX),
         output: Some(digest),

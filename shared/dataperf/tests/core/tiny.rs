@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use dataperf::benchmark::FrozenPart;
+use dataperf::dataset::active::InForce;
+use dataperf::dataset::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
-use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
-use dataperf::in_force::InForce;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::{Benchmark, Descriptor, Digest};
@@ -13,7 +13,7 @@ use dataperf_benchmarks::speech_selection::SpeechSelection;
 use serde_json::json;
 
 /// What the benchmark says of itself.
-pub(crate) static HOSTED: Descriptor = Descriptor::of::<SpeechSelection>();
+pub(crate) static HOSTED: Descriptor = Descriptor::for_benchmark::<SpeechSelection>();
 
 /// Training clips by row: `job` has 0 to 3, `route` 4 to 7, the nontargets `about` and `over` 8 to 11.
 pub(crate) const IDS: [&str; 12] = [
@@ -48,7 +48,7 @@ fn entry(bytes: &[u8], tensors: &[(&str, Dtype, Vec<usize>, u64)]) -> FileEntry 
     };
     FileEntry {
         n_bytes: bytes.len() as u64,
-        digest: Digest::of(bytes),
+        digest: Digest::compute(bytes),
         tensors: tensors.iter().map(tensor).collect(),
     }
 }
@@ -122,7 +122,7 @@ pub(crate) fn files() -> (BTreeMap<String, Vec<u8>>, Manifest) {
 pub(crate) fn published() -> (MemoryBucket, Digest) {
     let (files, manifest) = files();
     let bytes = manifest.to_bytes().expect("a manifest");
-    let digest = Digest::of(&bytes);
+    let digest = Digest::compute(&bytes);
     let bucket = MemoryBucket::default();
     let prefix = dataset_prefix("speech-selection", digest);
     let mut in_force = InForce::default();

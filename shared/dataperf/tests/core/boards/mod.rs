@@ -1,0 +1,5 @@
+//! Published boards, their signatures, and the Ladder.
+
+mod board_log;
+mod ladder;
+mod signatures;
