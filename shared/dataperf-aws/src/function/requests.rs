@@ -1,18 +1,19 @@
-//! What a benchmark's function is asked for beside uploads: to compare the rows of a board, and to finish rounds.
+//! Requests to a benchmark's function besides uploads: comparing the rows of a board, and finishing
+//! rounds.
 
 use dataperf::Benchmark;
-use dataperf::artifact_judge::Evaluator as _;
-use dataperf::finishing::{FinishRequest, Finished};
+use dataperf::closing::finishing::{FinishRequest, Finished};
+use dataperf::evaluation::artifact_judge::Evaluator as _;
 use dataperf::ports::leaderboard::Board;
 use lambda_runtime::Context;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::BenchmarkFunction;
-use crate::board_log::LogStores;
-use crate::comparisons::{CompareRequest, Stores};
-use crate::fault::Fault;
-use crate::finish::finish;
+use crate::boards::comparisons::{CompareRequest, Stores};
+use crate::boards::log::LogStores;
+use crate::events::fault::Fault;
+use crate::function::finish::finish;
 
 impl<B: Benchmark> BenchmarkFunction<B> {
     /// The answer to an event that is such a request; `None` for any other event.
@@ -89,7 +90,7 @@ fn request<T: DeserializeOwned>(event: &Value, name: &str) -> Result<Option<T>, 
         .map_err(|error| Fault::event(error.to_string()))
 }
 
-/// What was done for a board, as a line of the log and as a document.
+/// The result for a board, as a line of the log and as a document.
 fn report(board: &Board, finished: &Finished, request_id: &str) -> Value {
     let Board {
         benchmark,
