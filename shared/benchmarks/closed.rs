@@ -1,4 +1,4 @@
-//! What the benchmarks' closed tasks share: the document about the task, tables, and ids.
+//! Code shared by the benchmarks' closed tasks: the document about the task, tables, and ids.
 //!
 //! A table is a `.npy` file with a matrix, and a `.csv` file with one line for each row, which begins with the row's number: its
 //! id.
@@ -6,19 +6,19 @@
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use dataperf::closed::DataFile;
-use dataperf::frozen::{Dtype, FrozenError};
-use dataperf::json::Json;
+use dataperf::benchmark::closed::DataFile;
+use dataperf::dataset::frozen::{Dtype, FrozenError};
+use dataperf::formats::json::Json;
 use dataperf::{Benchmark, Reason, Reasons, pointer, quote};
 
-/// `task.json`: the board, and the parameters of what the program has to answer.
-pub(crate) fn document<B: Benchmark>(leaderboard: &str, asked: Value) -> DataFile {
+/// `task.json`: the board, and the parameters for the program's answer.
+pub(crate) fn document<B: Benchmark>(leaderboard: &str, value: Value) -> DataFile {
     let mut document = Map::new();
     document.insert("schema".into(), 1.into());
     document.insert("benchmark".into(), B::ID.into());
     document.insert("leaderboard".into(), leaderboard.into());
-    if let Value::Object(asked) = asked {
-        document.extend(asked);
+    if let Value::Object(value) = value {
+        document.extend(value);
     }
     json_file("task.json", &Value::Object(document))
 }
@@ -104,7 +104,8 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// `of_numbers`: the id that each number stands for. `file` is the name of the file that shows the numbers to the program.
+    /// `of_numbers`: the id of each number. `file` is the name of the file that shows the numbers
+    /// to the program.
     pub(crate) fn new(file: &'static str, of_numbers: Vec<String>) -> Self {
         Self { file, of_numbers }
     }
@@ -116,7 +117,7 @@ impl Ids {
         let named = number.and_then(|number| self.of_numbers.get(number));
         if named.is_none() {
             let message = format!(
-                "{} is no id of `/data/{}`: the ids are \"0\" to \"{}\"",
+                "{} is not an id of `/data/{}`: the ids are \"0\" to \"{}\"",
                 quote(&written),
                 self.file,
                 self.of_numbers.len().saturating_sub(1)

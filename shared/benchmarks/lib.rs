@@ -15,7 +15,7 @@ pub mod vision_selection;
 
 /// Calls a macro with every benchmark's type: **the** list. All Rust that goes through benchmarks goes through it.
 ///
-/// What else a new benchmark needs is in docs/new-benchmark.md.
+/// docs/new-benchmark.md lists the other parts of a new benchmark.
 #[macro_export]
 macro_rules! for_each_benchmark {
     ($callback:ident) => {

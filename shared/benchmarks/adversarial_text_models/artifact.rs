@@ -1,18 +1,18 @@
 //! The artifact: `{"answers": {"0": {"label": "neutral"}, "1": {"start": 12, "text": "red"}}, "measured": {"fuel": 1, "memory_bytes": 1}}`.
 
-use dataperf::closed::Measured;
-use dataperf::json::Json;
+use dataperf::benchmark::closed::Measured;
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 /// The key of a program's answers.
 const ANSWERS: &str = "answers";
-/// The key of what a program's run took.
+/// The key of the cost of a program's run.
 pub(super) const MEASURED: &str = "measured";
 
 /// One answer as the artifact has it.
 #[derive(Debug)]
-pub(super) struct Said {
-    /// Where the answer is in the artifact.
+pub(super) struct NamedAnswer {
+    /// The place of the answer in the artifact.
     pub(super) at: String,
     /// The id of the input.
     pub(super) id: String,
@@ -23,8 +23,8 @@ pub(super) struct Said {
 #[derive(Debug)]
 pub struct Artifact {
     /// The answers, in the artifact's order.
-    pub(super) answers: Vec<Said>,
-    /// What the run took; `None` where it is missing, which has been noted.
+    pub(super) answers: Vec<NamedAnswer>,
+    /// The cost of the run; `None` if it is missing, which has been noted.
     pub(super) measured: Option<Measured>,
     pub(super) reasons: Reasons,
 }
@@ -44,7 +44,7 @@ impl Artifact {
                 ANSWERS => {
                     has_answers = true;
                     let members = value.into_members("/answers", &mut reasons).into_iter();
-                    answers.extend(members.map(|(id, answer)| Said {
+                    answers.extend(members.map(|(id, answer)| NamedAnswer {
                         at: pointer("/answers", &id),
                         id,
                         answer,
@@ -56,7 +56,7 @@ impl Artifact {
                 }
                 _ => {
                     let message = format!(
-                        "there is no {} here: the keys are `answers` and `measured`",
+                        "{} is not a key here: the keys are `answers` and `measured`",
                         quote(&key)
                     );
                     reasons.add(Reason::new("unknown_key", pointer("", &key), message));
@@ -64,7 +64,7 @@ impl Artifact {
             }
         }
         if is_object && !has_answers {
-            let message = "`answers` is missing: an object with an answer for the id of each input";
+            let message = "`answers` is missing: add an object with an answer for the id of each input";
             reasons.add(Reason::new("wrong_form", "", message));
         }
         if is_object && !has_measured {
@@ -81,7 +81,7 @@ impl Artifact {
 fn taken(value: &Json, reasons: &mut Reasons) -> Option<Measured> {
     let read = serde_json::from_slice(&value.to_bytes());
     let note = |_: serde_json::Error| {
-        let message = "expected `fuel` and `memory_bytes`, whole numbers from 0 on";
+        let message = "expected `fuel` and `memory_bytes`, whole numbers, 0 or more";
         reasons.add(Reason::new("wrong_form", "/measured", message));
     };
     read.map_err(note).ok()
@@ -89,8 +89,7 @@ fn taken(value: &Json, reasons: &mut Reasons) -> Option<Measured> {
 
 /// The rejection of an artifact without measurements, which are part of the score.
 pub(super) fn not_measured() -> Reason {
-    let message = "`measured` is missing, the fuel and memory that a program takes, which are part of the \
-                   score: run a WebAssembly module with `dataperf closed run`, which measures them and adds \
-                   `measured`";
+    let message = "`measured` is missing: fuel and memory are part of the score. Run a WebAssembly module with `dataperf \
+        closed run`, which adds `measured`";
     Reason::new("not_measured", "", message)
 }

@@ -7,7 +7,7 @@ use dataperf::dataset::Dataset;
 use dataperf::progress::Progress;
 use dataperf_baselines::random::Random;
 use dataperf_baselines::{BaselineError, Baselines, Made, Method, no_such_method};
-use dataperf_text::compare::AskedLine;
+use dataperf_collections::text::compare::AskedLine;
 use serde_json::{Value, json};
 
 use super::{AdversarialTextModels, Frozen};
@@ -38,8 +38,8 @@ impl Baselines for AdversarialTextModels {
         }
         let frozen = Frozen::open(&dataset.files(), leaderboard).await?;
         let mut random = (method == "random").then(|| Random::new(seed));
-        let asked = frozen.trial().asked().iter();
-        let answers: BTreeMap<&str, Value> = asked
+        let lines = frozen.trial().lines().iter();
+        let answers: BTreeMap<&str, Value> = lines
             .map(|line| (line.id.as_str(), answer(line, random.as_mut())))
             .collect();
         let artifact = json!({ "answers": answers, "measured": { "fuel": 0, "memory_bytes": 0 } });

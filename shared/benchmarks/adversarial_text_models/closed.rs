@@ -1,11 +1,11 @@
-//! What a submitted program is given: the inputs, and the labels of each task.
+//! The input of a submitted program: the inputs, and the labels of each task.
 
-use dataperf::closed::{ClosedTask, DataFile, Measured, Seed};
+use dataperf::benchmark::closed::{ClosedTask, DataFile, Measured, Seed};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection};
-use dataperf_text::Task;
+use dataperf_collections::text::Task;
 use serde_json::{Map, json};
 
 use super::artifact::{MEASURED, not_measured};
@@ -18,20 +18,21 @@ const INPUTS: &str = "inputs.jsonl";
 /// Programs that answer inputs.
 pub struct ClosedBoards;
 
-impl dataperf::closed::ClosedBoards for ClosedBoards {
+impl dataperf::benchmark::closed::ClosedBoards for ClosedBoards {
     const ONLY: bool = true;
 
     async fn task(files: &Files<'_>, leaderboard: &str, _seed: Seed) -> Result<ClosedTask, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let labels = Task::ALL.map(|task| (task.as_str().to_owned(), json!(task.labels())));
         let labels: Map<_, _> = labels.into_iter().collect();
-        let asked = json!({ "n_inputs": parameters.n_inputs, "labels": labels, "rates": parameters.rates });
+        let question =
+            json!({ "n_inputs": parameters.n_inputs, "labels": labels, "rates": parameters.rates });
         let inputs = DataFile {
             name: INPUTS.to_owned(),
             bytes: files.whole(INPUTS_FILE).await?.to_vec(),
         };
         Ok(ClosedTask {
-            files: vec![document::<AdversarialTextModels>(leaderboard, asked), inputs],
+            files: vec![document::<AdversarialTextModels>(leaderboard, question), inputs],
             // the data set's ids are numbers already, in an order that depends on the texts alone
             translate: Box::new(|artifact, reasons| {
                 refuse_measured(&artifact, reasons);
@@ -62,7 +63,7 @@ impl dataperf::closed::ClosedBoards for ClosedBoards {
 fn refuse_measured(artifact: &Json, reasons: &mut Reasons) {
     let Json::Object(members) = artifact else { return };
     if members.iter().any(|(key, _)| key == MEASURED) {
-        let message = "what a program takes to run is measured: leave `measured` out";
+        let message = "the platform measures fuel and memory itself: leave `measured` out";
         reasons.add(Reason::new("unknown_key", "/measured", message));
     }
 }

@@ -1,12 +1,12 @@
 //! The frozen part: the inputs, and the examples of all rounds with the right answers.
 
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf_collections::text::compare::{AskedLine, Numbered, Rates, Trial};
+use dataperf_collections::text::{Gold, Span};
 use dataperf_numerics::bootstrap::ItemMetric;
-use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial};
-use dataperf_text::{Gold, Span};
 
 use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, LEADERBOARD, NONE, Parameters, practice_file, round_file};
 
@@ -21,7 +21,7 @@ pub(super) const ROBUST: u8 = 2;
 /// The part of a class that says that the answer stays when other people are in the text.
 pub(super) const FAIR: u8 = 1;
 
-/// What scoring keeps in memory: the parameters, the inputs and the examples.
+/// The data that scoring keeps in memory: the parameters, the inputs and the examples.
 #[derive(Debug)]
 pub struct Frozen {
     parameters: Parameters,
@@ -49,12 +49,14 @@ impl FrozenPart for Frozen {
             "{title}: programs on the examples of {} rounds, in hundreds of points",
             rounds.len()
         );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+        Ok(vec![
+            Leaderboard::new(LEADERBOARD, about).with_metric("hundreds of points"),
+        ])
     }
 
     async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
-        let asked = asked(files, parameters.n_inputs).await?;
+        let lines = read_lines(files, parameters.n_inputs).await?;
         let mut items = None;
         // a kit does not have the hidden files, and may have those for practice
         let places: [fn(&str) -> String; 2] = [round_file, practice_file];
@@ -65,11 +67,13 @@ impl FrozenPart for Frozen {
         if let Some(place) = places.into_iter().find(has_any) {
             let of_rounds = items.insert(Vec::new());
             for round in &parameters.rounds {
-                of_rounds.extend(examples(files, &place(round), round, &asked).await?);
+                of_rounds.extend(examples(files, &place(round), round, &lines).await?);
             }
         }
-        let drawn = items.as_deref().map(|items| Drawn::of(items, &parameters.rounds));
-        let trial = Trial::of_numbered(items.unwrap_or_default(), asked)
+        let drawn = items
+            .as_deref()
+            .map(|items| Drawn::count(items, &parameters.rounds));
+        let trial = Trial::of_numbered(items.unwrap_or_default(), lines)
             .map_err(|why| FrozenError::damaged(INPUTS_FILE, why))?;
         Ok(Self {
             parameters,
@@ -83,15 +87,15 @@ impl FrozenPart for Frozen {
         let items = EvalItems {
             groups: Some(&drawn.rounds),
             clusters: Some(&drawn.annotators),
-            // an example's answer is right where it stays: the metric is the share of such
-            ..EvalItems::of(&drawn.truth, ItemMetric::Accuracy)
+            // an example's answer is right if it stays: the metric is the share of such examples
+            ..EvalItems::from_metric(&drawn.truth, ItemMetric::Accuracy)
         };
         Ok(vec![(EXAMPLES.to_owned(), items)])
     }
 }
 
 impl Frozen {
-    /// What brings or costs a point.
+    /// The rates: the gain or cost of a point.
     pub fn rates(&self) -> Rates {
         self.parameters.rates
     }
@@ -114,7 +118,7 @@ impl Frozen {
 }
 
 impl Drawn {
-    fn of(items: &[Numbered], rounds: &[String]) -> Self {
+    fn count(items: &[Numbered], rounds: &[String]) -> Self {
         let number = |item: &Numbered| rounds.iter().position(|round| *round == item.round);
         Self {
             truth: vec![RIGHT + ROBUST + FAIR; items.len()],
@@ -127,24 +131,24 @@ impl Drawn {
     }
 }
 
-/// The inputs that a program is asked, by their numbers.
-async fn asked(files: &Files<'_>, n_inputs: usize) -> Result<Vec<AskedLine>, DatasetError> {
+/// The inputs of a program, by their numbers.
+async fn read_lines(files: &Files<'_>, n_inputs: usize) -> Result<Vec<AskedLine>, DatasetError> {
     let damaged = |why: String| FrozenError::damaged(INPUTS_FILE, why);
     let bytes = files.whole(INPUTS_FILE).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| damaged("it is not UTF-8".into()))?;
-    let mut asked: Vec<AskedLine> = Vec::new();
+    let mut lines: Vec<AskedLine> = Vec::new();
     for (nth, line) in text.lines().enumerate() {
         let line: AskedLine =
             serde_json::from_str(line).map_err(|error| damaged(format!("line {}: {error}", nth + 1)))?;
         if line.id != nth.to_string() {
             return Err(damaged(format!("line {}: its id is not \"{nth}\"", nth + 1)).into());
         }
-        asked.push(line);
+        lines.push(line);
     }
-    if asked.len() != n_inputs {
-        return Err(damaged(format!("it has {} inputs and not {n_inputs}", asked.len())).into());
+    if lines.len() != n_inputs {
+        return Err(damaged(format!("it has {} inputs and not {n_inputs}", lines.len())).into());
     }
-    Ok(asked)
+    Ok(lines)
 }
 
 /// The examples of a round, in the file `path`.
@@ -152,7 +156,7 @@ async fn examples(
     files: &Files<'_>,
     path: &str,
     round: &str,
-    asked: &[AskedLine],
+    lines: &[AskedLine],
 ) -> Result<Vec<Numbered>, DatasetError> {
     let tensor = files.manifest().any_tensor(path, ITEMS)?;
     if tensor.dtype != Dtype::U32 || tensor.shape.get(1..) != Some(&[ITEM_NUMBERS]) {
@@ -165,7 +169,7 @@ async fn examples(
     let (rows, _) = numbers.as_chunks::<ITEM_NUMBERS>();
     let mut examples = Vec::with_capacity(rows.len());
     for (nth, row) in rows.iter().enumerate() {
-        let example = example(round, row, asked);
+        let example = example(round, row, lines);
         let damaged = || {
             FrozenError::damaged(
                 path,
@@ -177,10 +181,10 @@ async fn examples(
     Ok(examples)
 }
 
-fn example(round: &str, row: &[u32; ITEM_NUMBERS], asked: &[AskedLine]) -> Option<Numbered> {
+fn example(round: &str, row: &[u32; ITEM_NUMBERS], requests: &[AskedLine]) -> Option<Numbered> {
     let [plain, misspelt, exchanged, label, start, n_chars, annotator] = *row;
     let some = |number: u32| (number != NONE).then_some(number as usize);
-    let line = asked.get(plain as usize)?;
+    let line = requests.get(plain as usize)?;
     let gold = if line.task.has_spans() {
         let context = line.input.context.as_deref().unwrap_or_default();
         let text: String = context

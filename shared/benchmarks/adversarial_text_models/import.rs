@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::quote;
-use dataperf_datasets::labelled::LabelledAt;
-use dataperf_datasets::lines::read_text;
+use dataperf_collections::text::Gold;
+use dataperf_collections::text::compare::{AskedLine, Numbered, Rates, Trial, TrialItem};
+use dataperf_collections::text::export::{Row, Split, json_lines};
+use dataperf_datasets::labels::labelled::LabelledAt;
+use dataperf_datasets::tables::lines::read_text;
 use dataperf_datasets::{DatasetWriter, Import, ImportError, KitTable, Planned, Progress, Values};
-use dataperf_text::Gold;
-use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial, TrialItem};
-use dataperf_text::export::{Row, Split, json_lines};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,7 +51,9 @@ impl Import for AdversarialTextModels {
         `dataperf dynamic export` made of it, and if need be `part`, `test` or `dev`, and `rates`, what is worth a point: `fuel`, `memory`, \
         `robustness`, `fairness`";
 
-    const GUIDE: &'static str = include_str!("kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("kit/guide.md").to_owned())
+    }
 
     const STARTER: &'static str = include_str!("kit/starter.py");
 
@@ -68,8 +70,8 @@ impl Import for AdversarialTextModels {
         for (round, directory) in &document.rounds {
             if let Some(other) = read.insert(directory, round) {
                 problems.push(format!(
-                    "the rounds {} and {} name the same directory, and an example may be in one round only: \
-                     leave one of the two rounds out",
+                    "the rounds {} and {} name the same directory, and an example may be in only one \
+                        round: leave one of them out",
                     quote(other),
                     quote(round)
                 ));
@@ -89,7 +91,7 @@ impl Import for AdversarialTextModels {
             progress.advance(1);
         }
         let trial = Trial::new(items);
-        let n_inputs = trial.asked().len();
+        let n_inputs = trial.lines().len();
         if n_inputs > MAX_INPUTS {
             problems.push(format!(
                 "the rounds have {n_inputs} inputs together, and the limit is {MAX_INPUTS}: leave rounds out"
@@ -114,7 +116,7 @@ impl Import for AdversarialTextModels {
             return Err(ImportError::Refused { from, problems });
         }
         let failed = |error: serde_json::Error| ImportError::refused(from, error.to_string());
-        let lines: Vec<&AskedLine> = trial.asked().iter().collect();
+        let lines: Vec<&AskedLine> = trial.lines().iter().collect();
         writer.bytes(INPUTS_FILE, &json_lines(&lines).map_err(failed)?)?;
         for (path, rows) in tables {
             let planned = Planned {
@@ -149,7 +151,7 @@ impl Import for AdversarialTextModels {
         let lines: Vec<AskedLine> = lines
             .collect::<Result<_, _>>()
             .map_err(|error| damaged(error.to_string()))?;
-        let words = |of: fn(&AskedLine) -> String| Values::Text(lines.iter().map(of).collect());
+        let words = |get: fn(&AskedLine) -> String| Values::Text(lines.iter().map(get).collect());
         let contexts = lines.iter().map(|line| line.input.context.clone());
         Ok(vec![KitTable {
             name: "inputs".to_owned(),
@@ -176,7 +178,7 @@ fn read_document(from: &Path) -> Result<Document, ImportError> {
     let text = read_text(&path).map_err(|why| ImportError::refused(&path, why))?;
     let refused = |error: serde_saphyr::Error| {
         let why = error.to_string().replace('\n', " ");
-        ImportError::refused(&path, format!("it is no document of a contest: {why}"))
+        ImportError::refused(&path, format!("it is not a contest document: {why}"))
     };
     serde_saphyr::from_str(&text).map_err(refused)
 }
@@ -187,12 +189,12 @@ fn wrong(document: &Document) -> Vec<String> {
     let is_line = !document.title.trim().is_empty() && !document.title.contains(char::is_control);
     if !is_line || document.title.chars().count() > MAX_TITLE_CHARS {
         problems.push(format!(
-            "`title` has to be a line of 1 to {MAX_TITLE_CHARS} characters, which people read above the board"
+            "`title` has to be one line of 1 to {MAX_TITLE_CHARS} characters: it is the board's heading"
         ));
     }
     if document.part == Split::Train {
         problems.push(
-            "`part` is `train`, from which programs are made: take `test`, or `dev` for what participants may have".into(),
+            "`part` is `train`, which programs may learn from: use `test`, or `dev` for a public set".into(),
         );
     }
     if let Err(error) = document.rates.check() {
@@ -204,8 +206,8 @@ fn wrong(document: &Document) -> Vec<String> {
     ] {
         if rate < LEAST_RATE {
             problems.push(format!(
-                "the rate `{name}` is {rate}, and {LEAST_RATE} is the least: with a lower rate, {name} could \
-                 bring more than the 20 points that the range of scores has room for; raise the rate"
+                "the rate `{name}` is {rate}, the least is {LEAST_RATE}: with less, {name} could bring \
+                    more than 20 points. Raise the rate"
             ));
         }
     }
@@ -213,8 +215,9 @@ fn wrong(document: &Document) -> Vec<String> {
         problems.push("`rounds` is empty: name the directory of a round".into());
     }
     for round in document.rounds.keys().filter(|round| !is_name(round)) {
-        let said = "a round's name has 1 to 40 small letters, digits and hyphens, since a file is called so: choose another";
-        problems.push(format!("{} is no name: {said}", quote(round)));
+        let message = "a round's name has 1 to 40 lower-case letters, digits and hyphens, because a file has this name: \
+            choose another";
+        problems.push(format!("{} is not a valid name: {message}", quote(round)));
     }
     problems
 }
@@ -244,7 +247,7 @@ impl ExportFile<'_> {
             Ok(text) => text,
             Err(error) => {
                 problems.push(format!(
-                "the round {} has no `{shown}` that can be read: {error}; export it with `dataperf dynamic export`",
+                "the round {} has no readable `{shown}`: {error}. Export it with `dataperf dynamic export`",
                 quote(round)
             ));
                 return Vec::new();
@@ -299,19 +302,14 @@ impl ExportFile<'_> {
         }
         if !row.is_verified {
             wrong.push(
-                "no rater has confirmed its answer (`is_verified` is false), and programs are scored by the \
-                 answers: leave the example out"
-                    .to_owned(),
+                "no rater confirmed its answer (`is_verified` is false): leave the example out".to_owned(),
             );
         }
         if row.text.trim().is_empty() {
             wrong.push("it has no text".to_owned());
         }
         if row.task.always_needs_context() && context.trim().is_empty() {
-            wrong.push(format!(
-                "it has no context, and a text of `{}` is about one",
-                row.task
-            ));
+            wrong.push(format!("it has no context, and `{}` needs one", row.task));
         }
         let is_answer = match &row.gold {
             Gold::Label(label) => row.task.labels().contains(&label.as_str()),
@@ -319,14 +317,14 @@ impl ExportFile<'_> {
         };
         if !is_answer {
             wrong.push(format!(
-                "{} is no answer to a text of `{}`",
+                "{} is not an answer to a text of `{}`",
                 quote(row.gold.as_str()),
                 row.task
             ));
         }
         if !self.ids.insert(row.id.clone()) {
             wrong.push(format!(
-                "the example {} stands here or in another round already: every example is asked once",
+                "the example {} appears twice, here or in another round: keep one",
                 quote(&row.id)
             ));
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::closed::Measured;
+use dataperf::benchmark::closed::Measured;
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeat, Weights};
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
+use dataperf_collections::text::compare::{Figures, Judged, Outcome};
 use dataperf_numerics::bootstrap::{LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
-use dataperf_text::compare::{Figures, Judged, Outcome};
 
 use super::frozen::{EXAMPLES, FAIR, Frozen, N_CLASSES, RIGHT, ROBUST};
 
@@ -18,7 +18,7 @@ pub(super) const MEMORY_BYTES: &str = "memory_bytes";
 /// The number of points that are a score of 1.
 const POINTS: f64 = 100.0;
 
-/// What the evidence says about a program.
+/// The evidence about a program.
 struct Run {
     /// `(n_items,)`: how the answers to each example were judged, in all rounds.
     judged: Vec<Judged>,
@@ -26,14 +26,14 @@ struct Run {
 }
 
 impl Run {
-    fn of(frozen: &Frozen, evidence: &Evidence) -> Result<Self, EvidenceError> {
+    fn from_evidence(frozen: &Frozen, evidence: &Evidence) -> Result<Self, EvidenceError> {
         let items = frozen.items()?;
         let unit = evidence.unit(EXAMPLES, items.len(), N_CLASSES)?;
-        let said = unit.predicted(Repeat::Only)?.iter();
-        let judged = said.zip(items).map(|(said, item)| Judged {
-            is_right: said & RIGHT != 0,
-            is_robust: item.misspelt.map(|_| said & ROBUST != 0),
-            is_fair: item.exchanged.map(|_| said & FAIR != 0),
+        let predicted = unit.predicted(Repeat::Only)?.iter();
+        let judged = predicted.zip(items).map(|(predicted, item)| Judged {
+            is_right: predicted & RIGHT != 0,
+            is_robust: item.misspelt.map(|_| predicted & ROBUST != 0),
+            is_fair: item.exchanged.map(|_| predicted & FAIR != 0),
         });
         Ok(Self {
             judged: judged.collect(),
@@ -44,12 +44,12 @@ impl Run {
         })
     }
 
-    /// The outcome and figures with each example counted as often as its weight says; `weights`: `(n_items,)`.
+    /// The outcome and figures with each example repeated by its weight; `weights`: `(n_items,)`.
     fn outcome(&self, frozen: &Frozen, weights: &[u32]) -> (Outcome, Figures) {
         let outcome = frozen
             .trial()
             .outcome_of(&self.judged, ItemWeights::Each(weights));
-        let figures = outcome.figures(self.measured, frozen.trial().asked().len());
+        let figures = outcome.figures(self.measured, frozen.trial().lines().len());
         (outcome, figures)
     }
 
@@ -64,7 +64,7 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let run = Run::of(frozen, evidence)?;
+    let run = Run::from_evidence(frozen, evidence)?;
     let n_items = run.judged.len();
     let of_unit = weights.unit(EXAMPLES, n_items)?;
     let of_items: Vec<u32> = (0..n_items).map(|nth| of_unit.at(nth) as u32).collect();
@@ -107,7 +107,7 @@ pub(super) fn scorecard(
         .with("points", each(&points))
         .with("rates", each(&of_rates))
         .with("n_items", ItemWeights::Each(&of_items).total(of_items.len()))
-        .with("n_inputs", frozen.trial().asked().len());
+        .with("n_inputs", frozen.trial().lines().len());
     Ok(Scorecard {
         score: run.score(frozen, &of_items),
         metrics,
@@ -119,7 +119,7 @@ pub(super) fn replicates(
     evidence: &Evidence,
     draws: &Draws,
 ) -> Result<Vec<f64>, EvidenceError> {
-    let run = Run::of(frozen, evidence)?;
+    let run = Run::from_evidence(frozen, evidence)?;
     draws.scores(|batch| {
         let drawn = draws.batch(EXAMPLES, batch)?;
         let mut scores = [0.0; LANES];

@@ -9,7 +9,7 @@
 //!   among those of all rounds. Hidden;
 //! - where the examples are for practice, `public/rounds/ROUND.safetensors`: the same, for participants.
 //!
-//! An artifact has the answers that a program wrote, and what its run took: [`with_measured`](dataperf::closed::ClosedBoards::with_measured). People can't upload one.
+//! An artifact has the answers that a program wrote, and what its run took: [`with_measured`](dataperf::benchmark::closed::ClosedBoards::with_measured). People can't upload one.
 //!
 //! # Source
 //! Dynabench's models (Ma et al. 2021, *Dynaboard*), ranked by rates that are fixed in advance instead of its Dynascore.
@@ -27,7 +27,7 @@ mod validation;
 
 use std::ops::RangeInclusive;
 
-use dataperf_text::compare::{Rates, TrialRun};
+use dataperf_collections::text::compare::{Rates, TrialRun};
 use serde::{Deserialize, Serialize};
 
 pub use artifact::Artifact;
@@ -38,12 +38,12 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::Metric;
 use dataperf::benchmark::{Benchmark, NotScored, PUBLIC};
 use dataperf::dataset::Files;
 use dataperf::evidence::{Draws, Evidence, EvidenceError, Weights};
-use dataperf::scorecard::Metric;
 
-/// The file of the inputs that programs are asked.
+/// The file of a program's inputs.
 pub const INPUTS_FILE: &str = "public/inputs.jsonl";
 /// The name of the tensor with a round's examples.
 pub const ITEMS: &str = "items";
@@ -87,9 +87,9 @@ pub struct Parameters {
     pub title: String,
     /// The rounds, ascending.
     pub rounds: Vec<String>,
-    /// The number of inputs that a program is asked.
+    /// The number of a program's inputs.
     pub n_inputs: usize,
-    /// What brings or costs a point.
+    /// The rates: the gain or cost of a point.
     pub rates: Rates,
 }
 

@@ -1,15 +1,15 @@
 //! The submitted program is the model, and its answers are in the artifact: this module turns them into classes.
 
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::FrozenError;
-use dataperf_text::compare::Judged;
+use dataperf_collections::text::compare::Judged;
 
 use super::frozen::{EXAMPLES, FAIR, Frozen, N_CLASSES, RIGHT, ROBUST};
 use super::metric::{FUEL, MEMORY_BYTES};
 use super::validation::Checked;
 
-/// The class of every example: how the program's answers to it were judged. The fuel and
-/// memory that the program took stand beside the classes, as counts.
+/// The class of every example: how the program's answers to it were judged. The program's fuel and
+/// memory are counts next to the classes.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let n_items = frozen.items()?.len();
     let judged = frozen.trial().judged(&checked.answers);

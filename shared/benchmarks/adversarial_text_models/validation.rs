@@ -1,11 +1,11 @@
 //! The rules: exactly one answer for each input, and one that is possible in the input's task.
 
-use dataperf::closed::Measured;
+use dataperf::benchmark::closed::Measured;
 use dataperf::{Reason, Reasons, Rejection, other_spellings, quote};
-use dataperf_text::Gold;
-use dataperf_text::compare::{AnswerLine, TrialError};
+use dataperf_collections::text::Gold;
+use dataperf_collections::text::compare::{AnswerLine, TrialError};
 
-use super::artifact::{Artifact, Said, not_measured};
+use super::artifact::{Artifact, NamedAnswer, not_measured};
 use super::frozen::Frozen;
 
 /// A submission that obeys the rules.
@@ -19,19 +19,19 @@ pub struct Checked {
 impl Checked {
     pub(super) fn new(artifact: Artifact, frozen: &Frozen) -> Result<Self, Rejection> {
         let Artifact {
-            answers: said,
+            answers: settings,
             measured,
             mut reasons,
         } = artifact;
-        let n_inputs = frozen.trial().asked().len();
+        let n_inputs = frozen.trial().lines().len();
         let mut answers = vec![None; n_inputs];
         let mut is_there = vec![false; n_inputs];
-        for said in said {
-            let Some(number) = number(&said, n_inputs, &mut reasons) else {
+        for settings in settings {
+            let Some(number) = number(&settings, n_inputs, &mut reasons) else {
                 continue;
             };
             is_there[number] = true; // once: keys are, and an id has one spelling
-            answers[number] = answer(&said, number, frozen, &mut reasons);
+            answers[number] = answer(&settings, number, frozen, &mut reasons);
         }
         let n_missing = is_there.iter().filter(|is_there| !**is_there).count();
         if let Some(first) = is_there.iter().position(|is_there| !is_there) {
@@ -55,37 +55,37 @@ impl Checked {
 }
 
 /// The number of the input that is answered; an id that is no such number is noted.
-fn number(said: &Said, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> {
-    let number = said.id.parse::<usize>().ok();
-    let number = number.filter(|number| number.to_string() == said.id && *number < n_inputs); // neither `007` nor `+7`
+fn number(line: &NamedAnswer, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> {
+    let number = line.id.parse::<usize>().ok();
+    let number = number.filter(|number| number.to_string() == line.id && *number < n_inputs); // neither `007` nor `+7`
     if number.is_none() {
-        let (id, last) = (quote(&said.id), n_inputs.saturating_sub(1));
+        let (id, last) = (quote(&line.id), n_inputs.saturating_sub(1));
         let is_known = |id: &String| id.parse::<usize>().is_ok_and(|number| number < n_inputs);
-        let near = other_spellings(&said.id).into_iter().filter(is_known);
-        reasons.add_unknown("ids of inputs", &said.id, near, || {
-            let message = format!("{id} is no id of an input: the ids are \"0\" to \"{last}\"");
-            Reason::new("unknown_id", &said.at, message)
+        let near = other_spellings(&line.id).into_iter().filter(is_known);
+        reasons.add_unknown("ids of inputs", &line.id, near, || {
+            let message = format!("{id} is not the id of an input: the ids are \"0\" to \"{last}\"");
+            Reason::new("unknown_id", &line.at, message)
         });
     }
     number
 }
 
 /// The answer to an input; one that is not possible in the input's task is noted.
-fn answer(said: &Said, number: usize, frozen: &Frozen, reasons: &mut Reasons) -> Option<Gold> {
-    let Ok(line) = serde_json::from_slice::<AnswerLine>(&said.answer.to_bytes()) else {
-        let found = quote(&String::from_utf8_lossy(&said.answer.to_bytes()));
+fn answer(answered: &NamedAnswer, number: usize, frozen: &Frozen, reasons: &mut Reasons) -> Option<Gold> {
+    let Ok(line) = serde_json::from_slice::<AnswerLine>(&answered.answer.to_bytes()) else {
+        let given = quote(&String::from_utf8_lossy(&answered.answer.to_bytes()));
         let message =
-            format!("expected {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}, found {found}");
-        reasons.add(Reason::new("wrong_form", &said.at, message));
+            format!("expected {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}, found {given}");
+        reasons.add(Reason::new("wrong_form", &answered.at, message));
         return None;
     };
-    let (asked, label) = (&frozen.trial().asked()[number], line.label.clone());
+    let (line_one, label) = (&frozen.trial().lines()[number], line.label.clone());
     let note = |error: TrialError| {
-        let reason = || Reason::new("bad_answer", &said.at, error.to_string());
+        let reason = || Reason::new("bad_answer", &answered.at, error.to_string());
         match label {
-            Some(label) => reasons.add_unknown("labels", &label, asked.task.labels(), reason),
+            Some(label) => reasons.add_unknown("labels", &label, line_one.task.labels(), reason),
             None => reasons.add_with(reason),
         }
     };
-    asked.answer(line).map_err(note).ok()
+    line_one.answer(line).map_err(note).ok()
 }

@@ -1,7 +1,7 @@
 //! The artifact: `{"0": [20 counts], ...}`, or a zip of `0.csv` or `0.txt`, ..., comma-separated counts each.
 
-use dataperf::archive::{Bounds, Entry, is_zip, unpack};
-use dataperf::json::Json;
+use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, explain_every, pointer, quote, text_of_file};
 
 const BOUNDS: Bounds = Bounds {
@@ -10,10 +10,10 @@ const BOUNDS: Bounds = Bounds {
     max_ratio: 200,
 };
 
-/// What a strategy buys in one market.
+/// A strategy's purchases in one market.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Where the market's plan is in the artifact.
+    /// The place of the market's plan in the artifact.
     pub(super) at: String,
     /// The market as the artifact names it.
     pub(super) market: String,
@@ -24,7 +24,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Where the count number `idx` is in the artifact. Computed on demand, because an artifact may have 250,000 counts.
+    /// The place of the count number `idx` in the artifact. Computed on demand, because an artifact
+    /// may have 250,000 counts.
     pub(super) fn at(&self, idx: usize) -> String {
         if self.is_text {
             field_of(&self.at, idx)
@@ -74,8 +75,8 @@ impl Artifact {
         let n_wrong = counts.filter(|count| count.is_none()).count();
         reasons.explain(explain_every("bad_count", n_wrong, n_counts, || {
             format!(
-                "none of the {n_counts} counts is a whole number: give numbers of samples such as `33`, without quotation marks and decimals, \
-                 not shares of them"
+                "none of the {n_counts} counts is a whole number: give numbers of samples such as `33`, \
+                    not shares, without quotation marks and decimals"
             )
         }));
         Ok(Self { plans, reasons })
@@ -87,7 +88,7 @@ fn of_json(market: String, counts: Json, reasons: &mut Reasons) -> Plan {
     let is_text = false;
     let Json::Array(items) = counts else {
         let message = format!(
-            "expected an array of counts here, one a seller, found {}",
+            "expected an array of counts here, one per seller, found {}",
             counts.kind()
         );
         reasons.add(Reason::new("wrong_type", &at, message));
@@ -116,7 +117,7 @@ fn of_json(market: String, counts: Json, reasons: &mut Reasons) -> Plan {
 
 fn note(count: Option<u64>, at: impl FnOnce() -> String, shown: &str, reasons: &mut Reasons) -> Option<u64> {
     if count.is_none() {
-        let message = format!("the count is {shown}: it must be a whole number, 0 or more");
+        let message = format!("the count is {shown}: give a whole number, 0 or more");
         reasons.add(Reason::new("bad_count", at(), message));
     }
     count
@@ -126,7 +127,7 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
     let name = &file.name;
     let Some(market) = name.strip_suffix(".csv").or_else(|| name.strip_suffix(".txt")) else {
         let message = format!(
-            "{} has no meaning here: the zip holds a file `MARKET.csv` for each market",
+            "{} is not part of a submission: the zip holds a file `MARKET.csv` for each market",
             quote(name)
         );
         reasons.add(Reason::new("unknown_file", name, message));

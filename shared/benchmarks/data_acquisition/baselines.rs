@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::data_acquisition::{DataAcquisition, Parameters, seller_file};
 use dataperf::Benchmark;
 use dataperf::dataset::Dataset;
-use dataperf::frozen::FrozenError;
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::progress::Progress;
 use serde::Deserialize;
 use serde_json::json;
@@ -68,9 +68,9 @@ pub(crate) async fn offer<B: Benchmark>(
     n_rows: usize,
     max_price: f64,
 ) -> Result<Offer, BaselineError> {
-    let said: Summary = serde_json::from_slice(&dataset.files().whole(summary).await?)
+    let summary_one: Summary = serde_json::from_slice(&dataset.files().whole(summary).await?)
         .map_err(|error| FrozenError::damaged(summary, error.to_string()))?;
-    let correlations = said.features.correlation.into_iter();
+    let correlations = summary_one.features.correlation.into_iter();
     Ok(Offer {
         n_rows,
         max_price,

@@ -1,4 +1,4 @@
-//! What a submitted program sees of each market: the budget, and the price and summary of each seller.
+//! A submitted program's view of each market: the budget, and the price and summary of each seller.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use super::{DataAcquisition, Parameters, seller_file};
 use crate::closed::{csv_file, document, json_file};
-use dataperf::closed::{ClosedTask, Seed, each_member};
+use dataperf::benchmark::closed::{ClosedTask, Seed, each_member};
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::FrozenError;
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 
 /// Programs that buy samples.
 pub struct ClosedBoards;
 
-impl dataperf::closed::ClosedBoards for ClosedBoards {
+impl dataperf::benchmark::closed::ClosedBoards for ClosedBoards {
     async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
         let markets: Vec<String> = parameters.markets.keys().map(u32::to_string).collect();
-        let asked = json!({ "markets": markets, "buyer_model": parameters.buyer_model, "n_trials": parameters.n_trials });
-        let mut given = vec![document::<DataAcquisition>(leaderboard, asked)];
+        let question = json!({ "markets": markets, "buyer_model": parameters.buyer_model, "n_trials": parameters.n_trials });
+        let mut given = vec![document::<DataAcquisition>(leaderboard, question)];
         let mut lines = Vec::new();
         let mut orders = BTreeMap::new();
         for (&market, of_market) in &parameters.markets {
@@ -27,8 +27,8 @@ impl dataperf::closed::ClosedBoards for ClosedBoards {
             let mut sellers = Vec::new();
             for (number, &idx) in order.iter().enumerate() {
                 let mut summary = summary(files, &seller_file(market, idx)).await?;
-                if let Value::Object(said) = &mut summary {
-                    said.insert("seller".into(), number.into());
+                if let Value::Object(members) = &mut summary {
+                    members.insert("seller".into(), number.into());
                 }
                 sellers.push(summary);
                 let seller = &of_market.sellers[idx];

@@ -1,4 +1,4 @@
-//! The frozen part: the sellers' labels and the buyer's evaluation sets.
+//! The frozen part: the sellers' labels and the buyer's test sets.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use super::buyer_model::BuyerModel;
 use super::market::sample;
 use super::{FEATURES, LABELS, LEADERBOARD, Market, Parameters, eval_file, features_file, labels_file};
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{FrozenError, Manifest, TensorEntry};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{FrozenError, Manifest, TensorEntry};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
 /// The number of classes: labels are 0 and 1.
 pub(super) const N_CLASSES: usize = 2;
 
-/// What scoring keeps in memory: the sellers' labels and the buyer's evaluation sets.
+/// The data that scoring keeps in memory: the sellers' labels and the buyer's test sets.
 #[derive(Debug)]
 pub struct Frozen {
     parameters: Parameters,
@@ -41,7 +41,10 @@ impl FrozenPart for Frozen {
         let parameters: Parameters = manifest.parameters()?;
         let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
         let about = format!("{n} markets, each with its budget; the buyer trains {model}");
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+        let board = Leaderboard::new(LEADERBOARD, about)
+            .with_metric("mean accuracy")
+            .with_model(model);
+        Ok(vec![board])
     }
 
     async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
@@ -64,7 +67,7 @@ impl FrozenPart for Frozen {
 
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         let items = |&number: &u32| {
-            let items = EvalItems::of(self.buyer_labels(number)?, ItemMetric::Accuracy);
+            let items = EvalItems::from_metric(self.buyer_labels(number)?, ItemMetric::Accuracy);
             Ok((number.to_string(), items))
         };
         self.markets().keys().map(items).collect()
@@ -87,7 +90,7 @@ impl Frozen {
         self.parameters.buyer_model
     }
 
-    /// The labels of a market's eval set, `(n_buyer,)`.
+    /// The labels of a market's test set, `(n_buyer,)`.
     pub(super) fn buyer_labels(&self, market: u32) -> Result<&[u8], FrozenError> {
         Ok(&self.market_data(market)?.buyer_labels)
     }
@@ -99,7 +102,7 @@ impl Frozen {
 
     pub(super) fn market_data(&self, market: u32) -> Result<&MarketData, FrozenError> {
         let missing = FrozenError::ForParticipants {
-            missing: "sellers' rows and buyer's evaluation sets",
+            missing: "sellers' rows and buyer's test sets",
         };
         self.data.as_ref().map(|data| &data[&market]).ok_or(missing)
     }
@@ -147,5 +150,6 @@ impl MarketData {
 fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encoding, FrozenError> {
     let (dtype, n_decimals) = (tensor.dtype, market.n_decimals);
     let unknown = || format!("its numbers are {dtype:?} with {n_decimals:?} decimals");
-    dataperf::encoding::encoding(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
+    dataperf::dataset::encoding::encoding(dtype, n_decimals)
+        .ok_or_else(|| FrozenError::damaged(path, unknown()))
 }

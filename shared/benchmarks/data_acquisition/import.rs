@@ -9,8 +9,8 @@ use crate::data_acquisition::{
     BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, eval_file,
     features_file, labels_file, seller_file,
 };
-use dataperf::encoding::{Exact, encoding};
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::dataset::encoding::{Exact, encoding};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf_numerics::numbers::Encoding;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -19,8 +19,8 @@ use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
 use crate::data_acquisition::seller_summary::SellerSummary;
-use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
-use dataperf_datasets::lines::{dialect, read_text};
+use dataperf_datasets::labels::labelled::{LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::tables::lines::{dialect, read_text};
 use dataperf_datasets::{DatasetWriter, Hashing, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
@@ -35,7 +35,9 @@ impl Import for DataAcquisition {
         `marketinfo/MARKET/price/price.txt` and `budget.txt`, and one CSV in `marketinfo/MARKET/data_buyer`; \
         `marketinfo/buyer_model.txt` may name the buyer's model";
 
-    const GUIDE: &'static str = include_str!("kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("kit/guide.md").to_owned())
+    }
 
     const STARTER: &'static str = include_str!("kit/starter.py");
 
@@ -49,7 +51,7 @@ impl Import for DataAcquisition {
                     .map(move |(idx, seller)| (i64::from(number), idx, seller))
             })
             .collect();
-        let whole = |of: fn(&(i64, i64, &Seller)) -> i64| Values::Whole(sellers.iter().map(of).collect());
+        let whole = |get: fn(&(i64, i64, &Seller)) -> i64| Values::Whole(sellers.iter().map(get).collect());
         let prices = sellers.iter().map(|(_, _, seller)| seller.max_price);
         Ok(vec![KitTable {
             name: "sellers".to_owned(),
@@ -71,7 +73,7 @@ impl Import for DataAcquisition {
         let of_market = |(number, market): (u32, Market)| {
             let rows = |file: String| RowsAt {
                 n_decimals: market.n_decimals,
-                ..RowsAt::of(file, FEATURES)
+                ..RowsAt::new(file, FEATURES)
             };
             LabelledAt {
                 name: number.to_string(),
@@ -121,7 +123,7 @@ impl Import for DataAcquisition {
                 &from.join("marketinfo").join(number.to_string()),
             )? {
                 Ok(source) => sources.push(source),
-                Err(found) => problems.extend(found),
+                Err(errors) => problems.extend(errors),
             }
         }
         let n_bytes = sources
@@ -142,7 +144,7 @@ impl Import for DataAcquisition {
                 Ok(market) => {
                     parameters.markets.insert(source.number, market);
                 }
-                Err(found) => problems.extend(found),
+                Err(errors) => problems.extend(errors),
             }
         }
         if !problems.is_empty() {
@@ -154,18 +156,18 @@ impl Import for DataAcquisition {
 
 /// The entries of a directory that are named with a number and `suffix`, by that number; none if the directory is missing.
 fn numbered(directory: &Path, suffix: &str) -> Result<BTreeMap<u32, PathBuf>, ImportError> {
-    let mut found: BTreeMap<u32, PathBuf> = BTreeMap::new();
+    let mut files: BTreeMap<u32, PathBuf> = BTreeMap::new();
     for (stem, path) in named(directory, "", suffix)? {
         let Ok(number) = stem.parse() else {
             continue;
         };
-        if let Some(other) = found.insert(number, path) {
+        if let Some(other) = files.insert(number, path) {
             let other = other.file_name().unwrap_or_default().display();
             let why = format!("`{other}` and `{stem}{suffix}` are both number {number}: keep one");
             return Err(ImportError::refused(directory, why));
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 fn buyer_model(path: &Path) -> Result<BuyerModel, String> {
@@ -209,8 +211,8 @@ impl Source {
             ));
         }
         let price = info.join("price");
-        let prices = prices(&price.join("price.txt"), sellers.len()).unwrap_or_else(|found| {
-            problems.extend(found);
+        let prices = prices(&price.join("price.txt"), sellers.len()).unwrap_or_else(|errors| {
+            problems.extend(errors);
             Vec::new()
         });
         let budget = budget(&price.join("budget.txt")).unwrap_or_else(|problem| {
@@ -237,9 +239,9 @@ impl Source {
     ) -> Result<Result<Market, Vec<String>>, ImportError> {
         let buyer = match Table::read(&self.buyer, progress) {
             Ok(buyer) => buyer,
-            Err(found) => return Ok(Err(found)),
+            Err(errors) => return Ok(Err(errors)),
         };
-        let spool_failed = || ImportError::io("can't write beside", Path::new("the data set"));
+        let spool_failed = || ImportError::io("can't write next to", Path::new("the data set"));
         let mut spool = BufWriter::with_capacity(SPOOL_BYTES, writer.temporary_file()?);
         let (mut problems, mut sellers, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         let mut exact = buyer.exact.clone();
@@ -275,7 +277,7 @@ impl Source {
                             serde_json::to_string(&summary).map_err(|error| spool_failed()(error.into()))?;
                         writer.lines(&seller_file(self.number, idx), &[json])?;
                     }
-                    Err(found) => problems.extend(found),
+                    Err(errors) => problems.extend(errors),
                 }
             }
         }
@@ -319,7 +321,7 @@ impl Source {
             shape: vec![n_rows],
         };
         writer.tensors(&features_file(number), &[matrix(labels.len())], |file| {
-            let failed = || ImportError::io("can't read beside", Path::new("the data set"));
+            let failed = || ImportError::io("can't read next to", Path::new("the data set"));
             spool.rewind().map_err(failed())?;
             let mut spool = BufReader::new(spool);
             let mut some = vec![0.0; SPOOL_BYTES / size_of::<f64>()];

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_spent_to_the_last_unit_is_kept() {
+    fn spending_the_whole_budget_is_allowed() {
         // summed as floats, three times 0.1 is more than 0.3
         let of_tenths = market(0.3, &[(10, 1.0), (10, 1.0), (10, 1.0)]);
         assert!(cost(&of_tenths, &[1, 1, 1]) > 0.3);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Frozen;
 use super::frozen::N_CLASSES;
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
 /// The name of the metric with the cost of a market's samples.

@@ -6,7 +6,7 @@
 //!   floats or [`Decimals`](dataperf_numerics::numbers::Decimals) where these are the source's very numbers, else as 64-bit floats.
 //!   Hidden;
 //! - `MARKET/labels.safetensors`: `labels`, `(n_rows,)` bytes, 0 or 1. Hidden;
-//! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;
+//! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's test set. Hidden;
 //! - `public/MARKET/market.json` and `public/MARKET/SELLER.json`: what participants see.
 
 mod artifact;
@@ -38,10 +38,10 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
-use dataperf::scorecard::{Form, Metric};
 
 /// The name of the tensors with features.
 pub const FEATURES: &str = "features";
@@ -66,7 +66,7 @@ pub fn labels_file(market: u32) -> String {
     format!("{market}/labels.safetensors")
 }
 
-/// The path of a market's frozen file with the buyer's evaluation set.
+/// The path of a market's frozen file with the buyer's test set.
 pub fn eval_file(market: u32) -> String {
     format!("{market}/buyer.safetensors")
 }
@@ -82,7 +82,7 @@ pub fn seller_file(market: u32, seller: usize) -> String {
 pub struct Parameters {
     /// The model that the buyer trains.
     pub buyer_model: BuyerModel,
-    /// The seed of the sampling, which starts anew in every market.
+    /// The seed of the sampling, which starts again in every market.
     pub seed: u32,
     /// The number of training sets that are sampled in each market.
     pub n_trials: usize,
@@ -102,10 +102,12 @@ impl Benchmark for DataAcquisition {
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("markets/*/accuracy", "accuracy", Feedback::Metrics),
-        Metric::value("markets/*/per_trial", "accuracy of each trial", Feedback::Metrics).of(Form::Trials {
-            over: "trial",
-            labels: None,
-        }),
+        Metric::value("markets/*/per_trial", "accuracy of each trial", Feedback::Metrics).with_form(
+            Form::Trials {
+                over: "trial",
+                labels: None,
+            },
+        ),
         Metric::value(
             "markets/*/std",
             "standard deviation over the trials",

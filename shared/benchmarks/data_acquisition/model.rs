@@ -6,8 +6,8 @@ use super::features_file;
 use super::frozen::{Frozen, N_CLASSES};
 use super::metric::{COST, N_BOUGHT};
 use super::validation::Bought;
+use dataperf::dataset::frozen::{FrozenError, ReadRows};
 use dataperf::evidence::{Repeats, UnitEvidence};
-use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::numbers::Stored;
 

@@ -54,7 +54,7 @@ impl SellerSummary {
             n_rows,
             n_columns: n_features + 1,
             n_rows_by_label: [n_rows - n_positive, n_positive],
-            features: Features::of(features, labels, 2),
+            features: Features::summarize(features, labels, 2),
             samples,
         }
     }
@@ -63,7 +63,7 @@ impl SellerSummary {
 impl Features {
     /// `features`: `(n_rows, n_features)`, row after row; `labels`: `(n_rows,)`, below `n_classes`. With more than two classes no
     /// correlations are computed.
-    pub(crate) fn of(features: &[f64], labels: &[u8], n_classes: usize) -> Self {
+    pub(crate) fn summarize(features: &[f64], labels: &[u8], n_classes: usize) -> Self {
         let n_rows = labels.len();
         let n_features = features.len() / n_rows.max(1);
         let mut summary = Self::default();
@@ -132,9 +132,10 @@ fn correlation(column: &[f64], labels: &[u8]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The expected numbers are those of `numpy.histogram`, `numpy.corrcoef`, `min` and `max` for the same input.
+    /// The expected numbers come from `numpy.histogram`, `numpy.corrcoef`, `min` and `max` for the
+    /// same input.
     #[test]
-    fn says_what_numpy_says() {
+    fn a_summary_matches_numpy() {
         let column = [0.1, 0.2, 0.3, 0.3, 0.7, 0.95, 1.1];
         let features: Vec<f64> = column.iter().flat_map(|&value| [value, 3.0]).collect();
         let summary = SellerSummary::new((2, 4), 100.0, &features, &[0, 0, 1, 0, 1, 1, 1]);

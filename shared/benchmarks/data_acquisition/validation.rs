@@ -11,11 +11,11 @@ use dataperf::{Reason, Reasons, Rejection, offer, quote};
 /// A submission that obeys the rules.
 #[derive(Debug)]
 pub struct Checked {
-    /// What is bought in each market, in the order of the markets.
+    /// The purchases in each market, in the order of the markets.
     markets: Vec<Bought>,
 }
 
-/// What is bought in one market.
+/// The purchases in one market.
 #[derive(Debug)]
 pub struct Bought {
     pub(super) market: u32,
@@ -23,12 +23,12 @@ pub struct Bought {
     pub(super) trials: Vec<Vec<u32>>,
     /// All rows that at least one trial samples, ascending.
     pub(super) rows: Vec<u32>,
-    /// The cost of what is bought.
+    /// The cost of the purchases.
     pub(super) cost: f64,
 }
 
 impl Checked {
-    /// What is bought in each market.
+    /// The purchases in each market.
     pub fn markets(&self) -> &[Bought] {
         &self.markets
     }
@@ -49,7 +49,7 @@ impl Checked {
                     .reasons
                     .add_unknown("markets", &plan.market, markets.clone(), || {
                         let message = format!(
-                            "there is no market {}: {}",
+                            "{} is not a market: {}",
                             quote(&plan.market),
                             offer(&plan.market, markets)
                         );
@@ -58,7 +58,7 @@ impl Checked {
                 continue;
             };
             if let Some(first) = first_seen.insert(number, plan.at.clone()) {
-                let message = format!("the market `{number}` is in `{first}` already: keep one of the two");
+                let message = format!("the market `{number}` is also in `{first}`: remove one of the two");
                 rules
                     .reasons
                     .add(Reason::new("duplicate_market", &plan.at, message));
@@ -96,7 +96,7 @@ impl Checked {
 /// The number of rows wanted from each seller.
 struct Counts {
     of_sellers: Vec<usize>,
-    /// Whether `of_sellers` is what the submission says. If not, it is the least that a mended submission can mean: all of a
+    /// Whether `of_sellers` is what the submission says. If not, it is the least that a fixed submission can mean: all of a
     /// seller's rows where more are wanted, and none where the count can't be read.
     are_valid: bool,
 }
@@ -114,8 +114,9 @@ impl Rules<'_> {
         let mut are_valid = listed.len() == n_sellers;
         if listed.len() != n_sellers {
             let n = listed.len();
-            let message =
-                format!("{n} counts are given for {n_sellers} sellers: give one for each, 0 buys nothing");
+            let message = format!(
+                "there are {n} counts for {n_sellers} sellers: give one for each, and 0 to buy nothing"
+            );
             self.reasons.add(Reason::over(
                 "wrong_number_of_sellers",
                 &plan.at,
@@ -132,7 +133,7 @@ impl Rules<'_> {
             of_sellers[seller_idx] = count.min(*n_rows as u64) as usize;
             if count > *n_rows as u64 {
                 let message = format!(
-                    "{count} samples are wanted of seller {seller_idx}, who has {n_rows}: want no more than that"
+                    "{count} samples are too many for seller {seller_idx}, who has {n_rows}: buy fewer"
                 );
                 self.reasons.add(Reason::over(
                     "more_than_seller_has",
@@ -146,7 +147,7 @@ impl Rules<'_> {
         }
         if listed.iter().all(|count| *count == Some(0)) {
             let message = format!(
-                "nothing is bought in market {}: buy something that has both labels",
+                "the submission buys nothing in market {}: buy samples with both labels",
                 quote(&plan.market)
             );
             self.reasons
@@ -184,7 +185,8 @@ impl Rules<'_> {
         let (n_bought, n_needed) = (counts.iter().sum::<usize>(), self.frozen.buyer_model().min_rows());
         if n_bought < n_needed {
             let message = format!(
-                "{n_bought} samples are bought in market `{number}`, the buyer's model needs {n_needed}: buy more"
+                "the submission buys {n_bought} samples in market `{number}`, the buyer's model needs \
+                    {n_needed}: buy more"
             );
             self.reasons.add(Reason::over(
                 "too_few_samples",
@@ -224,7 +226,8 @@ fn has_one_label(bought: &Bought, frozen: &Frozen) -> bool {
 
 /// The message names neither the market nor the trial: the draws are public, and the sellers' labels are not.
 fn one_label() -> Reason {
-    let message = "in at least one market a trial samples rows of one label only, and a model needs both: buy more, or from other \
-                   sellers. Because this tells something about the sellers' labels, it counts against your limits as a score does";
+    let message = "in at least one market a trial draws rows of only one label, and a model needs both. This counts \
+        against your limits like a score, because it reveals something about hidden labels. Buy more, or from \
+        other sellers";
     Reason::over(ONE_LABEL, "", 2, 1, message)
 }

@@ -4,8 +4,8 @@ use crate::own_data::debugging::{self, Debugging, TRAIN};
 use crate::own_data::selection::{self, LabelSource, POOL, Selection};
 use crate::own_data::table::{ID, LABEL, Table, features_file, read};
 use crate::own_data::{PUBLIC_EVAL, Scoring};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{Dataset, Files};
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::progress::Progress;
 use serde_json::json;
 
@@ -64,12 +64,12 @@ impl Baselines for Selection {
         let pool = read(&dataset.files(), POOL).await?;
         if pool.examples.column(LABEL).is_none() {
             return Err(BaselineError::TooFew {
-                what: "labels in the pool".into(),
+                noun: "labels in the pool".into(),
                 n: 0,
                 n_needed: pool.features.nrows(),
             });
         }
-        let pool = Labelled::of(pool, LABEL, &parameters.scoring)?;
+        let pool = Labelled::read(pool, LABEL, &parameters.scoring)?;
         let mut random = Random::new(seed);
         let rows = match method {
             "random" => pool.random(max_examples, &mut random),
@@ -107,12 +107,12 @@ impl Baselines for Debugging {
         },
         Method {
             name: "influence",
-            about: "first those without which a logistic regression does better on the public eval set; two classes",
+            about: "first those without which a logistic regression does better on the public test set; two classes",
             source: "Koh and Liang 2017; DS3Lab/dataperf-vision-debugging",
         },
         Method {
             name: "datascope",
-            about: "first those with the lowest Shapley value for the nearest neighbour, on the public eval set",
+            about: "first those with the lowest Shapley value for the nearest neighbour, on the public test set",
             source: "paper, 2.3.3; Jia et al. 2019; Karlas et al. 2022",
         },
         Method {
@@ -122,7 +122,7 @@ impl Baselines for Debugging {
         },
     ];
 
-    /// `influence` and `datascope` need a public eval set, and `influence` two classes as well.
+    /// `influence` and `datascope` need a public test set, and `influence` two classes as well.
     fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
         let parameters: debugging::Parameters = manifest.parameters()?;
         let is_public = manifest.files.contains_key(&features_file(PUBLIC_EVAL));
@@ -143,7 +143,7 @@ impl Baselines for Debugging {
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: debugging::Parameters = dataset.manifest().parameters()?;
-        let train = Labelled::of(read(&dataset.files(), TRAIN).await?, LABEL, &parameters.scoring)?;
+        let train = Labelled::read(read(&dataset.files(), TRAIN).await?, LABEL, &parameters.scoring)?;
         let n_train = train.labels.len();
         let (mut values, order) = (
             Vec::new(),
@@ -169,7 +169,7 @@ impl Baselines for Debugging {
                     } else if train.n_classes == 2 {
                         influence::loss_changes(&task)?
                     } else {
-                        let why = format!("it is for two classes, and there are {}", train.n_classes);
+                        let why = format!("it needs two classes, and the data set has {}", train.n_classes);
                         return Err(BaselineError::Learner(why));
                     }
                 }
@@ -182,16 +182,16 @@ impl Baselines for Debugging {
     }
 }
 
-/// Reads the eval set that participants have.
+/// Reads the test set that participants have.
 async fn public_eval(files: &Files<'_>, scoring: &Scoring) -> Result<Labelled, BaselineError> {
     if !files.has(&features_file(PUBLIC_EVAL)) {
         return Err(BaselineError::TooFew {
-            what: "items of a public eval set".into(),
+            noun: "items of a public test set".into(),
             n: 0,
             n_needed: 1,
         });
     }
-    Labelled::of(read(files, PUBLIC_EVAL).await?, LABEL, scoring)
+    Labelled::read(read(files, PUBLIC_EVAL).await?, LABEL, scoring)
 }
 
 /// Rows with a class each, such as a pool.
@@ -204,7 +204,7 @@ struct Labelled {
 }
 
 impl Labelled {
-    fn of(table: Table, column: &str, scoring: &Scoring) -> Result<Self, BaselineError> {
+    fn read(table: Table, column: &str, scoring: &Scoring) -> Result<Self, BaselineError> {
         let classes = table.examples.classes(column, &scoring.classes)?;
         let ids = table.examples.column(ID).unwrap_or_default().to_vec();
         Ok(Self {

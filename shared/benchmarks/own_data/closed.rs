@@ -1,15 +1,17 @@
-//! What submitted programs see of the tables of own data: the participants' files, with rows in another order and numbers for ids.
+//! A submitted program's view of own data: the participants' files, with rows in another order and
+//! numbers for ids.
 
 use super::PUBLIC_EVAL;
 use super::table::{Examples, FEATURES, ID, LABEL, features_file, shape};
 use crate::closed::{Stored, csv_file};
-use dataperf::closed::{DataFile, Seed};
+use dataperf::benchmark::closed::{DataFile, Seed};
 use dataperf::dataset::{DatasetError, Files};
 
-/// The name under which a program gets the public eval set.
+/// The name under which a program gets the public test set.
 const VALIDATION: &str = "validation";
 
-/// Gives the program a table under a name. Returns the ids of its rows, in the order in which they are given.
+/// Adds a table to the program's files under a name. Returns the ids of its rows, in the program's
+/// order.
 pub(super) async fn table(
     files: &Files<'_>,
     table: &str,
@@ -46,7 +48,7 @@ pub(super) async fn table(
         .collect())
 }
 
-/// Gives the program the public eval set, if there is one.
+/// Adds the public test set to the program's files, if there is one.
 pub(super) async fn validation(
     files: &Files<'_>,
     seed: Seed,

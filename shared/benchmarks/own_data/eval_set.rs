@@ -1,4 +1,4 @@
-//! The eval set: the items that the model of a submission is asked about, and their labels.
+//! The test set: the items that a submission's model predicts, and their labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,19 +6,19 @@ use ndarray::Array2;
 
 use super::scoring::{ScoreMetric, Scoring};
 use super::table::{Examples, LABEL, features, features_file};
+use dataperf::benchmark::scorecard::{MetricValue, Metrics};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence};
-use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::scorecard::{MetricValue, Metrics};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{
     ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes,
     mean, weighted_accuracy,
 };
 
-/// The name of the hidden eval set's table, and of the only unit of evidence.
+/// The name of the hidden test set's table, and of the only unit of evidence.
 pub const EVAL: &str = "eval";
-/// The name of the table with the eval set that participants may have.
+/// The name of the table with the test set that participants may have.
 pub const PUBLIC_EVAL: &str = "public/eval";
 const GROUP: &str = "group";
 const CLUSTER: &str = "cluster";
@@ -34,7 +34,7 @@ pub struct EvalSet {
     pub groups: Option<Grouping>,
     /// The clusters of items that depend on each other, such as the recordings of one speaker, if the data set has clusters.
     pub clusters: Option<Grouping>,
-    /// Whether this is the eval set that participants may have.
+    /// Whether this is the test set that participants may have.
     pub is_public: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    fn of(column: &[String]) -> Self {
+    fn from_column(column: &[String]) -> Self {
         let names: BTreeSet<&String> = column.iter().collect();
         let number_of: BTreeMap<&String, usize> = names.iter().copied().zip(0..).collect();
         Self {
@@ -59,7 +59,7 @@ impl Grouping {
 }
 
 impl EvalSet {
-    /// The table of the eval set that a data set is scored with: the hidden one if it is there, as it is not in a participants'
+    /// The table of the test set that a data set is scored with: the hidden one if it is there, as it is not in a participants'
     /// kit, else the public one.
     pub fn table_in(manifest: &Manifest) -> Option<&'static str> {
         [EVAL, PUBLIC_EVAL]
@@ -67,7 +67,7 @@ impl EvalSet {
             .find(|table| manifest.files.contains_key(&features_file(table)))
     }
 
-    /// Reads the eval set of a data set; `None` if there is none, as in some participants' kits.
+    /// Reads the test set of a data set; `None` if there is none, as in some participants' kits.
     ///
     /// # Errors
     /// [`DatasetError`] when its files are not what the manifest says.
@@ -84,7 +84,7 @@ impl EvalSet {
             .map(Some)
     }
 
-    /// The eval set of a table whose features have been read already.
+    /// The test set of a table whose features have been read already.
     ///
     /// # Errors
     /// [`DatasetError`] when its examples are not what the manifest says.
@@ -100,8 +100,8 @@ impl EvalSet {
         }
         Ok(Self {
             truth: examples.classes(LABEL, &scoring.classes)?,
-            groups: examples.column(GROUP).map(Grouping::of),
-            clusters: examples.column(CLUSTER).map(Grouping::of),
+            groups: examples.column(GROUP).map(Grouping::from_column),
+            clusters: examples.column(CLUSTER).map(Grouping::from_column),
             features,
             is_public: table == PUBLIC_EVAL,
         })
@@ -125,7 +125,7 @@ impl EvalSet {
         vec![(EVAL.to_owned(), items)]
     }
 
-    /// The unit of evidence, checked to belong to this eval set.
+    /// The unit of evidence, checked to belong to this test set.
     ///
     /// # Errors
     /// [`EvidenceError::OtherData`].
@@ -147,7 +147,7 @@ impl<M> Scoring<M> {
         self.item_metric(eval).value(&eval.truth, predicted, weights)
     }
 
-    /// The metric together with the groups of the eval set, if it needs them.
+    /// The metric together with the groups of the test set, if it needs them.
     pub(super) fn item_metric<'a>(&self, eval: &'a EvalSet) -> ItemMetric<'a> {
         match &self.metric {
             ScoreMetric::Accuracy => ItemMetric::Accuracy,
@@ -164,7 +164,7 @@ impl<M> Scoring<M> {
         }
     }
 
-    /// The score of a unit of evidence, the mean over its repeats, with the metrics that are shown beside it.
+    /// The score of a unit of evidence, the mean over its repeats, with its other metrics.
     pub(super) fn scored(
         &self,
         eval: &EvalSet,
@@ -176,7 +176,7 @@ impl<M> Scoring<M> {
             .map(|predicted| self.value(eval, predicted, weights))
             .collect();
         let score = mean(&of_repeats);
-        let mut metrics = self.beside(eval, unit, weights);
+        let mut metrics = self.extra_metrics(eval, unit, weights);
         let names = match unit.repeats() {
             Repeats::Seeds(seeds) => Some(("per_seed", Some(MetricValue::seeds(seeds)))),
             Repeats::Trials(_) => Some(("per_trial", None)),
@@ -194,7 +194,7 @@ impl<M> Scoring<M> {
     }
 
     /// Accuracy, balanced accuracy, macro F1, F1 of each class and accuracy of each group: means over the repeats.
-    fn beside(&self, eval: &EvalSet, unit: &UnitEvidence, weights: ItemWeights<'_>) -> Metrics {
+    fn extra_metrics(&self, eval: &EvalSet, unit: &UnitEvidence, weights: ItemWeights<'_>) -> Metrics {
         let n_repeats = unit.repeats().len() as f64;
         let (truth, n_classes) = (&eval.truth[..], self.classes.len());
         let (mut accuracy, mut balanced, mut macro_f1) = (0.0, 0.0, 0.0);
@@ -234,10 +234,10 @@ impl<M> Scoring<M> {
     }
 }
 
-/// The eval set to score with.
+/// The test set to score with.
 ///
 /// # Errors
 /// [`FrozenError::ForParticipants`] if there is none.
 pub(super) fn scoring_eval_set(eval: Option<&EvalSet>) -> Result<&EvalSet, FrozenError> {
-    eval.ok_or(FrozenError::ForParticipants { missing: "eval set" })
+    eval.ok_or(FrozenError::ForParticipants { missing: "test set" })
 }

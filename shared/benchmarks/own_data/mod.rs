@@ -1,15 +1,17 @@
-//! Own data: contests that an organizer declares by one document, `task.yaml`, beside features and labels.
+//! Own data: contests that an organizer declares by one document, `task.yaml`, with files of
+//! features and labels.
 //!
-//! Four tasks share what is here: what people are told ([`About`]), the model, the metric and the classes ([`Scoring`]), the
-//! files of features and examples ([`table`](mod@table)) and the eval set ([`EvalSet`]). A task's boards come from its published data sets.
+//! Four tasks share this code: the description for people ([`About`]), the model, the metric and
+//! the classes ([`Scoring`]), the files of features and examples ([`table`](mod@table)) and the
+//! test set ([`EvalSet`]). A task's boards come from its published data sets.
 //!
 //! Every data set of a task has
-//! - `eval.npy`: the eval set's features, `(n_items, n_features)`, 32- or 64-bit floats. Hidden;
+//! - `eval.npy`: the test set's features, `(n_items, n_features)`, 32- or 64-bit floats. Hidden;
 //! - `eval.csv`: `id,label`, and `group` and `cluster` where the document has them, a line for each row. Hidden;
-//! - `public/eval.npy` and `public/eval.csv`: a second eval set of the same form that participants may have, where there is one.
+//! - `public/eval.npy` and `public/eval.csv`: a second test set of the same form that participants may have, where there is one.
 //!
-//! What participants may have is a data set as well, without the hidden files: it is enough to hold an artifact against the
-//! rules, and with a public eval set to score it.
+//! The participants' part is a data set as well, without the hidden files. It is enough to check an
+//! artifact, and with a public test set to score it.
 
 pub mod acquisition;
 #[cfg(feature = "baselines")]
@@ -34,7 +36,7 @@ pub use import::{Apart, Finding, Half, TASKS, Tables, init, look, schema, split}
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
 pub use scoring::{MAX_CLASSES, NOT_FITTED, ScoreMetric, Scoring};
 
-/// What people are told about a contest.
+/// A contest's description for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
@@ -63,8 +65,8 @@ impl About {
         self.unit.as_deref().unwrap_or("rows")
     }
 
-    /// The description of one board for people. All boards of a contest share one eval set.
-    fn board(&self, name: String, about: String) -> Leaderboard {
+    /// The description of one board for people, with its metric and its model in words. All boards of a contest share one test set.
+    fn board(&self, name: String, about: String, metric: String, model: String) -> Leaderboard {
         Leaderboard {
             name,
             about,
@@ -73,6 +75,8 @@ impl About {
             picture: self.picture.clone(),
             unit: self.unit.clone(),
             digits: self.digits,
+            metric: Some(metric),
+            model: Some(model),
             evaluation: Some(EVAL.to_owned()),
         }
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use dataperf::Reason;
 use dataperf::benchmark::NotScored;
+use dataperf::benchmark::scorecard::{MetricValue, Metrics};
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::evidence::{EvidenceError, Repeats, UnitEvidence};
-use dataperf::frozen::FrozenError;
-use dataperf::scorecard::{MetricValue, Metrics};
 use dataperf_numerics::learner::{FitError, Learner};
 
 /// The code of the rejection of a training set that the model can't be fitted to.
@@ -19,9 +19,9 @@ pub const NOT_FITTED: &str = "not_fitted";
 pub(super) fn not_fitted(error: &FitError, path: &str) -> NotScored {
     match error {
         FitError::NotConverged => {
-            let message = "the contest's model can't be fitted to this submission's training set: two classes are not parted after ten million steps, \
-                           or the steps for all classes look at more than 10 billion rows. Change the submission. This counts against the limits as \
-                           a score does";
+            let message = "the contest's model can't learn this training set: it does not separate two classes within 10 \
+                million steps, or reads more than 10 billion rows. This counts against your limits like a \
+                score. Choose other examples";
             Reason::new(NOT_FITTED, "", message).into()
         }
         error => FrozenError::damaged(path, error.to_string()).into(),
@@ -94,13 +94,14 @@ const N_EXAMPLES: &str = "n_examples";
 const N_OF_CLASS: &str = "n_of_class_";
 
 impl Scoring {
-    /// How often the model is fitted and asked, and what each time is called.
+    /// How often the model is fitted, and the name of each repetition.
     pub(super) fn repeats(&self) -> Repeats {
         repeats(&self.model, &self.seeds)
     }
 }
 
-/// How often a model is fitted and asked, and what each time is called: once, or once for each seed if it depends on one.
+/// How often a model is fitted, and the name of each repetition: once, or once for each seed if it
+/// depends on one.
 pub(super) fn repeats(model: &Learner, seeds: &[u32]) -> Repeats {
     if model.is_seeded() {
         Repeats::Seeds(seeds.to_vec())

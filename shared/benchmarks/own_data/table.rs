@@ -1,4 +1,4 @@
-//! Frozen tables: features in a `.npy` file, and beside it a `.csv` file with a line for each row.
+//! Frozen tables: features in a `.npy` file, and a `.csv` file with a line for each row.
 //!
 //! Participants' own programs can read both forms. The manifest says where the numbers begin in the `.npy` file.
 
@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use ndarray::Array2;
 
+use dataperf::dataset::encoding::encoding;
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::encoding::encoding;
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
@@ -139,7 +139,7 @@ impl Examples {
     pub fn classes(&self, column: &str, classes: &[String]) -> Result<Vec<u8>, FrozenError> {
         let number_of: BTreeMap<&str, u8> = classes.iter().map(String::as_str).zip(0..).collect();
         let class = |name: &String| {
-            let unknown = || FrozenError::damaged(&self.path, format!("{} is no class", quote(name)));
+            let unknown = || FrozenError::damaged(&self.path, format!("{} is not a class", quote(name)));
             number_of.get(name.as_str()).copied().ok_or_else(unknown)
         };
         self.required(column)?.iter().map(class).collect()

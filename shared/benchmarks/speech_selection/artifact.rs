@@ -1,6 +1,6 @@
 //! The artifact: `{"targets": {"job": ["job/1.wav", ...], ...}, "nontargets": ["about/2.wav", ...]}`.
 
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 /// One listed clip: its index in its list and its id.
@@ -9,7 +9,8 @@ pub(super) type Listed = (usize, String);
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Artifact {
-    /// The clips of each word, in the order of the artifact's keys, which is that of the training rows.
+    /// The clips of each word, in the order of the artifact's keys, which is also the order of the
+    /// training rows.
     pub(super) targets: Option<Vec<(String, Vec<Listed>)>>,
     pub(super) nontargets: Option<Vec<Listed>>,
     pub(super) reasons: Reasons,
@@ -31,7 +32,7 @@ impl Artifact {
                 "nontargets" => nontargets = Some(list(value, "/nontargets", &mut reasons)),
                 _ => {
                     let message = format!(
-                        "the key {} has no meaning here: a submission has `targets` and `nontargets` only",
+                        "{} is not a key here: the keys are `targets` and `nontargets`",
                         quote(&key)
                     );
                     reasons.add(Reason::new("unknown_key", pointer("", &key), message));
@@ -44,7 +45,7 @@ impl Artifact {
                 ("nontargets", nontargets.is_none()),
             ] {
                 if is_missing {
-                    let message = format!("the key `{key}` is missing: add it");
+                    let message = format!("`{key}` is missing: add it");
                     reasons.add(Reason::new("missing_key", "", message));
                 }
             }

@@ -1,19 +1,19 @@
-//! What a submitted program sees of a language: the allowed clips, each with its word.
+//! A submitted program's view of a language: the allowed clips, each with its word.
 
 use serde_json::json;
 
 use super::{EMBEDDINGS, Parameters, SpeechSelection, train_file, train_ids_file};
 use crate::closed::{Ids, Stored, csv_file, document};
-use dataperf::closed::{ClosedTask, Seed, each_member};
+use dataperf::benchmark::closed::{ClosedTask, Seed, each_member};
+use dataperf::dataset::frozen::{Dtype, FrozenError};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{Dtype, FrozenError};
 
 /// Programs that select clips.
 pub struct ClosedBoards;
 
-impl dataperf::closed::ClosedBoards for ClosedBoards {
+impl dataperf::benchmark::closed::ClosedBoards for ClosedBoards {
     async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
-        let parameters = Parameters::of(files.manifest())?;
+        let parameters = Parameters::from_settings(files.manifest())?;
         let limits = parameters.limits(leaderboard)?;
         let language = parameters.language(&limits.language)?;
         let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
@@ -44,12 +44,12 @@ impl dataperf::closed::ClosedBoards for ClosedBoards {
             .iter()
             .enumerate()
             .map(|(number, &row)| vec![number.to_string(), word_of(row)]);
-        let asked = json!({
+        let question = json!({
             "max_clips": limits.max_clips, "words": language.targets.keys().collect::<Vec<_>>(),
             "n_clips": ids.len(), "n_features": stored.n_cols,
         });
         let given = vec![
-            document::<SpeechSelection>(leaderboard, asked),
+            document::<SpeechSelection>(leaderboard, question),
             stored.npy("pool", &order, &path)?,
             csv_file("pool", &["id", "label"], lines)?,
         ];

@@ -1,4 +1,4 @@
-//! The frozen part of a leaderboard: the eval set and the index of the allowed clips.
+//! The frozen part of a leaderboard: the test set and the index of the allowed clips.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use super::{
     CLASSES, EMBEDDINGS, Language, Limits, Parameters, TRAIN_FILES, eval_file, train_file, train_ids_file,
 };
 use dataperf::benchmark::{FrozenPart, Leaderboard, PUBLIC};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest, Matrix};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix};
 use dataperf_numerics::bootstrap::ItemMetric;
 
 /// The role that a row of the training matrix may be used in.
@@ -20,7 +20,8 @@ pub(super) enum Place<'a> {
     Nontarget,
 }
 
-/// What scoring keeps in memory for a leaderboard: the eval set and the index of the allowed clips.
+/// The data that scoring keeps in memory for a leaderboard: the test set and the index of the
+/// allowed clips.
 #[derive(Debug)]
 pub struct Frozen {
     code: String,
@@ -29,7 +30,7 @@ pub struct Frozen {
     max_clips: usize,
     seeds: Vec<u32>,
     row_of: HashMap<Box<str>, u32>,
-    /// The eval set; `None` in a participants' kit.
+    /// The test set; `None` in a participants' kit.
     eval: Option<EvalSet>,
 }
 
@@ -63,11 +64,16 @@ impl EvalSet {
 impl FrozenPart for Frozen {
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
         let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
-        let parameters = Parameters::of(manifest)?;
+        let parameters = Parameters::from_settings(manifest)?;
         let boards = parameters.leaderboards.iter();
         Ok(boards
-            // a language has one eval set, however many clips its boards allow
-            .map(|(name, limits)| Leaderboard::new(name, about(limits)).scored_with(&limits.language))
+            // a language has one test set, however many clips its boards allow
+            .map(|(name, limits)| {
+                Leaderboard::new(name, about(limits))
+                    .scored_with(&limits.language)
+                    .with_metric("macro F1")
+                    .with_model("vote of a logistic regression and a support vector classifier")
+            })
             .collect())
     }
 
@@ -78,7 +84,7 @@ impl FrozenPart for Frozen {
 
     async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
         let manifest = files.manifest();
-        let parameters = Parameters::of(manifest)?;
+        let parameters = Parameters::from_settings(manifest)?;
         let limits = parameters.limits(leaderboard)?.clone();
         let code = limits.language;
         let language = parameters.language(&code)?.clone();
@@ -111,7 +117,7 @@ impl FrozenPart for Frozen {
     }
 
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        let items = EvalItems::of(&self.eval()?.classes, ItemMetric::MacroF1);
+        let items = EvalItems::from_metric(&self.eval()?.classes, ItemMetric::MacroF1);
         Ok(vec![(self.language().to_owned(), items)])
     }
 }
@@ -137,9 +143,9 @@ impl Frozen {
         &self.seeds
     }
 
-    /// The eval set; an error in a participants' kit, which has none.
+    /// The test set; an error in a participants' kit, which has none.
     pub(super) fn eval(&self) -> Result<&EvalSet, FrozenError> {
-        let missing = FrozenError::ForParticipants { missing: "eval set" };
+        let missing = FrozenError::ForParticipants { missing: "test set" };
         self.eval.as_ref().ok_or(missing)
     }
 

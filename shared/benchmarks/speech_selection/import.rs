@@ -8,13 +8,13 @@ use crate::speech_selection::{
     CLASSES, EMBEDDINGS, Language, Limits, MAX_CLIPS, Parameters, Rows, SEEDS, SpeechSelection, eval_file,
     train_file, train_ids_file,
 };
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use serde::Deserialize;
 
 use dataperf_datasets::Spool;
-use dataperf_datasets::embeddings::{self, Columns};
-use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
-use dataperf_datasets::lines::read_text;
+use dataperf_datasets::labels::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::tables::embeddings::{self, Columns};
+use dataperf_datasets::tables::lines::read_text;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values};
 
@@ -31,15 +31,17 @@ impl Import for SpeechSelection {
     const LAYOUT: &'static str = "a directory `dataperf_LANGUAGE_data` with `train_embeddings/WORD.parquet`, \
         `eval_embeddings/WORD.parquet`, `allowed_training_set.yaml` and `eval.yaml`, or a directory of such directories";
 
-    const GUIDE: &'static str = include_str!("kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("kit/guide.md").to_owned())
+    }
 
     const STARTER: &'static str = include_str!("kit/starter.py");
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         let mut tables = Vec::new();
-        for (code, language) in Parameters::of(manifest)?.languages {
+        for (code, language) in Parameters::from_settings(manifest)?.languages {
             let rows =
-                RowsAt::of(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code)));
+                RowsAt::new(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code)));
             let ids = rows.ids(directory, manifest)?.unwrap_or_default();
             let mut labels = vec!["nontarget".to_owned(); ids.len()];
             for (word, of_word) in &language.targets {
@@ -59,18 +61,18 @@ impl Import for SpeechSelection {
     }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
-        let languages = Parameters::of(manifest)?.languages.into_iter();
+        let languages = Parameters::from_settings(manifest)?.languages.into_iter();
         let of_language = |(code, language): (String, Language)| LabelledAt {
             classes: std::iter::once("nontarget".to_owned())
                 .chain(language.targets.into_keys())
                 .collect(),
-            rows: RowsAt::of(eval_file(&code), EMBEDDINGS),
+            rows: RowsAt::new(eval_file(&code), EMBEDDINGS),
             labels: LabelsAt::Bytes {
                 file: eval_file(&code),
                 tensor: CLASSES,
             },
             training: vec![
-                RowsAt::of(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code))),
+                RowsAt::new(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code))),
             ],
             name: code,
         };
@@ -106,7 +108,7 @@ impl Import for SpeechSelection {
                         ));
                     }
                 }
-                Err(Problem::Refused(found)) => problems.extend(found),
+                Err(Problem::Refused(errors)) => problems.extend(errors),
                 Err(Problem::Fatal(error)) => return Err(error),
             }
         }
@@ -127,24 +129,21 @@ fn language_directories(from: &Path) -> Result<Vec<PathBuf>, ImportError> {
     if is_language(from) {
         return Ok(vec![from.to_owned()]);
     }
-    let mut found = Vec::new();
+    let mut directories = Vec::new();
     for entry in fs::read_dir(from).map_err(ImportError::io("can't list", from))? {
         let path = entry.map_err(ImportError::io("can't list", from))?.path();
         if is_language(&path) {
-            found.push(path);
+            directories.push(path);
         }
     }
-    found.sort();
-    if found.is_empty() {
+    directories.sort();
+    if directories.is_empty() {
         return Err(ImportError::refused(
             from,
-            format!(
-                "there is no `{ALLOWED}` in it; expected {}",
-                SpeechSelection::LAYOUT
-            ),
+            format!("it has no `{ALLOWED}`; expected {}", SpeechSelection::LAYOUT),
         ));
     }
-    Ok(found)
+    Ok(directories)
 }
 
 enum Problem {
@@ -240,7 +239,7 @@ impl Source {
 
     fn inconsistencies(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut problem = |what: String| problems.push(format!("`{}`: {what}", self.root.display()));
+        let mut problem = |message: String| problems.push(format!("`{}`: {message}", self.root.display()));
         let words = |clips: &Clips| clips.targets.keys().cloned().collect::<BTreeSet<_>>();
         let (train_words, eval_words) = (words(&self.allowed), words(&self.eval));
         for word in train_words.symmetric_difference(&eval_words) {
@@ -250,7 +249,7 @@ impl Source {
         }
         if train_words.is_empty() || train_words.len() > MAX_WORDS {
             problem(format!(
-                "there are {} target words: 1 to {MAX_WORDS} are possible",
+                "there are {} target words: use 1 to {MAX_WORDS}",
                 train_words.len()
             ));
         }
@@ -305,7 +304,7 @@ impl Source {
                 Ok(code.to_ascii_lowercase())
             }
             _ => Err(Problem::Refused(vec![format!(
-                "`{}`: its language can't be told: name the directory `dataperf_LANGUAGE_data`, such as `dataperf_en_data`",
+                "`{}` names no language: rename the directory to `dataperf_LANGUAGE_data`, such as `dataperf_en_data`",
                 self.root.display()
             )])),
         }
@@ -406,8 +405,8 @@ impl Source {
             let is_plain = !word.is_empty() && !word.contains(['/', '\\']) && word != "..";
             let read = if !is_plain {
                 Err(vec![format!(
-                    "`{word}` can't be a word: its clips are in the file `WORD.parquet`, so that a word is \
-                     not empty, is not `..`, and has no `/` or `\\` in it"
+                    "`{word}` can't be a word, because its clips are in the file `WORD.parquet`: leave out \
+                        `/` and `\\`, and use another word than `..`"
                 )])
             } else if listed.is_empty() {
                 Ok(())
@@ -435,7 +434,7 @@ impl Source {
                 })
             };
             match read {
-                Err(found) => problems.extend(found),
+                Err(errors) => problems.extend(errors),
                 Ok(()) => problems.extend(
                     missing
                         .iter()
@@ -452,7 +451,7 @@ impl Source {
     }
 }
 
-/// The class of each eval row: the target words in ascending order, from 1, then 0 for the nontargets.
+/// The class of each test row: the target words in ascending order, from 1, then 0 for the nontargets.
 fn classes(n_rows: &[usize], n_words: usize) -> Vec<u8> {
     let class = |group: usize| if group < n_words { group as u8 + 1 } else { 0 };
     n_rows

@@ -1,8 +1,8 @@
-//! The score: macro F1 on the whole eval set, averaged over the seeds.
+//! The score: macro F1 on the whole test set, averaged over the seeds.
 
 use super::Frozen;
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// The name of the metric with the number of chosen clips.

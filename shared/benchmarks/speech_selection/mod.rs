@@ -31,22 +31,23 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::scorecard::{Form, Metric};
 
 /// The name of the matrices in the frozen files.
 pub const EMBEDDINGS: &str = "embeddings";
-/// The name of the eval set's class numbers.
+/// The name of the test set's class numbers.
 pub const CLASSES: &str = "classes";
 /// The public challenge's seeds.
 pub const SEEDS: [u32; 10] = [5, 69, 98, 70, 95, 64, 37, 11, 4, 32];
 /// The public challenge's limits on the number of clips: a board each, in every language.
 pub const MAX_CLIPS: [usize; 2] = [25, 60];
 
-/// What participants have of each language's folder: the allowed clips, with the digests of their rows and their ids.
+/// The participants' part of each language's folder: the allowed clips, with the digests of their
+/// rows and their ids.
 const TRAIN_FILES: [&str; 3] = [
     "train.safetensors",
     "train.row_digests.safetensors",
@@ -63,7 +64,7 @@ pub fn train_ids_file(language: &str) -> String {
     format!("{language}/train_ids.txt")
 }
 
-/// The frozen file of a language's eval set.
+/// The frozen file of a language's test set.
 pub fn eval_file(language: &str) -> String {
     format!("{language}/eval.safetensors")
 }
@@ -118,7 +119,7 @@ pub struct Limits {
 }
 
 impl Parameters {
-    fn of(manifest: &Manifest) -> Result<Self, FrozenError> {
+    fn from_settings(manifest: &Manifest) -> Result<Self, FrozenError> {
         manifest.parameters()
     }
 
@@ -144,16 +145,16 @@ impl Benchmark for SpeechSelection {
     const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const METRICS: &'static [Metric] = &[
-        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).with_form(Form::Trials {
             over: "seed",
             labels: Some("seeds"),
         }),
-        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("seeds", "seeds", Feedback::Score).with_form(Form::Labels),
         Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
         Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
         Metric::value("n_clips", "clips", Feedback::Score),
         Metric::value("n_nontargets", "nontarget clips", Feedback::Score),
-        Metric::value("n_eval", "eval clips", Feedback::Metrics),
+        Metric::value("n_eval", "test clips", Feedback::Metrics),
     ];
 
     type Frozen = Frozen;

@@ -3,11 +3,11 @@
 use super::frozen::{EvalSet, Frozen};
 use super::metric::{N_CLIPS, N_NONTARGETS};
 use super::{Checked, train_file};
+use dataperf::dataset::frozen::{FrozenError, Matrix, ReadRows};
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::{FrozenError, Matrix, ReadRows};
 use dataperf_numerics::models::soft_voting::SoftVoting;
 
-/// The predicted class of every eval clip under every seed; the language is the only unit. `chosen` are the embeddings of the
+/// The predicted class of every test clip under every seed; the language is the only unit. `chosen` are the embeddings of the
 /// checked rows.
 pub(super) fn evidence(
     checked: &Checked,

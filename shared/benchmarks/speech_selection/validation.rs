@@ -50,8 +50,7 @@ impl Checked {
             .as_ref()
             .is_some_and(|words| words.iter().all(|(_, clips)| clips.is_empty()))
         {
-            let message =
-                "no clip of a target word is chosen: choose at least one, a model needs two classes";
+            let message = "the submission has no clip of a target word: choose at least one, because a model needs two classes";
             rules
                 .reasons
                 .add(Reason::over("too_few_classes", "/targets", 2, 1, message));
@@ -60,7 +59,7 @@ impl Checked {
         classes.resize(classes.len() + of_nontargets.len(), 0);
         rows.extend(of_nontargets);
         if nontargets.as_ref().is_some_and(Vec::is_empty) {
-            let message = "no nontarget clip is chosen: choose at least one, the model has to know what is not a target";
+            let message = "the submission has no nontarget clip: choose at least one, because a model needs two classes";
             rules
                 .reasons
                 .add(Reason::over("no_nontargets", "/nontargets", 1, 0, message));
@@ -72,7 +71,7 @@ impl Checked {
         rules.reasons.compare_unknown("ids", n_listed, frozen.ids());
         if n_listed > limit {
             let message = format!(
-                "{n_listed} clips are chosen, this leaderboard allows {limit}: remove {} of them",
+                "the submission has {n_listed} clips, this leaderboard allows {limit}: remove {} of them",
                 n_listed - limit
             );
             rules.reasons.add(Reason::over(
@@ -90,7 +89,7 @@ impl Checked {
 struct Rules<'a> {
     frozen: &'a Frozen,
     reasons: Reasons,
-    /// Where each clip is first listed, by its id: the list, and the place in it.
+    /// The place where each clip is first listed, by its id: the list, and the place in it.
     first_seen: HashMap<String, (Rc<str>, usize)>,
     n_listed: usize,
 }
@@ -136,7 +135,7 @@ impl Rules<'_> {
             let at = format!("{list}/{idx}");
             if let Some((first, first_idx)) = self.first_seen.get(id) {
                 let message = format!(
-                    "{} is chosen already at `{first}/{first_idx}`: remove one of the two",
+                    "{} is also at `{first}/{first_idx}`: remove one of the two",
                     quote(id)
                 );
                 self.reasons.add(Reason::new("duplicate_clip", at, message));
@@ -146,7 +145,7 @@ impl Rules<'_> {
             let Some(row) = self.frozen.row_of(id) else {
                 self.reasons.add_unknown("ids", id, [""; 0], || {
                     let message = format!(
-                        "{} is not an allowed training clip: choose from the allowed set",
+                        "{} is not in the allowed training set: choose from that set",
                         quote(id)
                     );
                     Reason::new("unknown_clip", at, message)

@@ -1,11 +1,12 @@
-//! What submitted programs are given: the participants' part of a board, in another order and under other ids, and the way back.
+//! Tests the input of submitted programs: the participants' part of a board, in another order and
+//! under other ids, and the translation back.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use dataperf::closed::ClosedTask;
+use dataperf::benchmark::closed::ClosedTask;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
@@ -36,7 +37,7 @@ fn demo<B: Import>() -> (TempDir, Dataset<B>) {
     (out, dataset.unwrap())
 }
 
-/// What a program is given of a board.
+/// The input of a program for a board.
 fn given<B: Import>(dataset: &Dataset<B>, leaderboard: &str) -> ClosedTask {
     let task = pollster::block_on(dataset.closed_task(leaderboard)).unwrap();
     task.expect("it has closed boards").0
@@ -78,7 +79,7 @@ fn numbers(n: usize) -> Vec<String> {
     (0..n).map(|number| number.to_string()).collect()
 }
 
-/// What a program's artifact says in the data set's ids.
+/// A program's artifact in the data set's ids.
 fn translated(task: &ClosedTask, artifact: &Value) -> Value {
     let artifact = task.artifact(&serde_json::to_vec(artifact).unwrap()).unwrap();
     serde_json::from_slice(&artifact).unwrap()
@@ -102,7 +103,7 @@ fn table<B: Import>(dataset: &Dataset<B>, name: &str) -> BTreeMap<String, (Vec<u
     lines.map(row).collect()
 }
 
-/// Each number of a program stands for one id, with the features and the label that it has there.
+/// Each number of a program represents one id, with that id's features and label.
 fn stands_for(
     task: &ClosedTask,
     name: &str,
@@ -159,7 +160,7 @@ fn selection_gives_the_pool() {
     hides(&task, pool.keys());
     let labelled = translated(&task, &json!({ "labels": { "0": "a", "5": "b" } }));
     assert_eq!(labelled["labels"], json!({ &ids[0]: "a", &ids[5]: "b" }));
-    // the hidden eval set is in no file, and the public one is
+    // the hidden test set is in no file, and the public one is
     let hidden = table(&dataset, "eval");
     let validation = table(&dataset, "public/eval");
     let given: BTreeSet<&[u8]> = ["pool.npy", "validation.npy"]
@@ -177,7 +178,7 @@ fn selection_gives_the_pool() {
 }
 
 #[test]
-fn each_board_has_an_order_of_its_own_that_stays() {
+fn each_board_keeps_its_own_order() {
     let (_scratch, dataset) = demo::<Selection>();
     let [one, again, other] = ["digits-20", "digits-20", "digits-50"].map(|board| given(&dataset, board));
     assert_eq!(one.files, again.files);
@@ -188,7 +189,7 @@ fn each_board_has_an_order_of_its_own_that_stays() {
 }
 
 #[test]
-fn debugging_gives_the_training_set_with_its_given_labels() {
+fn debugging_provides_training_data_with_given_labels() {
     let (_scratch, dataset) = demo::<Debugging>();
     let task = given(&dataset, "tissue");
     let train = table(&dataset, "public/train");
@@ -243,7 +244,7 @@ fn speech_gives_the_clips_with_their_words() {
     for (number, id) in named.iter().enumerate() {
         let row = ids.iter().position(|known| known == id).unwrap();
         assert_eq!(given[number], &matrix[row * width..][..width]);
-        // an id begins with its word, and that is a label where it is a target
+        // an id begins with its word, which is a label if the word is a target
         let word = id.split('/').next().unwrap();
         let is_target = document["words"]
             .as_array()
@@ -260,7 +261,7 @@ fn speech_gives_the_clips_with_their_words() {
 }
 
 #[test]
-fn vision_selection_gives_the_pool_and_the_images_to_search_from() {
+fn vision_selection_provides_pool_and_search_images() {
     let (_scratch, dataset) = demo::<VisionSelection>();
     let task = given(&dataset, "open");
     let document: Value = serde_json::from_str(text(&task, "task.json")).unwrap();
@@ -303,7 +304,7 @@ fn vision_selection_gives_the_pool_and_the_images_to_search_from() {
 }
 
 #[test]
-fn vision_debugging_gives_the_images_with_their_given_labels() {
+fn vision_debugging_provides_images_with_given_labels() {
     let (_scratch, dataset) = demo::<VisionDebugging>();
     let task = given(&dataset, "open");
     let document: Value = serde_json::from_str(text(&task, "task.json")).unwrap();
@@ -370,7 +371,7 @@ fn curation_has_no_closed_boards() {
 }
 
 #[test]
-fn what_is_no_artifact_stays_for_the_ordinary_rules() {
+fn malformed_artifacts_stay_for_the_ordinary_rules() {
     let (_scratch, dataset) = demo::<Selection>();
     let task = given(&dataset, "digits-20");
     for artifact in [
@@ -393,7 +394,7 @@ fn what_is_no_artifact_stays_for_the_ordinary_rules() {
     assert!(task.artifact(b"").is_err());
 }
 
-/// No file that a program is given has a row of an eval set that is hidden from participants.
+/// No file that a program is given has a row of a test set that is hidden from participants.
 fn has_no_hidden_row<B: Import>(leaderboard: &str) {
     let (_scratch, dataset) = demo::<B>();
     let task = given(&dataset, leaderboard);

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
+use dataperf::dataset::frozen::Manifest;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
-use dataperf::frozen::Manifest;
+use dataperf::evaluation::evaluate::evaluate;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
 use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_images, read_rows};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, export_kit, import};
@@ -39,13 +39,13 @@ fn the_demos_numerals_are_a_contest() {
 
 /// The images of the start set are in the kit as levels of grey, in the order of their names and labels.
 #[test]
-fn images_of_the_kit_are_a_table_of_their_levels() {
+fn kit_images_become_a_table_of_levels() {
     let folder = tempfile::tempdir().unwrap();
     let [out, kit] = ["frozen", "kit"].map(|name| folder.path().join(name));
     write_contest(folder.path()).unwrap();
     import::<Curation>(folder.path(), &out, &Silent).unwrap();
     let manifest = Manifest::parse(&fs::read(out.join("manifest.json")).unwrap(), "curation").unwrap();
-    let files = export_kit::<Curation>(&out, &manifest, &[], &kit).unwrap();
+    let files = export_kit::<Curation>(&out, &manifest, &[], &kit).unwrap().files;
     let data: Vec<&String> = files.iter().filter(|path| path.starts_with("data/")).collect();
     let endings = ["csv", "npy", "parquet"];
     let expected = ["label_book", "start"].map(|name| endings.map(|ending| format!("data/{name}.{ending}")));
@@ -67,9 +67,9 @@ fn images_of_the_kit_are_a_table_of_their_levels() {
     assert_eq!(csv.lines().skip(1).collect::<Vec<_>>(), rows);
 }
 
-/// What a trial finds to be too hard for a linear support vector classifier, which the start set is not.
+/// Data that are too hard for a linear support vector classifier in a trial; the start set is not.
 #[test]
-fn the_hardest_set_obeys_the_rules_and_is_hard() {
+fn the_hardest_set_obeys_the_rules() {
     let folder = tempfile::tempdir().unwrap();
     let task = "schema: 1\ntask: curation\ntitle: Two classes\nunit: rows\nleaderboards: [{name: rows, max_examples: 300}]\n\
         classes: [a, b]\nstart: start.csv\neval: eval.csv\nmodel: {kind: svc, kernel: linear}\nmetric: accuracy\n";
@@ -108,7 +108,7 @@ fn the_hardest_set_obeys_the_rules_and_is_hard() {
 
 /// The numbers that pandas has stored, to the bit: as 64-bit floats, in the order of the file, and without the index.
 #[test]
-fn parquet_stands_for_a_csv_of_the_same_numbers() {
+fn parquet_equals_a_csv_with_the_same_numbers() {
     let csv = Curation::artifact_of("curated.parquet", fixture("curated")).unwrap();
     assert!(
         csv.starts_with(b"label,x,y,n,u\n"),
@@ -133,8 +133,8 @@ fn parquet_stands_for_a_csv_of_the_same_numbers() {
 }
 
 #[test]
-fn parquet_of_something_else_is_refused_with_its_columns() {
-    let said = |name: &str| {
+fn parquet_with_other_columns_is_refused() {
+    let message = |name: &str| {
         let refused = Curation::artifact_of(name, fixture(name)).expect_err("refused");
         refused.join("; ")
     };
@@ -146,9 +146,9 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
             "it has no column `label`, only `ImageID`, `embedding`, `Confidence`",
         ),
     ] {
-        assert!(said(name).contains(expected), "{}", said(name));
+        assert!(message(name).contains(expected), "{}", message(name));
     }
-    let text = said("curated_text");
+    let text = message("curated_text");
     assert!(text.contains("the column `x` is texts, not numbers"), "{text}");
     let whole = fixture("curated");
     for n in 4..whole.len() {
@@ -160,7 +160,7 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
 }
 
 #[test]
-fn a_start_set_in_parquet_is_frozen_as_a_csv() {
+fn a_parquet_start_set_is_frozen_as_csv() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
     write(
@@ -202,16 +202,16 @@ const ROWS: &str = "schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{nam
 #[test]
 fn a_contest_on_tables_has_an_eval_set() {
     let without = ROWS.replace("eval: {features: eval.csv, examples: eval.csv}\n", "");
-    let said = refused(&[
+    let output = refused(&[
         ("task.yaml", without.as_bytes()),
         ("start.csv", b"label,x\na,1\nb,9\n"),
         ("public.csv", b"label,x\na,2\nb,8\n"),
     ]);
-    assert!(said.contains("`eval` is missing"), "{said}");
+    assert!(output.contains("`eval` is missing"), "{output}");
 }
 
 #[test]
-fn numbers_that_trees_can_not_tell_from_infinity_are_the_submitters_to_mend() {
+fn submitters_must_fix_numbers_too_large_for_trees() {
     let folder = tempfile::tempdir().unwrap();
     let document = ROWS
         .replace("public_eval: {features: public.csv, examples: public.csv}\n", "")
@@ -243,7 +243,7 @@ fn numbers_that_trees_can_not_tell_from_infinity_are_the_submitters_to_mend() {
 }
 
 #[test]
-fn a_model_that_can_not_have_as_many_examples_as_a_board_allows_is_refused() {
+fn models_too_small_for_a_board_are_refused() {
     let document = ROWS
         .replace("public_eval: {features: public.csv, examples: public.csv}\n", "")
         .replace("nearest_centroid", "{kind: soft_voting}\nseeds: [1]");
@@ -251,30 +251,30 @@ fn a_model_that_can_not_have_as_many_examples_as_a_board_allows_is_refused() {
         ("start.csv", b"label,x\na,1\nb,9\n"),
         ("eval.csv", b"label,x\na,2\nb,8\n"),
     ];
-    let of = |document: &str| refused(&[rows, &[("task.yaml", document.as_bytes())]].concat());
+    let refuse = |document: &str| refused(&[rows, &[("task.yaml", document.as_bytes())]].concat());
     let more = document.replace("{name: board}", "{name: board, max_examples: 8193}");
-    let said = of(&more);
+    let message = refuse(&more);
     assert!(
-        said.contains("`board` allows 8193 examples, and the model can't be trained on as many"),
-        "{said}"
+        message.contains("`board` allows 8193 examples, and the model can't be trained on as many"),
+        "{message}"
     );
     // as many as it can be trained on by default, and where as many don't fit into the bytes
-    for said in [
+    for message in [
         "",
         ", max_examples: 8192",
         ", max_examples: 9000, max_bytes: 1000",
     ] {
-        let board = format!("{{name: board{said}, abut: x}}");
-        let said = of(&document.replace("{name: board}", &board));
+        let board = format!("{{name: board{message}, abut: x}}");
+        let message = refuse(&document.replace("{name: board}", &board));
         assert!(
-            said.contains("`abut`") && !said.contains("can't be trained"),
-            "{said}"
+            message.contains("`abut`") && !message.contains("can't be trained"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn classes_may_differ_in_upper_and_lower_case_alone() {
+fn classes_may_differ_in_letter_case_alone() {
     let png = |level: u8| {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
@@ -299,9 +299,9 @@ fn classes_may_differ_in_upper_and_lower_case_alone() {
 }
 
 #[test]
-fn hidden_rows_and_images_are_in_no_practice_set() {
+fn practice_sets_containing_hidden_items_are_refused() {
     let (start, eval) = (b"label,x\na,1\nb,9\n", b"label,x\na,2\nb,8\n");
-    let of = |public: &[u8]| {
+    let rows_in = |public: &[u8]| {
         refused(&[
             ("task.yaml", ROWS.as_bytes()),
             ("start.csv", start),
@@ -309,13 +309,13 @@ fn hidden_rows_and_images_are_in_no_practice_set() {
             ("public.csv", public),
         ])
     };
-    let same = of(b"label,x\nb,8\na,3\n");
+    let same = rows_in(b"label,x\nb,8\na,3\n");
     assert!(
         same.contains("`eval.csv`") && same.contains("allow_duplicates"),
         "{same}"
     );
-    let wider = of(b"label,x,y\na,3,1\nb,7,1\n");
-    assert!(wider.contains("they need the same"), "{wider}");
+    let wider = rows_in(b"label,x,y\na,3,1\nb,7,1\n");
+    assert!(wider.contains("`eval.csv` has no `y`"), "{wider}");
 
     let folder = tempfile::tempdir().unwrap();
     write_contest(folder.path()).unwrap();
@@ -329,7 +329,7 @@ fn hidden_rows_and_images_are_in_no_practice_set() {
     assert!(
         error
             .to_string()
-            .contains("of `public.zip` are in `eval.zip` as well"),
+            .contains("of `public.zip` are also in `eval.zip`"),
         "{error}"
     );
 }
@@ -343,12 +343,12 @@ fn a_start_set_in_another_form_is_refused() {
         )
         .replace("public_eval: {features: public.csv, examples: public.csv}\n", "");
     let rows = b"label,x\na,1\nb,9\n";
-    let said = refused(&[
+    let output = refused(&[
         ("task.yaml", document.as_bytes()),
         ("start.csv", rows),
         ("eval.csv", b"label,x\na,2\nb,8\n"),
     ]);
-    assert!(said.contains("`start`"), "{said}");
+    assert!(output.contains("`start`"), "{output}");
 }
 
 /// The verdict of a board on rows with these limits.
@@ -373,7 +373,7 @@ fn judged(limits: &str, artifact: &str) -> dataperf::Verdict {
 }
 
 #[test]
-fn a_file_too_large_for_its_board_is_not_parsed() {
+fn a_too_large_file_is_not_parsed() {
     let verdict = judged("max_bytes: 100", &format!("label,x\n{}", "c,?\n".repeat(100)));
     let [reason] = &verdict.reasons[..] else {
         panic!("{verdict:?}")
@@ -395,7 +395,7 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
     assert_eq!(verdict.n_reasons, Some(1 + 5 + 200));
 }
 
-/// The verdict on a training set whose columns come in some order, for an eval set with the columns `age` and `weight`.
+/// The verdict on a training set whose columns come in some order, for a test set with the columns `age` and `weight`.
 #[test]
 fn columns_of_artifacts_are_matched_by_name() {
     let folder = tempfile::tempdir().unwrap();

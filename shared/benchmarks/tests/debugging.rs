@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
+use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_datasets::{DirectoryBucket, ImportError, Silent, import};
@@ -119,14 +119,11 @@ fn a_file_of_one_line_gets_no_score() {
     assert_eq!(codes(&verdict), expected);
     let reason = &verdict.reasons[0];
     assert_eq!((reason.limit, reason.actual), (Some(200), Some(1)));
-    assert!(
-        reason.message.contains("199 of 200 images are not in the order"),
-        "{reason:?}"
-    );
+    assert!(reason.message.contains("lacks 199 of 200 images"), "{reason:?}");
 }
 
 #[test]
-fn every_broken_rule_is_told_at_once() {
+fn every_broken_rule_is_reported_at_once() {
     let dataset = frozen();
     for (name, expected) in [
         (
@@ -200,8 +197,8 @@ fn text_files_name_their_task_and_their_time() {
     }
     let zip = zip.finish().expect("memory").into_inner();
     let verdict = judge(&dataset, &zip);
-    let mut told = codes(&verdict);
-    told.sort_unstable();
+    let mut shown = codes(&verdict);
+    shown.sort_unstable();
     let expected = [
         ("bad_time", "time_1-7-flipped_mine.txt"),
         ("bad_time", "time_3-8.txt"),
@@ -210,7 +207,7 @@ fn text_files_name_their_task_and_their_time() {
         ("unknown_file", "notes.md"),
         ("unknown_task", "4-9x.txt"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
 }
 
 #[test]
@@ -237,22 +234,22 @@ fn an_import_names_every_problem() {
     let Err(ImportError::Refused { problems, .. }) = import::<VisionDebugging>(&from, &out, &Silent) else {
         panic!("it can't be imported");
     };
-    let found = problems.join("\n");
+    let joined = problems.join("\n");
     for problem in [
         format!("the label of `{seventh}` is `7`"),
         format!("no right label for `{eighth}`"),
-        "is there twice".to_owned(),
+        "appears twice".to_owned(),
         "dataset_4-9_train.csv".to_owned(),
         "0 files `1-7-flipped_test_*.parquet`".to_owned(),
-        "says `half`".to_owned(),
+        "has `half`".to_owned(),
     ] {
-        assert!(found.contains(&problem), "{problem} is not in {found}");
+        assert!(joined.contains(&problem), "{problem} is not in {joined}");
     }
     assert!(!out.exists());
 }
 
 #[test]
-fn a_task_whose_name_leaves_the_data_set_is_refused() {
+fn a_task_name_leaving_the_directory_is_refused() {
     for name in ["..", ".", "", "a\\b"] {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let from = linked(directory.path());

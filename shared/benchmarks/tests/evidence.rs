@@ -13,11 +13,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmark::FrozenPart;
+use dataperf::benchmark::scorecard::MetricValue;
+use dataperf::dataset::frozen::{MANIFEST, Manifest};
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::{Evaluated, evaluate, gather};
-use dataperf::evidence::{Draws, Evidence, EvidenceError, PLACES, Repeats, Weights};
-use dataperf::frozen::{MANIFEST, Manifest};
-use dataperf::scorecard::MetricValue;
+use dataperf::evaluation::evaluate::{Evaluated, evaluate, gather};
+use dataperf::evidence::replicates::Replicates;
+use dataperf::evidence::{
+    Draws, Evidence, EvidenceError, PLACES, Repeats, UnitEvidence, Weights, shown_area,
+};
+use dataperf::ladder::Margin;
 use dataperf::{Benchmark, Descriptor, Digest, Ending, Feedback, Scorecard, Verdict};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
@@ -46,7 +50,7 @@ fn submissions<B: Benchmark>() -> Vec<(String, Vec<u8>, f64)> {
     let read = |(name, of_file): (&String, &Value)| {
         let (board, _) = name.split_once('/').expect("a board's folder");
         let artifact = fs::read(demo(B::ID).join("submissions").join(name)).expect("a submission");
-        // where there are no measures beside it, the score alone is in the file
+        // without measures, the file has only the score
         let score = of_file.as_f64().or_else(|| of_file["score"].as_f64());
         (board.to_owned(), artifact, score.expect("a score"))
     };
@@ -72,7 +76,7 @@ fn assert_same(card: &Scorecard, verdict: &Verdict, about: &str) {
     assert_eq!(card.metrics.clone().into_json(), verdict.metrics, "{about}");
 }
 
-/// The frozen file of a unit's eval set.
+/// The frozen file of a unit's test set.
 fn eval_file<B: Benchmark>(unit: &str) -> String {
     match B::ID {
         "speech-selection" => speech_selection::eval_file(unit),
@@ -80,7 +84,7 @@ fn eval_file<B: Benchmark>(unit: &str) -> String {
         "vision-debugging" => vision_debugging::eval_file(unit),
         "data-acquisition" => data_acquisition::eval_file(unit.parse().expect("a market's number")),
         "selection" | "debugging" | "acquisition" | "curation" => own_data::table::features_file(unit),
-        other => panic!("where are the eval sets of {other}?"),
+        other => panic!("where are the test sets of {other}?"),
     }
 }
 
@@ -113,7 +117,7 @@ fn weights_of_rounds<'a>(manifest: &Manifest, weights: &'a [u32]) -> BTreeMap<St
     of_rounds
 }
 
-/// The data set in which each item of the eval sets stands as often as its weight says.
+/// The data set in which each item of the test sets is repeated by its weight.
 fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec<u32>>) {
     let mut manifest =
         Manifest::parse(&fs::read(from.join(MANIFEST)).expect("a manifest"), B::ID).expect("a manifest");
@@ -143,9 +147,9 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
                 tensor.shape[0] = weights.iter().sum::<u32>() as usize;
             }
             bytes = repeated;
-            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
+            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::compute(&bytes));
         }
-        // own data has a line for each item beside the features
+        // own data has a line for each item next to the features
         let features = path.strip_suffix(".csv").map(own_data::table::features_file);
         if let Some(weights) = features.and_then(|features| weight_of.get(&features)) {
             let text = String::from_utf8(bytes).expect("a CSV");
@@ -153,7 +157,7 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
             let lines = lines.lines().zip(weights.iter());
             let repeated = lines.flat_map(|(line, &weight)| std::iter::repeat_n(line, weight as usize));
             bytes = format!("{header}\n{}\n", repeated.collect::<Vec<_>>().join("\n")).into_bytes();
-            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
+            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::compute(&bytes));
         }
         let path = to.join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -162,8 +166,8 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
     fs::write(to.join(MANIFEST), manifest.to_bytes().expect("a manifest")).expect("a file");
 }
 
-/// What a draw makes of a score is the score of the draw's weights, to the last bit. Trials are drawn besides: there it is the
-/// mean over the trials that a draw takes, market by market.
+/// A draw's score is the score with the draw's weights, to the last bit. Trials are drawn too:
+/// there it is the mean over the trials that a draw takes, market by market.
 fn replicates_are_the_scores_of_their_weights<B: Import>(evaluated: &Evaluated<B>, about: &str) {
     let Evaluated { frozen, evidence, .. } = evaluated;
     let draws = Draws::new(frozen.eval_items().expect("hidden items"));
@@ -202,7 +206,8 @@ fn replicates_are_the_scores_of_their_weights<B: Import>(evaluated: &Evaluated<B
     assert!(spread > 0.0, "{about}: the draws change nothing");
 }
 
-/// With unit weights, however they are given and wherever the evidence has been, the score is the receipt's.
+/// With unit weights in any form, and after any round trip of the evidence, the score is the
+/// receipt's.
 fn unit_weights_give_the_receipts_score<B: Import>(evaluated: &Evaluated<B>, verdict: &Verdict, about: &str) {
     let Evaluated {
         frozen,
@@ -211,8 +216,8 @@ fn unit_weights_give_the_receipts_score<B: Import>(evaluated: &Evaluated<B>, ver
     } = evaluated;
     assert_eq!(Some(provenance.artifact), verdict.artifact);
     let bytes = evidence.to_bytes(provenance).expect("evidence of this size");
-    let (of, read) = Evidence::from_bytes(&bytes).expect("what was written");
-    assert_eq!((&of, &read), (provenance, evidence), "{about}");
+    let (provenance_one, read) = Evidence::from_bytes(&bytes).expect("what was written");
+    assert_eq!((&provenance_one, &read), (provenance, evidence), "{about}");
     let of_units = evidence.units().iter();
     let ones = of_units
         .map(|(name, unit)| (name.clone(), vec![1; unit.n_items()]))
@@ -227,7 +232,7 @@ fn unit_weights_give_the_receipts_score<B: Import>(evaluated: &Evaluated<B>, ver
     }
 }
 
-/// A weight is the same as an item that stands so often in the eval set, or not at all.
+/// A weight has the same effect as repeating or removing the item in the test set.
 fn weights_are_multiplicities<B: Import>(
     evaluated: &Evaluated<B>,
     of_ones: &Verdict,
@@ -246,9 +251,14 @@ fn weights_are_multiplicities<B: Import>(
         of_ones.metrics,
         "the weights changed nothing"
     );
-    // what is shown beside a score follows from the artifact and from public data: it is the same whatever the score is
-    let beside = |verdict: &Verdict| verdict.shown(Feedback::Score, &Descriptor::of::<B>()).metrics;
-    assert_eq!(beside(&verdict), beside(of_ones), "{}, {board}", B::ID);
+    // the metrics next to a score follow from the artifact and from public data: they do not depend
+    // on the score
+    let others = |verdict: &Verdict| {
+        verdict
+            .shown(Feedback::Score, &Descriptor::for_benchmark::<B>())
+            .metrics
+    };
+    assert_eq!(others(&verdict), others(of_ones), "{}, {board}", B::ID);
 }
 
 fn law<B: Import>() {
@@ -274,34 +284,65 @@ fn law<B: Import>() {
 }
 
 #[test]
-fn every_score_is_a_function_of_evidence_and_weights() {
+fn evidence_and_weights_determine_every_score() {
     macro_rules! all {
         ($($benchmark:ty,)*) => { $(law::<$benchmark>();)* };
     }
     dataperf_benchmarks::for_each_benchmark!(all);
 }
 
-/// The places that a score may truly have: they hold the score, and their ends do not tell where a curve is.
+/// The places that a score may truly have: they hold the score, and their ends do not tell where a curve is. The area is the one that the receipt has,
+/// and under each draw the one of the draw's weights.
 fn place_of<B: Benchmark>(evaluated: &Evaluated<B>, about: &str) -> Option<(f64, f64)> {
-    let draws = Draws::new(evaluated.frozen.eval_items().expect("an eval set"));
-    let score = B::scorecard(&evaluated.frozen, &evaluated.evidence)
-        .expect("a score")
-        .score;
-    let place = B::place_interval(&evaluated.frozen, &evaluated.evidence, &draws).expect("whole evidence");
-    if let Some((low, high)) = place {
-        assert!(
-            0.0 <= low && low <= score && score <= high && high <= 1.0,
-            "{about}: {score}, {low} to {high}"
+    let Evaluated { frozen, evidence, .. } = evaluated;
+    let draws = Draws::new(frozen.eval_items().expect("a test set"));
+    let card = B::scorecard(frozen, evidence).expect("a score");
+    let curves = B::on_curves(frozen, evidence, &draws).expect("whole evidence");
+    let shown = |card: &Scorecard| card.metrics.get("area_under_curve").cloned();
+    let Some(curves) = curves else {
+        assert_eq!(shown(&card), None, "{about}: a curve that is cut has no area");
+        return None;
+    };
+    let n_items: usize = evidence.units().values().map(UnitEvidence::n_items).sum();
+    let of_area = |area| Some(MetricValue::from(shown_area(area, n_items as u64)));
+    assert_eq!(shown(&card), of_area(curves.area), "{about}");
+    assert_eq!(curves.areas.len(), N_DRAWS);
+    for draw in [0, 500, N_DRAWS - 1] {
+        let of_draw = B::score(frozen, evidence, &draws.weights(draw)).expect("a score");
+        assert_eq!(
+            shown(&of_draw),
+            of_area(curves.areas[draw]),
+            "{about}, draw {draw}"
         );
-        for end in [low, high] {
-            assert!(
-                (end * PLACES - (end * PLACES).round()).abs() < 1e-9,
-                "{about}: {end}"
-            );
-        }
-        println!("{about}: {score:.3}, {low:.2} to {high:.2}");
     }
-    place
+    let (score, (low, high)) = (card.score, curves.place);
+    assert!(
+        0.0 <= low && low <= score && score <= high && high <= 1.0,
+        "{about}: {score}, {low} to {high}"
+    );
+    for end in [low, high] {
+        assert!(
+            (end * PLACES - (end * PLACES).round()).abs() < 1e-9,
+            "{about}: {end}"
+        );
+    }
+    let n_steps = B::n_steps(frozen).expect("fixes are counted") as f64;
+    let replicates = Replicates::draw(evaluated, score).expect("replicates");
+    for shown in [score, Margin::rounding(&replicates).rounded(score, [0.0, 1.0])] {
+        assert!(
+            (shown * n_steps - (shown * n_steps).round()).abs() < 1e-9,
+            "{about}: no order has {shown}"
+        );
+        assert!(
+            (shown - score).abs() < 0.5 / n_items as f64 + 0.5 / n_steps,
+            "{about}: {shown}"
+        );
+    }
+    println!(
+        "{about}: {score:.3}, {low:.2} to {high:.2}, area {:.3}",
+        curves.area
+    );
+    Some(curves.place)
 }
 
 #[test]
@@ -330,7 +371,7 @@ fn scores_on_whole_curves_have_intervals() {
 
 /// A curve that was computed up to the target tells the score of weights that reach it as soon, and no other's.
 #[test]
-fn a_cut_curve_tells_only_what_it_knows() {
+fn a_cut_curve_scores_only_known_weights() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (whole, cut) = (directory.path().join("frozen"), directory.path().join("cut"));
     import::<VisionDebugging>(&demo(VisionDebugging::ID), &whole, &Silent).expect("the demo can be imported");

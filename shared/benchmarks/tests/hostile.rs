@@ -42,15 +42,15 @@ fn refused<B: Import>(folder: &TempDir) -> String {
 }
 
 #[test]
-fn texts_have_no_character_that_a_terminal_obeys_or_that_turns_them() {
-    for (written, said) in [
+fn texts_with_control_or_direction_characters_are_refused() {
+    for (written, message) in [
         ("\"a\\x1b[2Jb\"", "`title` has the character U+001B"),
         ("\"a\\u202Eb\"", "`title` has the character U+202E"),
         ("\"a\\nb\"", "`title` has the character U+000A"),
     ] {
         let document = SELECTION.replace("Two kinds", written);
-        let found = refused::<Selection>(&folder(&document));
-        assert!(found.contains(said), "{found}");
+        let refusal = refused::<Selection>(&folder(&document));
+        assert!(refusal.contains(message), "{refusal}");
     }
     let classes = SELECTION.replace("[a, b]", "[\"a\\u2066\", b]");
     assert!(refused::<Selection>(&folder(&classes)).contains("U+2066"));
@@ -60,7 +60,7 @@ fn texts_have_no_character_that_a_terminal_obeys_or_that_turns_them() {
 }
 
 #[test]
-fn a_line_without_an_end_and_a_row_of_a_billion_numbers_are_not_read() {
+fn endless_lines_and_huge_rows_are_not_read() {
     let endless = folder(SELECTION);
     for name in ["pool.csv", "labels.csv"] {
         let file = File::options()
@@ -69,11 +69,11 @@ fn a_line_without_an_end_and_a_row_of_a_billion_numbers_are_not_read() {
             .unwrap();
         file.set_len(1 << 33).unwrap(); // of zeros, which take no space
     }
-    let found = refused::<Selection>(&endless);
+    let refusal = refused::<Selection>(&endless);
     assert_eq!(
-        found.matches("a line has more than 4194304 bytes").count(),
+        refusal.matches("a line has more than 4194304 bytes").count(),
         2,
-        "{found}"
+        "{refusal}"
     );
     let quoted = folder(SELECTION);
     let lines = "\"".to_owned() + &"0\n".repeat(3 << 20);
@@ -96,15 +96,15 @@ fn a_line_without_an_end_and_a_row_of_a_billion_numbers_are_not_read() {
 }
 
 #[test]
-fn what_is_no_file_is_not_opened() {
+fn directories_in_place_of_files_are_refused() {
     let document = folder(SELECTION);
     fs::remove_file(document.path().join("task.yaml")).unwrap();
     fs::create_dir(document.path().join("task.yaml")).unwrap();
-    assert!(refused::<Selection>(&document).contains("it is no file"));
+    assert!(refused::<Selection>(&document).contains("it is not a file"));
     let set = folder(CURATION);
     fs::remove_file(set.path().join("start.zip")).unwrap();
     fs::create_dir(set.path().join("start.zip")).unwrap();
-    let found = refused::<Curation>(&set);
-    assert!(found.contains("`start.zip`: it is no file"), "{found}");
-    assert!(found.contains("`eval.zip`: the file is no zip"), "{found}");
+    let refusal = refused::<Curation>(&set);
+    assert!(refusal.contains("`start.zip`: it is not a file"), "{refusal}");
+    assert!(refusal.contains("`eval.zip`: the file is not a zip"), "{refusal}");
 }

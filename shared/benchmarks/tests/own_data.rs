@@ -1,4 +1,4 @@
-//! Folders of own data: what is imported, and everything that is refused, said at once.
+//! Tests folders of own data: imports, and refusals that list all problems at once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use dataperf::Benchmark as _;
+use dataperf::dataset::frozen::Manifest;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::{check, evaluate};
-use dataperf::frozen::Manifest;
+use dataperf::evaluation::evaluate::{check, evaluate};
 use dataperf::{Descriptor, Digest};
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
 use dataperf_benchmarks::own_data::debugging::Debugging;
@@ -61,7 +61,7 @@ fn frozen<B: Import>(folder: &Path) -> (TempDir, Digest) {
     (out, digest)
 }
 
-/// What is refused, and that nothing is written.
+/// The refusal, after checking that nothing is written.
 fn refused<B: Import>(folder: &TempDir) -> String {
     let out = tempfile::tempdir().unwrap();
     let error = import::<B>(folder.path(), &out.path().join("frozen"), &Silent).expect_err("refused");
@@ -103,7 +103,7 @@ fn a_contest_is_scored() {
 }
 
 #[test]
-fn every_broken_rule_of_a_selection_is_said() {
+fn every_broken_selection_rule_is_reported() {
     let folder = contest();
     let ids = r#"{"ids": ["p1", "p9", "p1", "p2", "p3"], "more": 1}"#;
     let rejected = verdict::<Selection>(folder.path(), "few", ids);
@@ -116,24 +116,24 @@ fn every_broken_rule_of_a_selection_is_said() {
             ("duplicate_id", "/ids/2")
         ]
     );
-    let of = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
-    assert_eq!(codes(&of(r#"{"ids": ["p1", "p2"]}"#)), [("missing_class", "")]);
-    assert_eq!(codes(&of(r#"{"ids": []}"#)), [("missing_class", "")]);
+    let judge = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
+    assert_eq!(codes(&judge(r#"{"ids": ["p1", "p2"]}"#)), [("missing_class", "")]);
+    assert_eq!(codes(&judge(r#"{"ids": []}"#)), [("missing_class", "")]);
     assert_eq!(
-        codes(&of(r#"{"labels": {"p1": "a", "p3": "b"}}"#)),
+        codes(&judge(r#"{"labels": {"p1": "a", "p3": "b"}}"#)),
         [("wrong_form", "")]
     );
-    assert_eq!(codes(&of("id,label\np1,a\n")), [("wrong_form", ""),]);
+    assert_eq!(codes(&judge("id,label\np1,a\n")), [("wrong_form", ""),]);
     assert_eq!(
-        codes(&of("id\np1,a\np3\n")),
+        codes(&judge("id\np1,a\np3\n")),
         [("wrong_number_of_fields", "line 2")]
     );
-    assert_eq!(codes(&of("name\np1\n")), [("wrong_form", "line 1")]);
-    assert_eq!(codes(&of("{}")), [("wrong_form", "")]);
+    assert_eq!(codes(&judge("name\np1\n")), [("wrong_form", "line 1")]);
+    assert_eq!(codes(&judge("{}")), [("wrong_form", "")]);
 }
 
 #[test]
-fn a_model_that_comes_to_no_end_is_the_submitters_to_mend() {
+fn submitters_must_fix_a_non_converging_model() {
     let folder = contest();
     with(
         &folder,
@@ -148,7 +148,7 @@ fn a_model_that_comes_to_no_end_is_the_submitters_to_mend() {
     let rejected = verdict::<Selection>(folder.path(), "few", r#"{"ids": ["p1", "p2", "p3", "p4"]}"#);
     assert_eq!(codes(&rejected), [("not_fitted", "")]);
     assert!(
-        rejected.is_counted(&Descriptor::of::<Selection>()),
+        rejected.is_counted(&Descriptor::for_benchmark::<Selection>()),
         "it takes the time of a score"
     );
     let scored = verdict::<Selection>(folder.path(), "few", r#"{"ids": ["p1", "p3"]}"#);
@@ -158,9 +158,13 @@ fn a_model_that_comes_to_no_end_is_the_submitters_to_mend() {
 #[test]
 fn lines_are_counted_as_an_editor_counts_them() {
     let folder = contest();
-    let of = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
+    let judge = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
     for artifact in ["id\r\np1\r\nnobody\r\np3\r\n", "id\n\nnobody\np1\np3\n"] {
-        assert_eq!(codes(&of(artifact)), [("unknown_id", "line 3")], "{artifact:?}");
+        assert_eq!(
+            codes(&judge(artifact)),
+            [("unknown_id", "line 3")],
+            "{artifact:?}"
+        );
     }
     // also of an organizer's files, past a blank line and a field with an end of a line in it
     write(
@@ -168,30 +172,30 @@ fn lines_are_counted_as_an_editor_counts_them() {
         "pool-labels.csv",
         "id,notes,label\r\np1,\"two\r\nlines\",a\r\n\r\np2,,a\r\np3,,c\r\np4,,b\r\np5,,b\r\n",
     );
-    let said = refused::<Selection>(&folder);
-    assert!(said.contains("`pool-labels.csv` line 6"), "{said}");
+    let message = refused::<Selection>(&folder);
+    assert!(message.contains("`pool-labels.csv` line 6"), "{message}");
     write(
         &folder,
         "pool.csv",
         "x,y\r\n0,0\r\n0.5,?\r\n5,5\r\n5.5,5\r\n6,5\r\n",
     );
-    let said = refused::<Selection>(&folder);
-    assert!(said.contains("`pool.csv` line 3, column 2: `?`"), "{said}");
+    let message = refused::<Selection>(&folder);
+    assert!(message.contains("`pool.csv` line 3, column 2: `?`"), "{message}");
 }
 
 #[test]
-fn a_table_with_numbers_for_names_as_pandas_writes_it_has_a_header() {
+fn a_pandas_table_with_numeric_names_has_headers() {
     let folder = contest();
     write(&folder, "pool.csv", "0,1\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
     write(&folder, "eval.csv", "0,1\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
     frozen::<Selection>(folder.path());
     write(&folder, "pool.csv", "0.1,0\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
-    let said = refused::<Selection>(&folder);
-    assert!(said.contains("its first line has numbers"), "{said}");
+    let message = refused::<Selection>(&folder);
+    assert!(message.contains("its first line has numbers"), "{message}");
 }
 
 #[test]
-fn submitters_label_what_they_select_where_the_document_says_so() {
+fn submission_labels_count_if_the_document_allows() {
     let folder = contest();
     with(
         &folder,
@@ -199,50 +203,50 @@ fn submitters_label_what_they_select_where_the_document_says_so() {
         "metric: accuracy\nlabels: submission",
     );
     write(&folder, "pool-labels.csv", "id\np1\np2\np3\np4\np5\n");
-    let of = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
-    assert_eq!(of(r#"{"labels": {"p1": "a", "p3": "b"}}"#).score, Some(1.0));
+    let judge = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
+    assert_eq!(judge(r#"{"labels": {"p1": "a", "p3": "b"}}"#).score, Some(1.0));
     assert_eq!(
-        of(r#"{"labels": {"p1": "b", "p3": "a"}}"#).score,
+        judge(r#"{"labels": {"p1": "b", "p3": "a"}}"#).score,
         Some(0.0),
         "the submitter's labels count"
     );
     assert_eq!(
-        codes(&of(r#"{"labels": {"p1": "a", "p3": "c"}}"#)),
+        codes(&judge(r#"{"labels": {"p1": "a", "p3": "c"}}"#)),
         [("unknown_class", "/labels/p3")]
     );
-    assert_eq!(codes(&of(r#"{"ids": ["p1", "p3"]}"#))[0], ("wrong_form", ""));
+    assert_eq!(codes(&judge(r#"{"ids": ["p1", "p3"]}"#))[0], ("wrong_form", ""));
 }
 
 #[test]
-fn everything_wrong_with_a_folder_is_said_at_once() {
+fn every_folder_problem_is_reported_at_once() {
     let folder = contest();
     with(&folder, "schema: 1", "schema: 2\nmetrik: accuracy");
     with(&folder, "max_examples: 4", "max_examples: four, abut: x");
     with(&folder, "classes: [a, b]", "classes: [a, a]");
     write(&folder, "pool.csv", "x,y\n0,NaN\n0.5,0\n5\n5.5,5\n6,5\n");
     write(&folder, "pool-labels.csv", "id,label\np1,a\np1,a\np3,\n");
-    let said = refused::<Selection>(&folder);
+    let message = refused::<Selection>(&folder);
     for part in [
         "line 1, column 9: `schema` is 2",
-        "line 2, column 1: there is no `metrik` here: did you mean `metric`",
+        "line 2, column 1: `metrik` is not a key here: did you mean `metric`",
         "`abut`",
         "`max_examples` has to be a number",
-        "the class `a` is there twice",
-        "`pool.csv` line 2, column 2: it is NaN",
+        "the class `a` appears twice",
+        "`pool.csv` line 2, column 2: NaN is not a finite number",
         "`pool.csv` line 4: it has 1 fields, and the first line 2",
         "`pool-labels.csv` line 4, column `label`: it is empty",
     ] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(message.contains(part), "{part} is not in {message}");
     }
 }
 
 #[test]
-fn files_that_contradict_the_document_or_each_other_are_refused() {
+fn contradictory_files_are_refused() {
     let cases: [(&str, &str, &str); 9] = [
         (
             "pool-labels.csv",
             "id,label\np1,a\np2,a\np3,b\np4,c\np5,b\n",
-            "line 5, column `label`: `c` is no class",
+            "line 5, column `label`: `c` is not a class",
         ),
         (
             "pool-labels.csv",
@@ -257,7 +261,7 @@ fn files_that_contradict_the_document_or_each_other_are_refused() {
         (
             "pool-labels.csv",
             "id,label\np1,a\np2,a\np1,b\np4,b\np5,b\n",
-            "line 4: the id `p1` is there already",
+            "line 4: the id `p1` appears twice",
         ),
         ("pool-labels.csv", "name,label\np1,a\n", "has no column `id`"),
         (
@@ -268,16 +272,16 @@ fn files_that_contradict_the_document_or_each_other_are_refused() {
         (
             "eval.csv",
             "x,y\n0,0\n5.1,5.1\n4.9,5.2\n",
-            "1 rows of `eval.csv` are in `pool.csv` as well",
+            "1 rows of `eval.csv` are also in `pool.csv`",
         ),
         ("eval.csv", "1,2\n0,0\n5.1,5.1\n", "its first line has numbers"),
-        ("eval.csv", "x,y\n0,abc\n", "`abc` is no number"),
+        ("eval.csv", "x,y\n0,abc\n", "`abc` is not a number"),
     ];
     for (file, text, part) in cases {
         let folder = contest();
         write(&folder, file, text);
-        let said = refused::<Selection>(&folder);
-        assert!(said.contains(part), "{part} is not in {said}");
+        let message = refused::<Selection>(&folder);
+        assert!(message.contains(part), "{part} is not in {message}");
     }
     let folder = contest();
     write(&folder, "eval.csv", "x,y\n0,0\n5.1,5.1\n4.9,5.2\n");
@@ -304,24 +308,24 @@ fn npy(rows: &[[f32; 2]]) -> Vec<u8> {
 }
 
 #[test]
-fn a_row_that_was_stored_with_fewer_digits_is_the_same_row() {
+fn a_row_with_fewer_digits_is_the_same() {
     let folder = contest();
     with(&folder, "features: eval.csv", "features: eval.npy");
     // as pandas writes a table of 32-bit floats
     write(&folder, "pool.csv", "x,y\n0.1,0.3\n0.5,0\n5,5\n5.5,5\n6,5\n");
     let eval = |row| npy(&[row, [5.1, 5.1], [4.9, 5.2]]);
     fs::write(folder.path().join("eval.npy"), eval([0.1, 0.3])).unwrap();
-    let said = refused::<Selection>(&folder);
+    let message = refused::<Selection>(&folder);
     assert!(
-        said.contains("1 rows of `eval.npy` are in `pool.csv` as well"),
-        "{said}"
+        message.contains("1 rows of `eval.npy` are also in `pool.csv`"),
+        "{message}"
     );
     fs::write(folder.path().join("eval.npy"), eval([0.1, 0.300_000_1])).unwrap();
     frozen::<Selection>(folder.path());
 }
 
 #[test]
-fn numbers_that_trees_can_not_tell_from_infinity_are_refused_for_them() {
+fn numbers_too_large_for_trees_are_refused() {
     for (file, text) in [
         ("pool.csv", "x,y\n0,0\n0.5,1e39\n5,5\n5.5,5\n6,5\n"),
         ("eval.csv", "x,y\n0.1,0.1\n5.1,-4e38\n4.9,5.2\n"),
@@ -330,14 +334,14 @@ fn numbers_that_trees_can_not_tell_from_infinity_are_refused_for_them() {
         write(&folder, file, text);
         frozen::<Selection>(folder.path());
         with(&folder, "nearest_centroid", "gradient_boosting");
-        let said = refused::<Selection>(&folder);
+        let message = refused::<Selection>(&folder);
         let expected = format!("`{file}` line 3, column 2: a number is too large for `gradient_boosting`");
-        assert!(said.contains(&expected), "{said}");
+        assert!(message.contains(&expected), "{message}");
     }
 }
 
 #[test]
-fn an_eval_set_of_too_many_groups_is_refused() {
+fn test_sets_with_too_many_groups_are_refused() {
     let folder = contest();
     let (mut features, mut labels) = ("x,y\n".to_owned(), "label,group\n".to_owned());
     for row in 0..10_001 {
@@ -346,19 +350,17 @@ fn an_eval_set_of_too_many_groups_is_refused() {
     }
     write(&folder, "eval.csv", &features);
     write(&folder, "eval-labels.csv", &labels);
-    let said = refused::<Selection>(&folder);
+    let message = refused::<Selection>(&folder);
     // `"g0"` to `"g10000"`, each with 25 bytes for its accuracy
     assert!(
-        said.contains(
-            "`eval-labels.csv` has 10001 groups, whose accuracies with their names take 318923 bytes"
-        ),
-        "{said}"
+        message.contains("`eval-labels.csv` has 10001 groups, which take 318923 bytes"),
+        "{message}"
     );
     with(&folder, "metric: accuracy", "metric: worst_group_accuracy");
-    let said = refused::<Selection>(&folder);
+    let message = refused::<Selection>(&folder);
     assert!(
-        said.contains("the limit of `worst_group_accuracy` is 10000"),
-        "{said}"
+        message.contains("the limit of `worst_group_accuracy` is 10000"),
+        "{message}"
     );
     // a receipt of `debugging` has no accuracies of groups
     write(&folder, "task.yaml", DEBUGGING);
@@ -390,26 +392,20 @@ fn dialects_of_csv_give_the_same_numbers() {
         assert_eq!(pool_of(&folder), expected, "{}", String::from_utf8_lossy(&text));
     }
     for (text, remedy) in [
-        (
-            &b"x;y\n0,5;1.5\n0,5;0\n5;5\n5,5;5\n6;5\n"[..],
-            "some a decimal comma",
-        ),
+        (&b"x;y\n0,5;1.5\n0,5;0\n5;5\n5,5;5\n6;5\n"[..], "decimal commas"),
         (b"x;y\n1,234;0\n0;0\n5;5\n5;5\n6;5\n", "between thousands"),
-        (
-            b"x;\xf6\n0;0\n0;0\n5;5\n5;5\n6;5\n",
-            "another encoding than UTF-8",
-        ),
+        (b"x;\xf6\n0;0\n0;0\n5;5\n5;5\n6;5\n", "it is not UTF-8"),
         (b"PK\x03\x04\x14\0\0\0", "it is a zip archive"),
         (b"<html><body>sign in</body></html>", "it is a web page"),
     ] {
         fs::write(folder.path().join("pool.csv"), text).unwrap();
-        let said = refused::<Selection>(&folder);
-        assert!(said.contains(remedy), "{remedy}: {said}");
+        let message = refused::<Selection>(&folder);
+        assert!(message.contains(remedy), "{remedy}: {message}");
     }
 }
 
 #[test]
-fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
+fn tables_with_shifted_or_unnamed_columns_are_refused() {
     let folder = contest();
     write(
         &folder,
@@ -417,12 +413,12 @@ fn tables_whose_columns_are_shifted_or_nameless_are_refused() {
         ",x,y\n0,0,0\n1,0.5,0\n2,5,5\n3,5.5,5\n4,6,5\n",
     );
     write(&folder, "eval.csv", "x,y\n1,0.1,0.1\n5.1,5.1\n4.9,5.2\n");
-    let said = refused::<Selection>(&folder);
+    let message = refused::<Selection>(&folder);
     for expected in [
-        "`pool.csv`: column 1 has no name: if it numbers the rows, leave it out",
+        "`pool.csv`: column 1 has no name: leave it out if it numbers the rows",
         "`eval.csv` line 2: it has 3 fields, and the first line 2",
     ] {
-        assert!(said.contains(expected), "{expected}: {said}");
+        assert!(message.contains(expected), "{expected}: {message}");
     }
 }
 
@@ -438,36 +434,39 @@ fn columns_are_matched_by_name_in_any_order() {
     let expected = pool_of(&folder);
     write(&folder, "pool.csv", "y,x\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
     assert_eq!(pool_of(&folder), expected);
-    // a column that the eval set does not have is named
+    // a column that the test set does not have is named
     write(
         &folder,
         "pool.csv",
         "y,note,x\n0,a,0\n0,b,0.5\n5,c,5\n5,d,5.5\n5,e,6\n",
     );
-    let said = refused::<Selection>(&folder);
-    assert!(said.contains("`eval.csv` has no `note`. Leave it out"), "{said}");
+    let message = refused::<Selection>(&folder);
+    assert!(
+        message.contains("`eval.csv` has no `note`. Leave it out"),
+        "{message}"
+    );
     write(&folder, "pool.csv", "f0,f1\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
     assert_eq!(pool_of(&folder), expected, "such names are places");
     write(&folder, "pool.csv", "y,z\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
-    let said = refused::<Selection>(&folder);
+    let message = refused::<Selection>(&folder);
     assert!(
-        said.contains("`pool.csv` has no column `x`, which `eval.csv` has, and has `z` instead"),
-        "{said}"
+        message.contains("`pool.csv` has no column `x`, which `eval.csv` has, and has `z` instead"),
+        "{message}"
     );
     write(&folder, "pool.csv", "x,y\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
     write(&folder, "eval.csv", "x,x\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
-    let said = refused::<Selection>(&folder);
-    assert!(said.contains("two columns are called `x`"), "{said}");
+    let message = refused::<Selection>(&folder);
+    assert!(message.contains("two columns have the name `x`"), "{message}");
 }
 
 #[test]
-fn a_quotation_mark_within_a_field_is_one_of_its_characters() {
+fn a_quotation_mark_inside_a_field_is_literal() {
     let folder = contest();
     let more = (2..600_000).map(|n| format!("p{n},b\n")); // more than a line may have
     let lines = format!("id,label\np1\" x,a\n{}", more.collect::<String>());
     write(&folder, "pool-labels.csv", &lines);
-    let said = refused::<Selection>(&folder);
-    assert!(!said.contains("quotation mark"), "{said}");
+    let message = refused::<Selection>(&folder);
+    assert!(!message.contains("quotation mark"), "{message}");
 }
 
 #[test]
@@ -477,8 +476,8 @@ fn paths_stay_within_the_folder() {
     for path in ["../pool.csv", "/etc/passwd", "a/../../pool.csv"] {
         let folder = contest();
         with(&folder, "features: pool.csv", &format!("features: {path}"));
-        let said = refused::<Selection>(&folder);
-        assert!(said.contains("no path below the folder"), "{said}");
+        let message = refused::<Selection>(&folder);
+        assert!(message.contains("not a path below the folder"), "{message}");
     }
     let folder = contest();
     fs::remove_file(folder.path().join("pool.csv")).unwrap();
@@ -493,13 +492,13 @@ fn a_folder_without_a_usable_document_is_refused() {
     assert!(refused::<Selection>(&folder).contains("dataperf dataset init"));
     for (text, part) in [
         ("- a\n", "keys with values"),
-        ("a: [", "no YAML"),
+        ("a: [", "not valid YAML"),
         ("", "keys with values"),
         ("task: debugging\n", "`schema` is missing"),
     ] {
         write(&folder, "task.yaml", text);
-        let said = refused::<Selection>(&folder);
-        assert!(said.contains(part), "{text:?}: {said}");
+        let message = refused::<Selection>(&folder);
+        assert!(message.contains(part), "{text:?}: {message}");
     }
     write(
         &folder,
@@ -514,7 +513,7 @@ fn a_folder_without_a_usable_document_is_refused() {
     assert!(refused::<Selection>(&folder).contains("did you mean `gradient_boosting`"));
     let seeds = DOCUMENT.replace("metric: accuracy", "metric: accuracy\nseeds: [1, 2]");
     write(&folder, "task.yaml", &seeds);
-    assert!(refused::<Selection>(&folder).contains("only `soft_voting` draws"));
+    assert!(refused::<Selection>(&folder).contains("only `soft_voting` uses"));
     let k = DOCUMENT.replace("{kind: nearest_centroid}", "{kind: k_nearest, k: 5}");
     write(&folder, "task.yaml", &k);
     assert!(refused::<Selection>(&folder).contains("the model can't be trained on 4 examples"));
@@ -527,7 +526,9 @@ fn the_kit_validates_and_holds_nothing_hidden() {
     let from = out.path().join("frozen");
     let manifest = Manifest::parse(&fs::read(from.join("manifest.json")).unwrap(), "selection").unwrap();
     let kit = out.path().join("kit");
-    let files = export_kit::<Selection>(&from, &manifest, &[], &kit).unwrap();
+    let files = export_kit::<Selection>(&from, &manifest, &[], &kit)
+        .unwrap()
+        .files;
     let expected = [
         "README.md",
         "data/pool.parquet",
@@ -549,7 +550,7 @@ fn the_kit_validates_and_holds_nothing_hidden() {
     let valid = pollster::block_on(check(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#));
     assert!(valid.is_ok());
     let scored = pollster::block_on(evaluate(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#));
-    assert!(scored.is_err_and(|error| error.to_string().contains("no eval set")));
+    assert!(scored.is_err_and(|error| error.to_string().contains("no test set")));
 }
 
 #[test]
@@ -594,7 +595,7 @@ const DEBUGGING: &str = "schema: 1\n\
     metric: accuracy\n";
 
 #[test]
-fn an_order_is_scored_by_the_first_step_that_reaches_the_target() {
+fn the_first_step_at_target_scores_an_order() {
     let folder = contest();
     write(&folder, "task.yaml", DEBUGGING);
     write(
@@ -602,19 +603,19 @@ fn an_order_is_scored_by_the_first_step_that_reaches_the_target() {
         "train.csv",
         "id,given,truth\np1,a,a\np2,b,a\np3,a,b\np4,b,b\np5,b,b\n",
     );
-    let of = |artifact: &str| verdict::<Debugging>(folder.path(), "labels", artifact);
+    let judge = |artifact: &str| verdict::<Debugging>(folder.path(), "labels", artifact);
     // only p3 is the nearest to an item and wrong: with it first one step is enough, with it last all five are needed
     assert_eq!(
-        of(r#"{"order": ["p3", "p1", "p2", "p4", "p5"]}"#).score,
+        judge(r#"{"order": ["p3", "p1", "p2", "p4", "p5"]}"#).score,
         Some(0.2)
     );
-    let last = of(r#"{"order": ["p1", "p2", "p4", "p5", "p3"]}"#);
+    let last = judge(r#"{"order": ["p1", "p2", "p4", "p5", "p3"]}"#);
     assert_eq!(
         (last.score, &last.metrics["n_wrong"]),
         (Some(1.0), &serde_json::json!(2))
     );
     assert_eq!(last.metrics["curve"].as_array().map(Vec::len), Some(5));
-    let rejected = of(r#"{"order": ["p3", "p3", "p9"]}"#);
+    let rejected = judge(r#"{"order": ["p3", "p3", "p9"]}"#);
     assert_eq!(
         codes(&rejected),
         [
@@ -628,7 +629,7 @@ fn an_order_is_scored_by_the_first_step_that_reaches_the_target() {
         "metric: accuracy",
         "metric: accuracy\ncurve: until_target",
     );
-    let cut = of(r#"{"order": ["p1", "p3", "p2", "p4", "p5"]}"#);
+    let cut = judge(r#"{"order": ["p1", "p3", "p2", "p4", "p5"]}"#);
     assert_eq!(
         (cut.score, cut.metrics["curve"].as_array().map(Vec::len)),
         (Some(0.4), Some(2))
@@ -655,7 +656,7 @@ fn an_order_is_scored_by_the_first_step_that_reaches_the_target() {
 }
 
 #[test]
-fn a_target_that_is_reached_before_any_fix_scores_zero() {
+fn reaching_the_target_before_any_fix_scores_zero() {
     let folder = contest();
     write(&folder, "task.yaml", DEBUGGING);
     write(
@@ -693,11 +694,11 @@ fn counts_are_scored_within_the_budget() {
     let folder = contest();
     write(&folder, "task.yaml", ACQUISITION);
     write(&folder, "eval2.csv", "x,y\n0.2,0.1\n5.3,5.1\n4.8,5.2\n");
-    let of = |artifact: &str| verdict::<Acquisition>(folder.path(), "market", artifact);
-    let scored = of(r#"{"counts": {"zoe": 2, "abe": 1}}"#);
+    let judge = |artifact: &str| verdict::<Acquisition>(folder.path(), "market", artifact);
+    let scored = judge(r#"{"counts": {"zoe": 2, "abe": 1}}"#);
     assert_eq!(scored.metrics["n_bought"], serde_json::json!(3), "{scored:?}");
     assert!(scored.score.is_some());
-    let rejected = of(r#"{"counts": {"zoe": 6, "bob": 1, "abe": 1.5}}"#);
+    let rejected = judge(r#"{"counts": {"zoe": 6, "bob": 1, "abe": 1.5}}"#);
     assert_eq!(
         codes(&rejected),
         [
@@ -707,13 +708,16 @@ fn counts_are_scored_within_the_budget() {
             ("over_budget", "/counts")
         ]
     );
-    assert_eq!(codes(&of(r#"{"counts": {}}"#)), [("nothing_bought", "/counts")]);
     assert_eq!(
-        codes(&of(r#"{"counts": {"zoe": 2, "abe": 2}}"#)),
+        codes(&judge(r#"{"counts": {}}"#)),
+        [("nothing_bought", "/counts")]
+    );
+    assert_eq!(
+        codes(&judge(r#"{"counts": {"zoe": 2, "abe": 2}}"#)),
         [("over_budget", "/counts")]
     );
     // one class in every trial: the model predicts it
-    let one_class = of(r#"{"counts": {"abe": 1}}"#);
+    let one_class = judge(r#"{"counts": {"abe": 1}}"#);
     assert!(one_class.score.is_some(), "{one_class:?}");
     with(&folder, "budget: 4.1", "budget: 0.01");
     assert!(refused::<Acquisition>(&folder).contains("buys nothing"));
@@ -722,16 +726,16 @@ fn counts_are_scored_within_the_budget() {
         "prices: {zoe: 10, abe: 0.3}",
         "prices: {zoe: 10, ab: 0.3}",
     );
-    let said = refused::<Acquisition>(&folder);
+    let message = refused::<Acquisition>(&folder);
     assert!(
-        said.contains("`prices` has `ab`, who is no seller: did you mean `abe`?")
-            && said.contains("`abe` has no price"),
-        "{said}"
+        message.contains("`prices` has `ab`, which is not a seller: did you mean `abe`?")
+            && message.contains("`abe` has no price"),
+        "{message}"
     );
 }
 
 #[test]
-fn a_seller_whose_files_are_in_a_folder_is_found_by_its_name() {
+fn a_sellers_folder_is_located_by_its_name() {
     let folder = contest();
     let document = ACQUISITION.replace(
         "sellers:\n  zoe: {features: pool.csv, examples: pool-labels.csv}\n  abe: {features: eval.csv, examples: eval-labels.csv}\n",
@@ -751,7 +755,7 @@ fn many_classes() -> Vec<String> {
     (0..100).map(|n| format!("{n:03}{}", "c".repeat(100))).collect()
 }
 
-/// That a rejection for unknown names lists reasons that fit into a receipt, each with few names.
+/// A rejection for unknown names lists reasons that fit into a receipt, each with few names.
 fn is_bounded(verdict: &dataperf::Verdict, code: &str) {
     assert!(verdict.reasons.len() > 20, "{verdict:?}");
     for reason in &verdict.reasons {
@@ -767,7 +771,7 @@ fn is_bounded(verdict: &dataperf::Verdict, code: &str) {
 }
 
 #[test]
-fn unknown_labels_of_many_classes_fit_into_a_receipt() {
+fn many_unknown_class_labels_fit_into_a_receipt() {
     let classes = many_classes();
     let folder = contest();
     with(
@@ -799,24 +803,27 @@ fn unknown_labels_of_many_classes_fit_into_a_receipt() {
     );
     let labels = lines(&|n| format!("{}\n", classes[n]), 100);
     write(&folder, "eval-labels.csv", &format!("label\n{labels}"));
-    let of = |label: &dyn Fn(usize) -> String| {
+    let judge = |label: &dyn Fn(usize) -> String| {
         let labels = lines(&|n| format!("p{n},{}\n", label(n)), 250);
         verdict::<Selection>(folder.path(), "few", &format!("id,label\n{labels}"))
     };
-    let unknown = of(&|n| format!("wrong {n}"));
+    let unknown = judge(&|n| format!("wrong {n}"));
     is_bounded(&unknown, "unknown_class");
     assert_eq!(unknown.n_reasons, Some(250));
-    let misspelt = of(&|n| format!("{}c", classes[n % 100]));
+    let misspelt = judge(&|n| format!("{}c", classes[n % 100]));
     is_bounded(&misspelt, "unknown_class");
     assert!(
         misspelt.reasons[0].message.contains("did you mean `000"),
         "{:?}",
         misspelt.reasons[0]
     );
-    let equal = of(&|_| "Wrong".to_owned());
+    let equal = judge(&|_| "Wrong".to_owned());
     is_bounded(&equal, "unknown_class");
     let cause = equal.cause.unwrap();
-    assert!(cause.message.contains("places: `Wrong` is no class"), "{cause:?}");
+    assert!(
+        cause.message.contains("places: `Wrong` is not a class"),
+        "{cause:?}"
+    );
 }
 
 #[test]
@@ -862,7 +869,7 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
 }
 
 #[test]
-fn artifacts_that_say_the_same_have_the_same_content() {
+fn equivalent_artifacts_have_the_same_content() {
     let one = Selection::content_of(b"{\"ids\": [\"b\", \"a\"]}").unwrap();
     for other in ["{\"ids\":[\"a\",\"b\"]}", "id\na\nb\n", "id\r\nb\r\na\r\n"] {
         assert_eq!(

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dataperf::dataset::frozen::Manifest;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
-use dataperf::frozen::Manifest;
+use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Benchmark, Verdict};
 use dataperf_benchmarks::own_data::debugging::Debugging;
 use dataperf_benchmarks::own_data::selection::Selection;
@@ -114,7 +114,7 @@ fn in_order(submission: &str, row_of: &BTreeMap<&str, usize>) -> Vec<String> {
 }
 
 #[test]
-fn selection_for_speech_is_a_selection_of_own_data() {
+fn speech_selection_equals_selection_on_own_data() {
     let (_scratch, speech) = frozen::<SpeechSelection>();
     let parameters: speech_selection::Parameters = manifest::<SpeechSelection>(&speech).parameters().unwrap();
     let reference = open::<SpeechSelection>(&speech);
@@ -178,9 +178,10 @@ fn selection_for_speech_is_a_selection_of_own_data() {
     assert_eq!(n_compared, 36);
 }
 
-/// The curves are the same. The score is not: that of the reference rounds accuracies to two decimals and counts steps from 0.
+/// The curves are the same. The score is not: the reference rounds accuracies to two decimals and
+/// counts steps from 0.
 #[test]
-fn curves_of_debugging_for_vision_are_those_of_own_data() {
+fn vision_debugging_curves_equal_those_of_own_data() {
     let (_scratch, vision) = frozen::<VisionDebugging>();
     let parameters: vision_debugging::Parameters = manifest::<VisionDebugging>(&vision).parameters().unwrap();
     let reference = open::<VisionDebugging>(&vision);

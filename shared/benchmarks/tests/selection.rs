@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
+use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::vision_selection::VisionSelection;
@@ -65,7 +65,7 @@ fn demo_is_judged_as_expected<B: Import>(
 }
 
 fn assert_codes(codes: &BTreeMap<String, Vec<String>>, expected: &[(&str, &[&str])]) {
-    let found: Vec<_> = codes
+    let actual: Vec<_> = codes
         .iter()
         .map(|(name, codes)| (name.as_str(), codes.iter().map(String::as_str).collect()))
         .collect();
@@ -73,7 +73,7 @@ fn assert_codes(codes: &BTreeMap<String, Vec<String>>, expected: &[(&str, &[&str
         .iter()
         .map(|(name, codes)| (*name, codes.to_vec()))
         .collect();
-    assert_eq!(found, expected);
+    assert_eq!(actual, expected);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn acquisition_scores_are_scikit_learns_in_every_trial() {
 }
 
 #[test]
-fn the_budget_is_told_beside_what_else_is_wrong() {
+fn the_budget_error_appears_with_other_errors() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let dataset = imported::<DataAcquisition>(&directory.path().join("frozen"));
     let all = 10_000;
@@ -149,7 +149,7 @@ fn the_budget_is_told_beside_what_else_is_wrong() {
         "4": {},
     });
     let verdict = judge(&dataset, artifact.to_string().as_bytes());
-    let told: Vec<(&str, &str)> = verdict
+    let shown: Vec<(&str, &str)> = verdict
         .reasons
         .iter()
         .map(|reason| (reason.at.as_str(), reason.code.as_str()))
@@ -162,7 +162,7 @@ fn the_budget_is_told_beside_what_else_is_wrong() {
         ("/2", "wrong_number_of_sellers"),
         ("/2", "over_budget"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     let of_first = verdict.reasons.iter().find(|reason| reason.code == "over_budget");
     let of_first = of_first.expect("one");
     assert_eq!((of_first.limit, of_first.actual), (Some(150), Some(860)));
@@ -269,8 +269,9 @@ fn participants_get_summaries_and_nothing_hidden() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (frozen, public) = (directory.path().join("frozen"), directory.path().join("public"));
     let dataset = imported::<DataAcquisition>(&frozen);
-    let exported =
-        export_kit::<DataAcquisition>(&frozen, dataset.manifest(), &[], &public).expect("exported");
+    let exported = export_kit::<DataAcquisition>(&frozen, dataset.manifest(), &[], &public)
+        .expect("exported")
+        .files;
     let is_summary = |path: &&String| {
         Path::new(path)
             .extension()
@@ -308,10 +309,10 @@ fn participants_get_summaries_and_nothing_hidden() {
     assert!(public.join("README.md").exists());
 }
 
-/// Two ids of one fingerprint would be told apart by their records; here an id is looked for that hits a
+/// Records distinguish two ids with one fingerprint; this test searches for an id that hits a
 /// fingerprint of the pool without being in it.
 #[test]
-fn an_id_that_only_shares_a_fingerprint_is_unknown() {
+fn an_id_sharing_only_a_fingerprint_is_unknown() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let dataset = imported::<VisionSelection>(&directory.path().join("frozen"));
     let frozen = pollster::block_on(dataset.frozen("open")).expect("the frozen part");
@@ -333,7 +334,7 @@ fn an_id_that_only_shares_a_fingerprint_is_unknown() {
 }
 
 #[test]
-fn two_files_that_mean_the_same_are_not_chosen_between() {
+fn two_equivalent_files_are_ambiguous() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let from = directory.path().join("from");
     let out = directory.path().join("out");
@@ -366,7 +367,7 @@ fn two_files_that_mean_the_same_are_not_chosen_between() {
 }
 
 #[test]
-fn what_is_damaged_is_mended_by_another_import() {
+fn another_import_repairs_damaged_files() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let frozen = directory.path().join("frozen");
     let dataset = imported::<VisionSelection>(&frozen);
@@ -428,14 +429,14 @@ fn an_import_names_every_problem() {
     };
     assert!(problems(&from).contains("price 2 is `Log,5`: it must be like `Lin,100`"));
     fs::write(from.join("marketinfo/0/price/price.txt"), "Lin,100\nLin,5\n").expect("a file");
-    let found = problems(&from);
+    let text = problems(&from);
     for problem in [
         "row 2: column 2 is `oops`",
         "row 3: column 3 is `2`",
         "row 4: it has 2 columns",
         "1.csv`: row 1: column 2 is `nan`",
     ] {
-        assert!(found.contains(problem), "{problem} is not in {found}");
+        assert!(text.contains(problem), "{problem} is not in {text}");
     }
     assert!(!directory.path().join("out").exists());
 }

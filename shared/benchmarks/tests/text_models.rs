@@ -6,15 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmark::FrozenPart as _;
-use dataperf::closed::{ClosedBoards, Measured};
+use dataperf::benchmark::closed::{ClosedBoards, Measured};
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::{evaluate, gather};
-use dataperf::replicates::Replicates;
+use dataperf::evaluation::evaluate::{evaluate, gather};
+use dataperf::evidence::replicates::Replicates;
 use dataperf::{Benchmark, Ending, Verdict};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
+use dataperf_collections::text::compare::{Rates, Trial, TrialItem, TrialRun, WEIGHTS};
+use dataperf_collections::text::export::Row;
 use dataperf_datasets::{DirectoryBucket, ImportError, Silent, import};
-use dataperf_text::compare::{Rates, Trial, TrialItem, TrialRun, WEIGHTS};
-use dataperf_text::export::Row;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -65,7 +65,7 @@ fn trial() -> Trial {
 }
 
 #[test]
-fn a_score_is_the_hundredth_of_the_points_of_the_offline_comparison() {
+fn a_score_is_a_hundredth_of_offline_points() {
     let (_scratch, dataset) = opened(&demo());
     let trial = trial();
     for name in ["ada/overlap.json", "bo/constant.json"] {
@@ -102,7 +102,7 @@ fn draws_take_whole_annotators() {
     let (_scratch, dataset) = opened(&demo());
     let artifact = submission("ada/overlap.json").to_string();
     let evaluated = pollster::block_on(gather(&dataset, BOARD, artifact.as_bytes())).unwrap();
-    let header = Replicates::of(&evaluated, 0.5).unwrap().header;
+    let header = Replicates::draw(&evaluated, 0.5).unwrap().header;
     assert_eq!((header.missing, header.is_clustered), (None, true));
     assert_eq!(header.smallest, 24, "the annotators of a round of the demo");
     assert_eq!(header.n_items, trial().items().len());
@@ -112,12 +112,12 @@ fn draws_take_whole_annotators() {
     assert_eq!(annotators, of_trial);
 }
 
-/// What a run takes costs what the rates say, and no more than a hundred points each.
+/// The cost of a run follows from the rates, and is at most a hundred points each.
 #[test]
 fn fuel_and_memory_cost_up_to_a_bound() {
     let (_scratch, dataset) = opened(&demo());
     let mut artifact = submission("ada/overlap.json");
-    let n_inputs = trial().asked().len() as u64;
+    let n_inputs = trial().lines().len() as u64;
     let mut score = |fuel: u64, memory_bytes: u64| {
         artifact["measured"] = json!({ "fuel": fuel, "memory_bytes": memory_bytes });
         judged(&dataset, &artifact).score.unwrap()
@@ -134,14 +134,14 @@ fn every_broken_rule_has_its_code() {
     let (_scratch, dataset) = opened(&demo());
     let good = submission("bo/constant.json");
     let trial = trial();
-    let of = |has_spans: bool| {
+    let frozen_with = |has_spans: bool| {
         let line = trial
-            .asked()
+            .lines()
             .iter()
             .find(|line| line.task.has_spans() == has_spans);
         line.unwrap().id.clone()
     };
-    let (labelled, question) = (of(false), of(true));
+    let (labelled, question) = (frozen_with(false), frozen_with(true));
     let changed = |id: &str, answer: Value| {
         let mut artifact = good.clone();
         artifact["answers"][id] = answer;
@@ -201,7 +201,7 @@ fn every_broken_rule_has_its_code() {
 }
 
 #[test]
-fn a_program_is_given_the_inputs_and_its_run_is_measured() {
+fn programs_receive_inputs_and_their_runs_are_measured() {
     let (_scratch, dataset) = opened(&demo());
     let (task, _) = pollster::block_on(dataset.closed_task(BOARD)).unwrap().unwrap();
     let names: Vec<&str> = task.files.iter().map(|file| file.name.as_str()).collect();
@@ -213,10 +213,10 @@ fn a_program_is_given_the_inputs_and_its_run_is_measured() {
         json!(["hateful", "not-hateful"])
     );
     let lines = std::str::from_utf8(&task.files[1].bytes).unwrap().lines();
-    let asked: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let inputs: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(
-        json!(asked),
-        json!(trial().asked()),
+        json!(inputs),
+        json!(trial().lines()),
         "as offline, and nothing of rounds and right answers"
     );
 
@@ -238,7 +238,7 @@ fn a_program_is_given_the_inputs_and_its_run_is_measured() {
 }
 
 #[test]
-fn a_document_with_mistakes_is_refused_with_all_of_them() {
+fn a_wrong_document_is_refused_with_all_errors() {
     let from = tempfile::tempdir().unwrap();
     let out = from.path().join("frozen");
     let refused = |document: &str| {
@@ -253,7 +253,7 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
     fs::write(from.path().join("r/train.jsonl"), "").unwrap();
     let problems =
         refused("title: t\npart: train\nrates: {fuel: 0, fairness: 1}\nrounds: {Round 1: nowhere, r: r}\n");
-    for said in [
+    for message in [
         "`part` is `train`",
         "the rate `fuel` is 0",
         "the rate `fairness` is 1",
@@ -262,15 +262,15 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
         "has no examples",
     ] {
         assert!(
-            problems.iter().any(|problem| problem.contains(said)),
-            "{said}: {problems:?}"
+            problems.iter().any(|problem| problem.contains(message)),
+            "{message}: {problems:?}"
         );
     }
     let problems = refused("title: t\nrounds: {r: r}\n");
     assert!(problems[0].contains("line 1"), "{problems:?}");
     assert!(refused("title: t\nrounds: {}\n")[0].contains("is empty"));
     assert!(refused("rounds: {r: r}\n")[0].contains("title"));
-    assert!(refused("title: ' '\nrounds: {r: r}\n")[0].contains("`title` has to be a line"));
+    assert!(refused("title: ' '\nrounds: {r: r}\n")[0].contains("`title` has to be one line"));
 
     // of an example: another part, no text, an answer that its task has not, the same one in two rounds, and in the last line of another round,
     // found right by nobody, and about nothing
@@ -298,17 +298,17 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
     )
     .unwrap();
     let problems = refused("title: t\nrounds: {r: r, copy: copy, same: r}\n");
-    for said in [
+    for message in [
         "line 2: it is of the part `train`",
         "line 3: it has no text",
-        "line 4: `wet` is no answer",
-        "`one` stands here or in another round already",
+        "line 4: `wet` is not an answer",
+        "the example `one` appears twice, here or in another round",
         "line 5: it is of the round `s`, and the first example of `r`",
         "the rounds `r` and `same` name the same directory",
     ] {
         assert!(
-            problems.iter().any(|problem| problem.contains(said)),
-            "{said}: {problems:?}"
+            problems.iter().any(|problem| problem.contains(message)),
+            "{message}: {problems:?}"
         );
     }
     let all = problems
@@ -316,7 +316,7 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
         .find(|problem| problem.contains("line 5"))
         .unwrap();
     assert!(
-        all.contains("`is_verified` is false") && all.contains("a text of `nli` is about one"),
+        all.contains("`is_verified` is false") && all.contains("`nli` needs one"),
         "all at once: {all}"
     );
     assert!(!out.exists());

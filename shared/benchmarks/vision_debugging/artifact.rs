@@ -1,8 +1,8 @@
 //! The artifact: `{"TASK": [17, 3, ...], ...}`, or a zip of `TASK_anything.txt` with an index a line, and if one likes
 //! `time_TASK_anything.txt` with the seconds that the method took.
 
-use dataperf::archive::{Bounds, Entry, is_zip, unpack};
-use dataperf::json::Json;
+use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, pointer, quote, text_of_file};
 
 const BOUNDS: Bounds = Bounds {
@@ -32,7 +32,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Where the image number `idx` is in the artifact. Computed on demand, because an artifact may have a million images.
+    /// The place of the image number `idx` in the artifact. Computed on demand, because an artifact
+    /// may have a million images.
     pub(super) fn at(&self, idx: usize) -> String {
         match self.task {
             Name::Is(_) => item_of(&self.at, idx),
@@ -117,7 +118,8 @@ impl Artifact {
         let at = file.name.clone();
         let Some(stem) = at.strip_suffix(".txt") else {
             let message = format!(
-                "{} has no meaning here: the zip holds a file `TASK_anything.txt` for each task, and `time_TASK_anything.txt`",
+                "{} is not part of a submission: the zip holds a file `TASK_anything.txt` for each task, \
+                    and `time_TASK_anything.txt`",
                 quote(&at)
             );
             return self.reasons.add(Reason::new("unknown_file", &at, message));
@@ -143,7 +145,7 @@ impl Artifact {
 
 fn index(reasons: &mut Reasons, at: impl FnOnce() -> String, value: Option<i64>, shown: &str) -> Option<i64> {
     if value.is_none() {
-        let message = format!("the index is {shown}: it must be a whole number, the place of an image");
+        let message = format!("the index is {shown}: give the number of an image");
         reasons.add(Reason::new("bad_index", at(), message));
     }
     value
@@ -168,7 +170,7 @@ fn seconds(reasons: &mut Reasons, file: &str, text: &str) -> Option<f64> {
         .filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
     if seconds.is_none() {
         let message = format!(
-            "the time is {}: it must be one number, the seconds that the method took, or be left out",
+            "the time is {}: give one number, the seconds that the method took, or leave it out",
             quote(text)
         );
         reasons.add(Reason::new("bad_time", file, message));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::vision_debugging::{EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file};
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::dataset::{Dataset, Files};
-use dataperf::frozen::FrozenError;
 use dataperf::progress::Progress;
 use ndarray::Array2;
 use serde_json::json;
@@ -59,7 +59,7 @@ impl Baselines for VisionDebugging {
                     let path = validation_file(name);
                     if !files.has(&path) {
                         return Err(BaselineError::TooFew {
-                            what: format!("validation images of `{name}`"),
+                            noun: format!("validation images of `{name}`"),
                             n: 0,
                             n_needed: 1,
                         });

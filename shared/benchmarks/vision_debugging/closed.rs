@@ -1,4 +1,5 @@
-//! What a submitted program sees of each task: the images with their given labels, and the validation images, if there are any.
+//! A submitted program's view of each task: the images with their given labels, and the validation
+//! images, if there are any.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +7,22 @@ use serde_json::json;
 
 use super::{EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file};
 use crate::closed::{Stored, csv_file, document};
-use dataperf::closed::{ClosedTask, DataFile, Seed, each_member};
+use dataperf::benchmark::closed::{ClosedTask, DataFile, Seed, each_member};
+use dataperf::dataset::frozen::{Dtype, FrozenError};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{Dtype, FrozenError};
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons};
 
 /// Programs that order images.
 pub struct ClosedBoards;
 
-impl dataperf::closed::ClosedBoards for ClosedBoards {
+impl dataperf::benchmark::closed::ClosedBoards for ClosedBoards {
     async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
-        let asked = json!({
+        let question = json!({
             "tasks": parameters.tasks, "target_share": parameters.target_share, "n_features": parameters.n_features,
         });
-        let mut given = vec![document::<VisionDebugging>(leaderboard, asked)];
+        let mut given = vec![document::<VisionDebugging>(leaderboard, question)];
         let mut orders = BTreeMap::new();
         for task in &parameters.tasks {
             let order = images(
@@ -50,7 +51,7 @@ impl dataperf::closed::ClosedBoards for ClosedBoards {
     }
 }
 
-/// Gives the program a file's images and labels under a name. Returns the order in which they are given.
+/// Adds a file's images and labels to the program's files under a name. Returns their order.
 async fn images(
     files: &Files<'_>,
     path: &str,
@@ -98,7 +99,7 @@ fn renumbered(listed: Json, order: &[usize], at: &str, reasons: &mut Reasons) ->
             return Json::Number(row.into());
         }
         let message = format!(
-            "there is no image `{number}`: the images are 0 to {}",
+            "the image `{number}` does not exist: the images are 0 to {}",
             order.len().saturating_sub(1)
         );
         reasons.add(Reason::new("index_out_of_range", format!("{at}/{idx}"), message));

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 
 use super::{EMBEDDINGS, Extent, LABELS, LEADERBOARD, Parameters, eval_file, train_file, truth_file};
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{FrozenError, Manifest, Matrix};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{FrozenError, Manifest, Matrix};
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures};
@@ -15,7 +15,7 @@ use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFe
 /// The number of classes: labels are 0 and 1.
 pub(super) const N_CLASSES: usize = 2;
 
-/// What scoring keeps in memory: every task's images, with the features of those for training sorted.
+/// The data that scoring keeps in memory: every task's images, with the training features sorted.
 #[derive(Debug)]
 pub struct Frozen {
     pub(super) parameters: Parameters,
@@ -50,7 +50,10 @@ impl FrozenPart for Frozen {
             parameters.tasks.len(),
             parameters.target_share * 100.0
         );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+        let board = Leaderboard::new(LEADERBOARD, about)
+            .with_metric("share inspected")
+            .with_model("gradient-boosted trees (XGBoost's defaults)");
+        Ok(vec![board])
     }
 
     async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
@@ -79,7 +82,7 @@ impl FrozenPart for Frozen {
 
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         let items = |(task, name): (usize, &str)| {
-            let items = EvalItems::of(self.test_labels(task)?, ItemMetric::Accuracy);
+            let items = EvalItems::from_metric(self.test_labels(task)?, ItemMetric::Accuracy);
             Ok((name.to_owned(), items))
         };
         self.tasks().enumerate().map(items).collect()

@@ -8,13 +8,13 @@ use crate::vision_debugging::{
     EMBEDDINGS, Extent, LABELS, Parameters, TARGET_SHARE, VisionDebugging, eval_file, train_file,
     train_images_file, truth_file, validation_file,
 };
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf_numerics::models::boosted_trees::MAX_TRAINING_ROWS;
 use rayon::prelude::*;
 
-use dataperf_datasets::embeddings::{self, Columns};
-use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
-use dataperf_datasets::lines::open_csv;
+use dataperf_datasets::labels::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::tables::embeddings::{self, Columns};
+use dataperf_datasets::tables::lines::open_csv;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
@@ -52,7 +52,9 @@ impl Import for VisionDebugging {
         `embeddings/TASK_test_*.parquet`, `data/dataset_TASK_train.csv` with the right labels and, if there are any, \
         `embeddings/TASK_val_*.parquet`; `curves.txt` may say `until_target`, to compute no more than the score needs";
 
-    const GUIDE: &'static str = include_str!("kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("kit/guide.md").to_owned())
+    }
 
     const STARTER: &'static str = include_str!("kit/starter.py");
 
@@ -60,9 +62,9 @@ impl Import for VisionDebugging {
         let mut tables = Vec::new();
         for task in manifest.parameters::<Parameters>()?.tasks {
             let train =
-                RowsAt::of(train_file(&task), EMBEDDINGS).with_ids(IdsAt::Lines(train_images_file(&task)));
+                RowsAt::new(train_file(&task), EMBEDDINGS).with_ids(IdsAt::Lines(train_images_file(&task)));
             tables.push(images(directory, manifest, format!("{task}-train"), train)?);
-            let validation = RowsAt::of(validation_file(&task), EMBEDDINGS);
+            let validation = RowsAt::new(validation_file(&task), EMBEDDINGS);
             if manifest.files.contains_key(&validation.file) {
                 tables.push(images(
                     directory,
@@ -79,14 +81,14 @@ impl Import for VisionDebugging {
         let parameters: Parameters = manifest.parameters()?;
         let of_task = |task: String| LabelledAt {
             classes: vec!["0".to_owned(), "1".to_owned()],
-            rows: RowsAt::of(eval_file(&task), EMBEDDINGS),
+            rows: RowsAt::new(eval_file(&task), EMBEDDINGS),
             labels: LabelsAt::Bytes {
                 file: eval_file(&task),
                 tensor: LABELS,
             },
             training: [
-                RowsAt::of(train_file(&task), EMBEDDINGS).with_ids(IdsAt::Lines(train_images_file(&task))),
-                RowsAt::of(validation_file(&task), EMBEDDINGS),
+                RowsAt::new(train_file(&task), EMBEDDINGS).with_ids(IdsAt::Lines(train_images_file(&task))),
+                RowsAt::new(validation_file(&task), EMBEDDINGS),
             ]
             .into_iter()
             .filter(|rows| manifest.files.contains_key(&rows.file))
@@ -123,7 +125,7 @@ impl Import for VisionDebugging {
         for task in read {
             match task {
                 Ok(task) => tasks.push(task),
-                Err(found) => problems.extend(found),
+                Err(errors) => problems.extend(errors),
             }
         }
         let n_features = tasks.first().map_or(0, |task| task.train.n_features);
@@ -151,7 +153,7 @@ fn curves(path: &Path) -> Result<Extent, String> {
             "whole" => Ok(Extent::Whole),
             "until_target" => Ok(Extent::UntilTarget),
             other => Err(format!(
-                "`{}` says `{other}`: it may say `whole` or `until_target`",
+                "`{}` has `{other}`: write `whole` or `until_target`",
                 path.display()
             )),
         },
@@ -169,24 +171,24 @@ struct Source {
 
 /// The files of each task by its name, and sentences about missing ones.
 fn sources(from: &Path) -> Result<(BTreeMap<String, Source>, Vec<String>), ImportError> {
-    let mut found: BTreeMap<(String, &str), Vec<PathBuf>> = BTreeMap::new();
+    let mut files: BTreeMap<(String, &str), Vec<PathBuf>> = BTreeMap::new();
     for (stem, path) in named(&from.join("embeddings"), "", ".parquet")? {
         let split = ["train", "test", "val"]
             .into_iter()
             .find_map(|split| Some((stem.split_once(&format!("_{split}_"))?.0, split)));
         if let Some((task, split)) = split {
-            found.entry((task.to_owned(), split)).or_default().push(path);
+            files.entry((task.to_owned(), split)).or_default().push(path);
         }
     }
-    let tasks: BTreeSet<String> = found.keys().map(|(task, _)| task.clone()).collect();
+    let tasks: BTreeSet<String> = files.keys().map(|(task, _)| task.clone()).collect();
     let mut problems = Vec::new();
     if tasks.is_empty() {
-        problems.push("`embeddings` has no file `TASK_train_*.parquet`: there must be one a task".to_owned());
+        problems.push("`embeddings` has no file `TASK_train_*.parquet`: add one for each task".to_owned());
     }
     let mut sources = BTreeMap::new();
     for task in tasks {
         let mut only = |split, is_needed: bool| {
-            let mut paths = found.remove(&(task.clone(), split)).unwrap_or_default();
+            let mut paths = files.remove(&(task.clone(), split)).unwrap_or_default();
             if paths.len() > 1 || (is_needed && paths.is_empty()) {
                 let n = paths.len();
                 problems.push(format!(
@@ -240,7 +242,7 @@ impl Images {
                 return Err(about(format!("`{name}` has {n} numbers instead of {expected}")));
             }
             if !seen.insert(name.to_owned()) {
-                return Err(about(format!("`{name}` is there twice")));
+                return Err(about(format!("`{name}` appears twice")));
             }
             Ok(())
         });
@@ -248,7 +250,7 @@ impl Images {
         let mut problems: Vec<String> = read.err().into_iter().flatten().collect();
         match labels {
             Ok(labels) => images.labels = labels,
-            Err(found) => problems.extend(found),
+            Err(errors) => problems.extend(errors),
         }
         if problems.is_empty() && images.names.is_empty() {
             problems.push(about("it has no rows".to_owned()));
@@ -304,7 +306,7 @@ impl Task {
         let n_rows = train.names.len();
         if n_rows > MAX_TRAINING_ROWS {
             return Err(vec![format!(
-                "`{}`: it has {n_rows} rows, at most {MAX_TRAINING_ROWS} are possible",
+                "`{}`: it has {n_rows} rows, the limit is {MAX_TRAINING_ROWS}",
                 source.train.display()
             )]);
         }
@@ -356,7 +358,7 @@ fn truth(path: &Path, names: &[String]) -> Result<Vec<u8>, Vec<String>> {
     let failed = |error: csv::Error| vec![about(error.to_string())];
     let mut reader = open_csv(path).map_err(|why| vec![about(why)])?;
     let header = reader.headers().map_err(failed)?;
-    let column = |name| header.iter().position(|found| found == name);
+    let column = |name| header.iter().position(|other| other == name);
     let (Some(id), Some(label)) = (column(TRUE_ID), column(TRUE_LABEL)) else {
         return Err(vec![about(format!(
             "it needs the columns `{TRUE_ID}` and `{TRUE_LABEL}`"
@@ -375,7 +377,7 @@ fn truth(path: &Path, names: &[String]) -> Result<Vec<u8>, Vec<String>> {
             }
         };
         if labels.insert(id.to_owned(), label).is_some() {
-            problems.push(about(format!("`{id}` is there twice")));
+            problems.push(about(format!("`{id}` appears twice")));
         }
     }
     let of_names = names.iter().map(|name| {

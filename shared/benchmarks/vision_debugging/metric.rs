@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::frozen::N_CLASSES;
 use super::{Extent, Frozen};
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::evidence::{
-    Draws, Evidence, EvidenceError, Fixes, Target, UnitEvidence, Weights, mean_place, per_lane,
+    Draws, Evidence, EvidenceError, Fixes, OnCurves, Target, UnitEvidence, Weights, per_lane, shown_area,
 };
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::{Batch, Course, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
@@ -21,8 +21,11 @@ struct Curve {
     before: f64,
     /// The accuracy with every label right.
     after: f64,
-    /// The accuracy after each fix; the last one is that of the step that reaches the target if no more was computed.
+    /// The accuracy after each fix. The last one belongs to the step that reaches the target, if no
+    /// more was computed.
     accuracy: Vec<f64>,
+    /// The area under the whole curve.
+    area: f64,
     /// The accuracy that has to be reached; accuracies are rounded before they are compared with it.
     target: f64,
     /// The first step that reaches it, counted from 0.
@@ -31,7 +34,7 @@ struct Curve {
 
 impl Curve {
     /// `accuracy`: after each fix as far as it is known. `None` when no known step reaches the target.
-    fn new(before: f64, after: f64, accuracy: Vec<f64>, target_share: f64) -> Option<Self> {
+    fn new(before: f64, after: f64, accuracy: Vec<f64>, area: f64, target_share: f64) -> Option<Self> {
         let first = accuracy
             .iter()
             .position(|&step| reaches(step, after, target_share))?;
@@ -41,11 +44,12 @@ impl Curve {
             target: target_share * rounded(after),
             first,
             accuracy,
+            area,
         })
     }
 
     /// The curve of one task with `n_images` training images.
-    fn of(
+    fn from_evidence(
         unit: &UnitEvidence,
         truth: &[u8],
         weights: ItemWeights<'_>,
@@ -61,7 +65,8 @@ impl Curve {
             .map(|model| of_models[model])
             .collect();
         let (before, after) = (of_models[0], of_models[of_models.len() - 1]);
-        Ok(Self::new(before, after, accuracy, target_share))
+        let area = fixes.area(of_models);
+        Ok(Self::new(before, after, accuracy, area, target_share))
     }
 }
 
@@ -94,19 +99,19 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let mut fractions = Vec::new();
+    let (mut fractions, mut areas, mut n_items) = (Vec::new(), Vec::new(), 0);
     let mut tasks = BTreeMap::new();
     for (task_idx, name) in frozen.tasks().enumerate() {
         let (truth, n_images) = (frozen.test_labels(task_idx)?, frozen.n_images(task_idx));
         let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
         let weights = weights.unit(name, truth.len())?;
-        let curve = Curve::of(unit, truth, weights, n_images, frozen.target_share())?;
+        let curve = Curve::from_evidence(unit, truth, weights, n_images, frozen.target_share())?;
         let fixes = unit.repeats().fixes()?;
         let mut curve = curve.ok_or_else(|| cut_off(name, fixes))?;
         if frozen.extent() == Extent::UntilTarget {
             curve.accuracy.truncate(curve.first + 1);
         }
-        let fraction = curve.first as f64 / n_images as f64;
+        let (fraction, area) = (curve.first as f64 / n_images as f64, curve.area);
         let mut of_task = Metrics::new()
             .with("fraction_of_fixes", fraction)
             .with("first_step", curve.first)
@@ -121,14 +126,28 @@ pub(super) fn scorecard(
             of_task.insert(METHOD_SECONDS, unit.amount(METHOD_SECONDS)?);
         }
         fractions.push(fraction);
+        areas.push(area);
+        n_items += weights.total(truth.len());
         tasks.insert(name.to_owned(), of_task);
     }
     let score = mean(&fractions);
-    let metrics = Metrics::new()
+    let mut metrics = Metrics::new()
         .with("percent_of_fixes", score * 100.0)
         .with("target_share", frozen.target_share())
         .with("tasks", MetricValue::Table(tasks));
+    if frozen.extent() == Extent::Whole {
+        metrics.insert("area_under_curve", shown_area(mean(&areas), n_items));
+    }
     Ok(Scorecard { score, metrics })
+}
+
+/// The steps of the mean fraction of all tasks; `None` where tasks have different numbers of images.
+pub(super) fn n_steps(frozen: &Frozen) -> Option<usize> {
+    let mut of_tasks = (0..frozen.tasks().count()).map(|task| frozen.n_images(task));
+    let first = of_tasks.next()?;
+    of_tasks
+        .all(|n_images| n_images == first)
+        .then(|| first * frozen.tasks().count())
 }
 
 /// A task that is scored under draws.
@@ -180,8 +199,8 @@ pub(super) fn replicates(
             let (n_right, _) = task.course.n_right(&draws.batch(task.name, batch)?);
             let mut fractions = [0.0; LANES];
             for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
-                let found = task.fraction(&n_right, lane, frozen.target_share());
-                *fraction = found.ok_or_else(|| cut_off(task.name, task.fixes))?;
+                let share = task.fraction(&n_right, lane, frozen.target_share());
+                *fraction = share.ok_or_else(|| cut_off(task.name, task.fixes))?;
             }
             of_tasks.push(fractions);
         }
@@ -196,12 +215,12 @@ pub(super) fn replicates(
     })
 }
 
-/// The interval of the score, where curves are whole.
-pub(super) fn place_interval(
+/// The results of the draws for the curves, if these are whole.
+pub(super) fn on_curves(
     frozen: &Frozen,
     evidence: &Evidence,
     draws: &Draws,
-) -> Result<Option<(f64, f64)>, EvidenceError> {
+) -> Result<Option<OnCurves>, EvidenceError> {
     if frozen.extent() != Extent::Whole {
         return Ok(None);
     }
@@ -226,15 +245,14 @@ pub(super) fn place_interval(
         };
         let fixes = unit.repeats().fixes()?;
         let target = Target { share, slack };
-        let found = draws.fixes_at_target(name, fixes, target, &accuracies, of_batch)?;
-        let Some((least, most)) = found else {
-            return Ok(None);
-        };
         // steps count from 0
         let fraction = |n_fixes: u32| f64::from(n_fixes.saturating_sub(1)) / n_images as f64;
-        of_tasks.push((fraction(least), fraction(most)));
+        let Some(on_curve) = draws.on_curve(name, fixes, target, &accuracies, of_batch, fraction)? else {
+            return Ok(None);
+        };
+        of_tasks.push(on_curve);
     }
-    Ok(Some(mean_place(&of_tasks)))
+    Ok(OnCurves::mean(&of_tasks))
 }
 
 #[cfg(test)]
@@ -261,13 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_step_at_the_target_counts_even_if_later_ones_fall_back() {
-        let curve = Curve::new(0.5, 0.8, vec![0.5, 0.76, 0.6, 0.8], 0.95).expect("the target is reached");
+    fn the_first_step_at_the_target_counts() {
+        let curve =
+            Curve::new(0.5, 0.8, vec![0.5, 0.76, 0.6, 0.8], 0.6, 0.95).expect("the target is reached");
         assert_eq!(
             (curve.first, curve.target.to_bits()),
             (1, f64::to_bits(0.95 * 0.8))
         );
-        let first = |after, accuracy| Curve::new(0.5, after, accuracy, 0.95).map(|curve| curve.first);
+        let first = |after, accuracy| Curve::new(0.5, after, accuracy, 0.6, 0.95).map(|curve| curve.first);
         // 0.756 is below the target and its two decimals are not
         assert_eq!(first(0.8, vec![0.754, 0.756, 0.8]), Some(1));
         assert_eq!(first(0.0, vec![0.0, 0.0]), Some(0));

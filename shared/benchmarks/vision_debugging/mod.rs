@@ -30,10 +30,10 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
-use dataperf::evidence::{Draws, Evidence, EvidenceError, Weights};
-use dataperf::scorecard::{Form, Metric};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, OnCurves, Weights};
 
 /// The name of the tensors with embeddings.
 pub const EMBEDDINGS: &str = "embeddings";
@@ -97,8 +97,7 @@ pub struct VisionDebugging;
 
 impl Benchmark for VisionDebugging {
     const ID: &'static str = "vision-debugging";
-    const ABOUT: &'static str =
-        "say in which order to inspect mislabelled images so that few fixes are enough";
+    const ABOUT: &'static str = "order mislabelled images for inspection, so that few fixes are enough";
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
     const FORMS: &'static [&'static str] = &["json", "zip"];
     const DIRECTION: Direction = Direction::LowerIsBetter;
@@ -108,6 +107,7 @@ impl Benchmark for VisionDebugging {
             "percent of the images inspected",
             Feedback::Metrics,
         ),
+        Metric::value("area_under_curve", "area under the curve", Feedback::Metrics),
         Metric::value("target_share", "share to be reached", Feedback::Score),
         Metric::value(
             "tasks/*/fraction_of_fixes",
@@ -122,13 +122,15 @@ impl Benchmark for VisionDebugging {
         Metric::value("tasks/*/accuracy_before", "accuracy before", Feedback::Metrics),
         Metric::value("tasks/*/accuracy_after", "accuracy after", Feedback::Metrics),
         Metric::value("tasks/*/target", "target", Feedback::Metrics),
-        Metric::value("tasks/*/accuracy", "accuracy on the test set", Feedback::Full).of(Form::Curve {
-            x: "images inspected",
-            before: "accuracy_before",
-            target: "target",
-            reached: "first_step",
-            n_steps: "n_images",
-        }),
+        Metric::value("tasks/*/accuracy", "accuracy on the test set", Feedback::Full).with_form(
+            Form::Curve {
+                x: "images inspected",
+                before: "accuracy_before",
+                target: "target",
+                reached: "first_step",
+                n_steps: "n_images",
+            },
+        ),
         Metric::value("tasks/*/n_images", "images", Feedback::Score),
         Metric::value("tasks/*/n_wrong", "wrong labels", Feedback::Full),
         Metric::value("tasks/*/n_test", "test images", Feedback::Metrics),
@@ -159,11 +161,15 @@ impl Benchmark for VisionDebugging {
         metric::replicates(frozen, evidence, draws)
     }
 
-    fn place_interval(
+    fn n_steps(frozen: &Frozen) -> Option<usize> {
+        metric::n_steps(frozen)
+    }
+
+    fn on_curves(
         frozen: &Frozen,
         evidence: &Evidence,
         draws: &Draws,
-    ) -> Result<Option<(f64, f64)>, EvidenceError> {
-        metric::place_interval(frozen, evidence, draws)
+    ) -> Result<Option<OnCurves>, EvidenceError> {
+        metric::on_curves(frozen, evidence, draws)
     }
 }

@@ -1,4 +1,4 @@
-//! The frozen model: boosted trees, fitted anew after every fix that changes a label.
+//! The frozen model: boosted trees, fitted again after every fix that changes a label.
 
 use std::ops::ControlFlow;
 
@@ -8,8 +8,8 @@ use super::frozen::{Frozen, Hidden, N_CLASSES, Task};
 use super::metric::{METHOD_SECONDS, reaches};
 use super::validation::Inspection;
 use super::{Checked, Extent};
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::evidence::{Evidence, Fixes, Repeats, UnitEvidence};
-use dataperf::frozen::FrozenError;
 use dataperf_numerics::metrics::accuracy;
 use dataperf_numerics::models::boosted_trees::fit_each;
 
@@ -22,7 +22,7 @@ struct Steps {
     label_sets: Vec<Vec<bool>>,
     /// After how many fixes each model begins.
     models: Vec<u32>,
-    /// The number of fixes, which is that of the images.
+    /// The number of fixes, which equals the number of images.
     n_fixes: u32,
 }
 

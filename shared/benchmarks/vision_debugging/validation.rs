@@ -49,7 +49,8 @@ impl Checked {
             }
         }
         if rules.n_from_one > 0 && rules.n_from_one == rules.n_orders {
-            let message = "every order counts its images from 1: they are counted from 0, so subtract 1 from each number";
+            let message =
+                "every order counts images from 1, but the first image is 0: subtract 1 from each number";
             rules
                 .reasons
                 .explain(Some(Reason::new("index_out_of_range", "", message)));
@@ -80,7 +81,7 @@ impl Rules<'_> {
     /// The number of the task that is named, unless it was named before.
     fn task(&mut self, at: &str, name: &Name, twice: &str, first_at: &mut [Option<String>]) -> Option<usize> {
         let tasks = self.frozen.tasks().enumerate();
-        let found = match name {
+        let known = match name {
             Name::Is(name) => tasks.filter(|(_, task)| name == task).last(),
             Name::BeginsWith(name) => tasks
                 .filter(|(_, task)| {
@@ -89,18 +90,18 @@ impl Rules<'_> {
                 })
                 .max_by_key(|(_, task)| task.len()),
         };
-        let Some((task_idx, task)) = found else {
+        let Some((task_idx, task)) = known else {
             let (Name::Is(name) | Name::BeginsWith(name)) = name;
             self.reasons.add_unknown("tasks", name, self.frozen.tasks(), || {
                 let known = offer(name, self.frozen.tasks());
-                let message = format!("there is no task {}: {known}", quote(name));
+                let message = format!("{} is not a task: {known}", quote(name));
                 Reason::new("unknown_task", at, message)
             });
             return None;
         };
         if let Some(first) = &first_at[task_idx] {
             let message = format!(
-                "the task {} is in `{first}` already: keep one of the two",
+                "the task {} is also in `{first}`: remove one of the two",
                 quote(task)
             );
             self.reasons.add(Reason::new(twice, at, message));
@@ -125,7 +126,7 @@ impl Rules<'_> {
             let Some(image) = image else {
                 n_one_too_high += usize::from(usize::try_from(value).is_ok_and(|value| value == n_images));
                 let message = format!(
-                    "there is no image `{value}`: the images are 0 to {}",
+                    "the image `{value}` does not exist: the images are 0 to {}",
                     n_images - 1
                 );
                 self.reasons
@@ -134,7 +135,7 @@ impl Rules<'_> {
             };
             if let Some(first) = first_at[image] {
                 let first = order.at(first);
-                let message = format!("the image `{image}` is at `{first}` already: name each once");
+                let message = format!("the image `{image}` is also at `{first}`: remove one of the two");
                 self.reasons
                     .add(Reason::new("duplicate_index", order.at(idx), message));
                 continue;
@@ -150,7 +151,7 @@ impl Rules<'_> {
             let listed: Vec<String> = missing.iter().take(MAX_LISTED).map(usize::to_string).collect();
             let more = if missing.len() > MAX_LISTED { ", ..." } else { "" };
             let message = format!(
-                "{} of {n_images} images are not in the order: add {}{more}; it must name all of them",
+                "the order lacks {} of {n_images} images: add {}{more}",
                 missing.len(),
                 listed.join(", ")
             );

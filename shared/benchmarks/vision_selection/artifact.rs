@@ -1,9 +1,9 @@
 //! The artifact: `{"Cupcake": {"0002643773a76876": 0, ...}, ...}`, or a zip of `Cupcake.csv`, ... with the columns
 //! `ImageID` and `Confidence`.
 
-use dataperf::archive::{Bounds, Entry, is_zip, unpack};
-use dataperf::delimited::text_of;
-use dataperf::json::Json;
+use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::formats::delimited::text_of;
+use dataperf::formats::json::Json;
 use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
@@ -34,7 +34,8 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// Where an example is in the artifact. Computed on demand, because an artifact may have 250,000 examples.
+    /// The place of an example in the artifact. Computed on demand, because an artifact may have
+    /// 250,000 examples.
     pub(super) fn at(&self, example: &Example) -> String {
         match example.line {
             Some(line) => line_of(&self.at, line),
@@ -83,9 +84,7 @@ impl Artifact {
         let n_labels = labels.clone().count();
         let n_wrong = labels.filter(|example| example.label.is_none()).count();
         reasons.explain(explain_every("bad_label", n_wrong, n_labels, || {
-            format!(
-                "none of the {n_labels} labels is the number 0 or 1: write 1 where an image shows the concept and 0 where it does not"
-            )
+            format!("none of the {n_labels} labels is 0 or 1: write 1 if an image shows the concept, else 0")
         }));
         Ok(Self { concepts, reasons })
     }
@@ -159,7 +158,7 @@ fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
 fn checked(label: Option<u8>, at: impl FnOnce() -> String, shown: &str, reasons: &mut Reasons) -> Option<u8> {
     let label = label.filter(|&label| label <= 1);
     if label.is_none() {
-        let message = format!("the label is {shown}: it must be 1 (shows the concept) or 0 (does not)");
+        let message = format!("the label is {shown}: write 1 if the image shows the concept, else 0");
         reasons.add(Reason::new("bad_label", at(), message));
     }
     label
@@ -169,7 +168,7 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
     let name = &file.name;
     let Some(concept) = name.strip_suffix(".csv") else {
         let message = format!(
-            "{} has no meaning here: the zip holds a file `CONCEPT.csv` for each concept",
+            "{} is not part of a submission: the zip holds a file `CONCEPT.csv` for each concept",
             quote(name)
         );
         reasons.add(Reason::new("unknown_file", name, message));
@@ -213,14 +212,14 @@ fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Examp
     let mut lines = LineNumbers::new(bytes);
     let mut line_at = |position: Option<&csv::Position>| {
         let begin = position.map_or(0, csv::Position::byte) as usize;
-        u32::try_from(lines.of(begin)).unwrap_or(u32::MAX)
+        u32::try_from(lines.number(begin)).unwrap_or(u32::MAX)
     };
     let mut examples = Vec::new();
     let mut reader = dialect.strict_reader(bytes);
     let columns = reader.headers().ok().and_then(columns);
     let Some((id_idx, label_idx)) = columns else {
         let message = format!(
-            "the first line of {} must be `{ID},{LABEL}`, in UTF-8",
+            "the first line of {} has to be `{ID},{LABEL}`, in UTF-8",
             quote(name)
         );
         reasons.add(Reason::new("bad_header", format!("{name} line 1"), message));
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_its_header_has_no_examples_that_could_be_missed() {
+    fn a_file_without_header_reports_only_the_header() {
         let artifact = parsed("id,label\na,1\n");
         assert!(artifact.concepts[0].examples.is_none());
         let rejection = artifact.reasons.into_verdict(()).expect_err("refused");

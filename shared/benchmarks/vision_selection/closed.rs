@@ -1,4 +1,4 @@
-//! What a submitted program sees: all candidates of the pool, and the example images of each concept.
+//! A submitted program's view: all candidates of the pool, and the example images of each concept.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use serde_json::json;
 
 use super::{POOL_FILE, Parameters, VisionSelection, examples_file};
 use crate::closed::{Ids, Stored, csv_file, document};
-use dataperf::closed::{ClosedTask, Seed, each_member};
+use dataperf::benchmark::closed::{ClosedTask, Seed, each_member};
+use dataperf::dataset::frozen::{Dtype, FrozenError};
+use dataperf::dataset::pool::RECORDS;
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::frozen::{Dtype, FrozenError};
-use dataperf::pool::RECORDS;
 
 /// Programs that select and label images.
 pub struct ClosedBoards;
 
-impl dataperf::closed::ClosedBoards for ClosedBoards {
+impl dataperf::benchmark::closed::ClosedBoards for ClosedBoards {
     async fn task(files: &Files<'_>, leaderboard: &str, seed: Seed) -> Result<ClosedTask, DatasetError> {
         let Parameters {
             concepts,
@@ -70,12 +70,12 @@ impl dataperf::closed::ClosedBoards for ClosedBoards {
                     .map(|number| vec![concept.clone(), number.to_string()]),
             );
         }
-        let asked = json!({
+        let question = json!({
             "concepts": concepts, "max_examples": max_examples, "n_images": n_rows, "n_features": n_features,
         });
         let lines = (0..n_rows).map(|number| vec![number.to_string()]);
         let given = vec![
-            document::<VisionSelection>(leaderboard, asked),
+            document::<VisionSelection>(leaderboard, question),
             stored.npy("pool", &order, POOL_FILE)?,
             csv_file("pool", &["id"], lines)?,
             csv_file("examples", &["concept", "id"], examples.into_iter())?,

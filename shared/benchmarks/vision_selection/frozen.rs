@@ -5,10 +5,10 @@ use ndarray::Array2;
 
 use super::{EMBEDDINGS, LABELS, LEADERBOARD, POOL_FILE, POOL_INDEX_FILE, Parameters, eval_file};
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
+use dataperf::dataset::pool::PoolIndex;
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::pool::PoolIndex;
 use dataperf_numerics::bootstrap::ItemMetric;
 
 /// The number of classes: an image shows the concept or does not.
@@ -16,7 +16,7 @@ pub(super) const N_CLASSES: usize = 2;
 /// The class of images that show the concept.
 pub(super) const POSITIVE: u8 = 1;
 
-/// What scoring keeps in memory: the concepts' test sets and the index of the pool.
+/// The data that scoring keeps in memory: the concepts' test sets and the index of the pool.
 #[derive(Debug)]
 pub struct Frozen {
     parameters: Parameters,
@@ -45,7 +45,10 @@ impl FrozenPart for Frozen {
             parameters.max_examples,
             concepts.join(", ")
         );
-        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+        let board = Leaderboard::new(LEADERBOARD, about)
+            .with_metric("mean F1")
+            .with_model("logistic regression, one for each concept");
+        Ok(vec![board])
     }
 
     async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {
@@ -78,9 +81,12 @@ impl FrozenPart for Frozen {
     }
 
     fn eval_items(&self) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        let items = self
-            .tests()?
-            .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth, ItemMetric::F1(POSITIVE))));
+        let items = self.tests()?.map(|(concept, truth)| {
+            (
+                concept.to_owned(),
+                EvalItems::from_metric(truth, ItemMetric::F1(POSITIVE)),
+            )
+        });
         Ok(items.collect())
     }
 }

@@ -7,12 +7,12 @@ use crate::vision_selection::{
     EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, eval_file,
     examples_file,
 };
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
-use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::dataset::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 
-use dataperf_datasets::embeddings::{self, Columns};
-use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
-use dataperf_datasets::lines::open_csv;
+use dataperf_datasets::labels::labelled::{LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::tables::embeddings::{self, Columns};
+use dataperf_datasets::tables::lines::open_csv;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named};
 
@@ -30,7 +30,7 @@ const MAX_ID_BYTES: usize = 128;
 fn pool_rows(parameters: &Parameters) -> RowsAt {
     RowsAt {
         id_bytes: Some(parameters.id_bytes),
-        ..RowsAt::of(POOL_FILE, RECORDS)
+        ..RowsAt::new(POOL_FILE, RECORDS)
     }
 }
 
@@ -40,7 +40,9 @@ impl Import for VisionSelection {
         `examples/alpha_example_set_CONCEPT.csv` and training sets, `train_sets/CONCEPT_NAME.csv` for each concept or \
         `train_sets/NAME.csv` for all of them";
 
-    const GUIDE: &'static str = include_str!("kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("kit/guide.md").to_owned())
+    }
 
     const STARTER: &'static str = include_str!("kit/starter.py");
 
@@ -59,7 +61,7 @@ impl Import for VisionSelection {
         let pool = pool_rows(&parameters);
         let of_concept = |concept: String| LabelledAt {
             classes: vec![format!("not {concept}"), concept.clone()],
-            rows: RowsAt::of(eval_file(&concept), EMBEDDINGS),
+            rows: RowsAt::new(eval_file(&concept), EMBEDDINGS),
             labels: LabelsAt::Bytes {
                 file: eval_file(&concept),
                 tensor: LABELS,
@@ -90,8 +92,7 @@ impl Import for VisionSelection {
         }
         if tests.is_empty() {
             problems.push(
-                "`test_sets` has no file `alpha_test_set_CONCEPT_N.parquet`: there must be one a concept"
-                    .into(),
+                "`test_sets` has no file `alpha_test_set_CONCEPT_N.parquet`: add one for each concept".into(),
             );
         }
         let Some(pool_path) = pools.into_values().next().filter(|_| problems.is_empty()) else {
@@ -102,7 +103,7 @@ impl Import for VisionSelection {
         for (concept, path) in &tests {
             match TestSet::read(path, &mut width) {
                 Ok(test) => read.push((concept, test)),
-                Err(found) => problems.extend(found),
+                Err(errors) => problems.extend(errors),
             }
         }
         let n_features = width.unwrap_or(0);
@@ -126,7 +127,7 @@ impl Import for VisionSelection {
                 }
             }
             Ok(_) => {}
-            Err(found) => problems.extend(found),
+            Err(errors) => problems.extend(errors),
         }
         Err(refused(problems))
     }
@@ -176,7 +177,7 @@ impl TestSet {
                 ));
             }
             if !seen.insert(id.to_owned()) {
-                return Err(format!("`{}`: `{id}` is there twice", path.display()));
+                return Err(format!("`{}`: `{id}` appears twice", path.display()));
             }
             Ok(())
         });
@@ -266,7 +267,7 @@ impl Pool {
         let twice = order
             .windows(2)
             .filter(|pair| pair[0].0 == pair[1].0 && id(pair[0].1) == id(pair[1].1));
-        problems.extend(twice.map(|pair| about(format!("`{}` is there twice", id(pair[0].1)))));
+        problems.extend(twice.map(|pair| about(format!("`{}` appears twice", id(pair[0].1)))));
         if !problems.is_empty() {
             return Err(problems);
         }

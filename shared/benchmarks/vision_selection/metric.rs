@@ -1,11 +1,11 @@
-//! The score: the mean of the concepts' F1, with accuracy, precision and recall beside it.
+//! The score: the mean of the concepts' F1, with accuracy, precision and recall as further metrics.
 
 use std::collections::BTreeMap;
 
 use super::Frozen;
 use super::frozen::{N_CLASSES, POSITIVE};
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
 /// The name of the metric with the number of a concept's labelled images.
@@ -25,7 +25,7 @@ pub(super) fn scorecard(
         let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
         let weights = weights.unit(concept, truth.len())?;
         let predicted = unit.predicted(Repeat::Only)?;
-        let positive = ClassCounts::of(truth, predicted, &POSITIVE, weights);
+        let positive = ClassCounts::new(truth, predicted, &POSITIVE, weights);
         of_concepts.push(positive.f1());
         n_examples += unit.count(N_EXAMPLES)?;
         let of_concept = Metrics::new()

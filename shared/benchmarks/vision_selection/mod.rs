@@ -2,7 +2,7 @@
 //! trained on them tells a concept from everything else.
 //!
 //! The data set has
-//! - `public/pool.safetensors` and `public/pool_index.safetensors`: the candidates, a [`pool`](dataperf::pool);
+//! - `public/pool.safetensors` and `public/pool_index.safetensors`: the candidates, a [`pool`](dataperf::dataset::pool);
 //! - `tests/CONCEPT.safetensors`: `embeddings`, `(n_test, n_features)` 32-bit floats, and `labels`, `(n_test,)`
 //!   bytes: 1 where the image shows the concept, else 0. Hidden;
 //! - `public/examples/CONCEPT.txt`: ids of images to search from, one a line, where the source has some;
@@ -29,11 +29,11 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::Metric;
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
+use dataperf::dataset::pool::RECORDS;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
-use dataperf::pool::RECORDS;
-use dataperf::scorecard::Metric;
 
 /// The file with the candidates.
 pub const POOL_FILE: &str = "public/pool.safetensors";
@@ -117,10 +117,10 @@ impl Benchmark for VisionSelection {
             .into_iter()
             .flat_map(|(_, rows)| rows)
             .collect();
-        let found = files
+        let records = files
             .rows_within(MAX_LOOKUP_BYTES, POOL_FILE, RECORDS, &rows)
             .await?;
-        Ok(Checked::new(&artifact, frozen, &found)?)
+        Ok(Checked::new(&artifact, frozen, &records)?)
     }
 
     /// Reads no file: the vectors that the models need were read to check the submission.

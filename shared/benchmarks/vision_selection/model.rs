@@ -6,8 +6,8 @@ use super::frozen::{Frozen, N_CLASSES, TestSet};
 use super::metric::{N_EXAMPLES, N_POSITIVE};
 use super::validation::Chosen;
 use super::{Checked, POOL_FILE};
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::FrozenError;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use dataperf_numerics::numbers::Numbers;
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::artifact::{Artifact, Example, Listed};
 use super::frozen::Frozen;
-use dataperf::frozen::ReadRows;
+use dataperf::dataset::frozen::ReadRows;
 use dataperf::{Reason, Reasons, Rejection, offer, other_spellings, quote};
 
 /// A submission that obeys the rules.
@@ -21,7 +21,7 @@ pub struct Checked {
 pub struct Chosen {
     /// `(n_examples, n_features)`, row after row, as the pool has them.
     pub(super) features: Vec<f32>,
-    /// `(n_examples,)`: 1 where the image is said to show the concept, else 0.
+    /// `(n_examples,)`: 1 if the label says that the image shows the concept, else 0.
     pub(super) labels: Vec<usize>,
 }
 
@@ -62,13 +62,13 @@ impl Checked {
         &self.concepts
     }
 
-    /// Checks a submission; `found` are the pool's records for [`candidates`], one after another.
-    pub(super) fn new(artifact: &Artifact, frozen: &Frozen, found: &ReadRows) -> Result<Self, Rejection> {
+    /// Checks a submission; `records` are the pool's records for [`candidates`], one after another.
+    pub(super) fn new(artifact: &Artifact, frozen: &Frozen, records: &ReadRows) -> Result<Self, Rejection> {
         let mut vector_of = HashMap::new();
         let mut found_idx = 0;
         for (id, rows) in candidates(artifact, frozen) {
             for _ in rows {
-                if let Some(vector) = frozen.pool().vector(found.row(found_idx), &id) {
+                if let Some(vector) = frozen.pool().vector(records.row(found_idx), &id) {
                     vector_of.insert(id.clone(), vector);
                 }
                 found_idx += 1;
@@ -98,8 +98,8 @@ impl Checked {
         let (n_examples, limit) = (artifact.n_examples(), frozen.max_examples());
         if n_examples > limit {
             let message = format!(
-                "{n_examples} images are labelled in all concepts together, and the limit is {limit}: remove \
-                 {} of them. Ids are looked up in the pool only when the number is within the limit",
+                "the submission labels {n_examples} images in all concepts together, the limit is {limit}. \
+                    The platform checks ids only within the limit. Remove {} of the images",
                 n_examples - limit
             );
             rules.reasons.add(Reason::over(
@@ -137,7 +137,7 @@ impl Rules<'_> {
             self.reasons
                 .add_unknown("concepts", concept, self.frozen.concepts(), || {
                     let known = offer(concept, self.frozen.concepts());
-                    let message = format!("{} is no concept here: {known}", quote(concept));
+                    let message = format!("{} is not a concept: {known}", quote(concept));
                     Reason::new("unknown_concept", at, message)
                 });
             return chosen;
@@ -154,7 +154,7 @@ impl Rules<'_> {
         for example in examples {
             if let Some(first) = first_seen.insert(&example.id, example) {
                 let message = format!(
-                    "{} is labelled already at `{}`: keep one of the two",
+                    "{} is also at `{}`: remove one of the two",
                     quote(&example.id),
                     listed.at(first)
                 );
@@ -163,14 +163,16 @@ impl Rules<'_> {
                 continue;
             }
             self.n_listed += 1;
-            let vector = match self.vector_of.as_ref().map(|of| of.get(example.id.as_str())) {
+            let vector = match self
+                .vector_of
+                .as_ref()
+                .map(|vectors| vectors.get(example.id.as_str()))
+            {
                 Some(Some(vector)) => *vector,
                 Some(None) => {
                     self.reasons.add_unknown("ids", &example.id, [""; 0], || {
-                        let message = format!(
-                            "{} is not an image of the pool: choose from the candidates",
-                            quote(&example.id)
-                        );
+                        let message =
+                            format!("{} is not in the pool: choose from the pool", quote(&example.id));
                         Reason::new("unknown_image", listed.at(example), message)
                     });
                     continue;
@@ -196,7 +198,7 @@ impl Rules<'_> {
             .filter(|_| examples.iter().all(|e| e.label.is_some()))
         {
             let message = format!(
-                "no image of the pool is labelled {absent} for {}: a model needs both labels",
+                "no image of the pool has the label {absent} for {}, and a model needs both: label at least one",
                 quote(concept)
             );
             self.reasons.add(Reason::over("one_label", at, 2, 1, message));

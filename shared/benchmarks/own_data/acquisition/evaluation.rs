@@ -10,8 +10,8 @@ use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use dataperf::Scorecard;
 use dataperf::benchmark::NotScored;
+use dataperf::dataset::frozen::{FrozenError, ReadRows};
 use dataperf::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
 
 const COST: &str = "cost";

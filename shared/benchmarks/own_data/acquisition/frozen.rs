@@ -1,17 +1,17 @@
-//! The frozen part of a market: the sellers' labels and the eval set.
+//! The frozen part of a market: the sellers' labels and the test set.
 
 use super::{Parameters, SELLERS};
 use crate::data_acquisition::market::{Market, Seller};
 use crate::own_data::table::{self, Examples, LABEL, features_file};
 use crate::own_data::{Board, EVAL, EvalSet};
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::learner::FitError;
 use dataperf_numerics::numbers::Encoding;
 
-/// What scoring keeps in memory: the sellers' labels and the eval set.
+/// The data that scoring keeps in memory: the sellers' labels and the test set.
 #[derive(Debug)]
 pub struct Frozen {
     pub(super) parameters: Parameters,
@@ -48,7 +48,12 @@ impl FrozenPart for Frozen {
                     sellers.len()
                 )
             };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+            about.board(
+                board.name.clone(),
+                board.about.clone().unwrap_or_else(own),
+                scoring.metric.about(),
+                scoring.model.about(),
+            )
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }

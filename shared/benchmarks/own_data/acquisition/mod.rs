@@ -1,5 +1,5 @@
 //! `acquisition`: decide how many examples to buy from each seller of a market, within a budget and seeing summaries only, so
-//! that a model trained on them does well on the buyer's eval set.
+//! that a model trained on them does well on the buyer's test set.
 //!
 //! Beside the files of every task (see [`own_data`](super)) the data set has
 //! - `sellers.npy`: all sellers' features, `(n_rows, n_features)`, seller after seller in the document's order. Hidden;
@@ -26,10 +26,10 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
-use dataperf::scorecard::{Form, Metric};
 
 /// The name of the table with the sellers' rows.
 pub const SELLERS: &str = "sellers";
@@ -93,7 +93,7 @@ impl Benchmark for Acquisition {
             "accuracy of each group",
             Feedback::Metrics,
         ),
-        Metric::value("per_trial", "score of each trial", Feedback::Metrics).of(Form::Trials {
+        Metric::value("per_trial", "score of each trial", Feedback::Metrics).with_form(Form::Trials {
             over: "trial",
             labels: None,
         }),
@@ -101,8 +101,8 @@ impl Benchmark for Acquisition {
         Metric::value("cost", "cost", Feedback::Score),
         Metric::value("budget", "budget", Feedback::Score),
         Metric::value("n_bought", "examples of a trial", Feedback::Score),
-        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
-        Metric::value("eval_set", "eval set", Feedback::Score),
+        Metric::value("n_eval", "items of the test set", Feedback::Metrics),
+        Metric::value("eval_set", "test set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
 

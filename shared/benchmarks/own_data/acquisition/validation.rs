@@ -2,7 +2,7 @@
 
 use super::Frozen;
 use crate::data_acquisition::market::{Market, cost, overshoot, sample};
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, offer, pointer, quote};
 
 const COUNTS: &str = "counts";
@@ -27,7 +27,7 @@ impl Artifact {
         let (mut reasons, mut counts, mut has_counts) = (Reasons::default(), Vec::new(), false);
         for (key, value) in artifact.into_members("", &mut reasons) {
             if key != COUNTS {
-                let message = format!("there is no {} here: the one key is `counts`", quote(&key));
+                let message = format!("{} is not a key here: the only key is `counts`", quote(&key));
                 reasons.add(Reason::new("unknown_key", pointer("", &key), message));
                 continue;
             }
@@ -40,17 +40,18 @@ impl Artifact {
                 if let Some(count) = count {
                     counts.push((seller, count));
                 } else {
-                    let found = match &value {
+                    let given = match &value {
                         Json::Number(number) => number.to_string(),
                         other => other.kind().to_owned(),
                     };
-                    let message = format!("expected a whole number from 0 on, found {found}");
+                    let message = format!("expected a whole number, 0 or more, found {given}");
                     reasons.add(Reason::new("wrong_type", pointer("/counts", &seller), message));
                 }
             }
         }
         if is_object && !has_counts {
-            let message = "`counts` is missing: give a number of examples for each seller to buy from";
+            let message =
+                "`counts` is missing: add it, with a number of examples for each seller to buy from";
             reasons.add(Reason::new("missing_key", "", message));
         }
         Ok(Self {
@@ -85,7 +86,7 @@ impl Checked {
             let Some(seller_idx) = frozen.seller_of(seller) else {
                 reasons.add_unknown("sellers", seller, [""; 0], || {
                     let message = format!(
-                        "{} is no seller: {}",
+                        "{} is not a seller: {}",
                         quote(seller),
                         offer(seller, frozen.seller_names())
                     );
@@ -97,7 +98,7 @@ impl Checked {
             of_sellers[seller_idx] = (*count).min(n_rows as u64) as usize;
             if *count > n_rows as u64 {
                 let message = format!(
-                    "{count} examples are wanted of {}, who has {n_rows}: want no more",
+                    "{count} examples are too many for {}, who has {n_rows}: buy fewer",
                     quote(seller)
                 );
                 reasons.add(Reason::over(
@@ -135,7 +136,7 @@ fn check_sum(counts: &[usize], market: &Market, has_counts: bool, frozen: &Froze
     let n_bought: usize = counts.iter().sum();
     if n_bought == 0 {
         if has_counts && reasons.is_empty() {
-            let message = "nothing is bought: buy at least one example";
+            let message = "the submission buys nothing: buy at least one example";
             reasons.add(Reason::over("nothing_bought", "/counts", 1, 0, message));
         }
         return;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::MAX_EXAMPLES;
 use crate::own_data::table::{LABEL, NO_FEATURES};
-use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders};
-use dataperf::delimited::{described, text_of};
+use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack_folders};
+use dataperf::formats::delimited::{described, text_of};
 use dataperf::{
     LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, list_names, quote,
 };
@@ -21,7 +21,7 @@ const BOUNDS: Bounds = Bounds {
 #[derive(Debug)]
 pub struct Artifact {
     pub(super) content: Content,
-    /// The number of examples, also of those that are not in `content` because there are far too many.
+    /// The number of examples, including those that `content` omits because there are far too many.
     pub(super) n_examples: usize,
     pub(super) reasons: Reasons,
 }
@@ -53,7 +53,7 @@ pub(super) struct Image {
 /// One row of a table.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Where the row is in the artifact.
+    /// The place of the row in the artifact.
     pub(super) at: String,
     pub(super) class: String,
     pub(super) numbers: Vec<f64>,
@@ -69,7 +69,7 @@ impl Artifact {
         if is_zip(artifact) {
             let images: Vec<Image> = unpack_folders(artifact, BOUNDS)?
                 .into_iter()
-                .map(Image::of)
+                .map(Image::from_entry)
                 .collect();
             return Ok(Self {
                 n_examples: images.len(),
@@ -78,8 +78,8 @@ impl Artifact {
             });
         }
         if artifact.starts_with(b"PAR1") {
-            let message = "the file is Parquet, which functions don't read: send it by `dataperf submit`, which makes a CSV of it, or save \
-                it as a CSV, `frame.to_csv(\"set.csv\", index=False)`";
+            let message = "the file is Parquet, which the platform can't read: upload it with `dataperf submit`, which \
+                converts it, or save a CSV, `frame.to_csv(\"set.csv\", index=False)`";
             return Err(Reason::new("not_csv", "", message).into());
         }
         rows(artifact, max_examples)
@@ -96,7 +96,7 @@ impl Artifact {
             Content::Images(images) => {
                 let digests = images
                     .iter()
-                    .map(|image| (image.class.as_str(), dataperf::Digest::of(&image.png)));
+                    .map(|image| (image.class.as_str(), dataperf::Digest::compute(&image.png)));
                 let mut digests: Vec<String> = digests
                     .map(|(class, digest)| format!("{digest} {class}"))
                     .collect();
@@ -120,7 +120,7 @@ impl Artifact {
 }
 
 impl Image {
-    fn of(entry: Entry) -> Self {
+    fn from_entry(entry: Entry) -> Self {
         let class = entry.name.split('/').next().unwrap_or_default().to_owned();
         Self {
             class,
@@ -162,14 +162,15 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
         n_lines += 1;
         let at = format!(
             "line {}",
-            lines.of(record.position().map_or(0, csv::Position::byte) as usize)
+            lines.number(record.position().map_or(0, csv::Position::byte) as usize)
         );
         if record.len() != n_columns {
             *lengths.entry(record.len()).or_insert(0) += 1;
             let (limit, actual) = (n_columns as u64, record.len() as u64);
             reasons.add_with(|| {
-                let message =
-                    format!("the line has {actual} fields, the first line {limit}: give each column one");
+                let message = format!(
+                    "the line has {actual} fields, the first line has {limit}: give one for each column"
+                );
                 Reason::over("wrong_number_of_fields", at, limit, actual, message)
             });
             continue;
@@ -182,7 +183,7 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
             *not_numbers.entry(place).or_insert(0) += 1;
             reasons.add_with(|| {
                 let message = format!(
-                    "column {}: {} is no finite number",
+                    "column {}: {} is not a finite number",
                     place + 1,
                     quote(&record[place])
                 );
@@ -201,7 +202,8 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
     }
     for (n_fields, n_wrong) in lengths {
         reasons.explain(explain_every("wrong_number_of_fields", n_wrong, n_lines, || {
-            format!("each of the {n_lines} lines has {n_fields} fields, and the first line {n_columns}: give the first line a name for each column")
+            format!("all {n_lines} lines have {n_fields} fields, the first line has {n_columns}: name each column \
+                in the first line")
         }));
     }
     for (place, n_wrong) in not_numbers {
@@ -240,7 +242,7 @@ fn columns(header: &[String]) -> Result<Columns, Rejection> {
     let numbers: Vec<usize> = places.map(|(place, _)| place).collect();
     let Some(label) = label.filter(|_| !numbers.is_empty()) else {
         let message = format!(
-            "the first line is {} and has {} columns: it has to name the column `label` and one for each number",
+            "the first line is {} and has {} columns: it needs a column `label` and a column for each number",
             quote(&header.join(",")),
             header.len()
         );
@@ -261,8 +263,9 @@ pub fn is_by_position(names: &[String]) -> bool {
 }
 
 impl Rows {
-    /// Puts the numbers into the order of `columns`, those of the eval set. Where either has no names, places count. Names that are missing or
-    /// of no column are noted. Returns whether the order has changed.
+    /// Puts the numbers into the order of `columns`, the test set's columns. If either has no
+    /// names, places count. Missing names and names of no column are noted. Returns whether the
+    /// order has changed.
     pub(super) fn arrange(&mut self, columns: &[String], reasons: &mut Reasons) -> bool {
         if columns.is_empty()
             || columns == self.names
@@ -274,7 +277,7 @@ impl Rows {
         let mut seen = BTreeSet::new();
         for name in &self.names {
             if !seen.insert(name) {
-                let message = format!("the column {} is there twice: keep one", quote(name));
+                let message = format!("the column {} appears more than once: keep one", quote(name));
                 reasons.add(Reason::new("duplicate_column", "line 1", message));
             }
         }
@@ -285,7 +288,7 @@ impl Rows {
         let extra: Vec<&String> = self.names.iter().filter(|name| !columns.contains(name)).collect();
         if !missing.is_empty() {
             let message = format!(
-                "the eval set's column {} is missing: the columns are matched by name. Name them {}, or `f0`, `f1` and so on to match by \
+                "the test set's column {} is missing: the columns are matched by name. Name them {}, or `f0`, `f1` and so on to match by \
                  position",
                 list_names(&missing),
                 list_names(columns)
@@ -293,7 +296,7 @@ impl Rows {
             reasons.add(Reason::new("missing_column", "line 1", message));
         }
         if !extra.is_empty() {
-            let message = format!("the eval set has no column {}: leave it out", list_names(&extra));
+            let message = format!("the test set has no column {}: leave it out", list_names(&extra));
             reasons.add(Reason::new("unknown_column", "line 1", message));
         }
         let is_match = missing.is_empty() && extra.is_empty();

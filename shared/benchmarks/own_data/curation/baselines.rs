@@ -3,7 +3,7 @@
 use crate::own_data::curation::numerals::zip_of_images;
 use crate::own_data::curation::{Curation, ExampleKind, Parameters, START, read_images, read_rows};
 use dataperf::dataset::Dataset;
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::progress::Progress;
 use dataperf::{Benchmark, Rejection};
 use ndarray::Array2;
@@ -72,7 +72,7 @@ impl Baselines for Curation {
             ExampleKind::Images { height, width } => {
                 let start = dataset.files().whole(&format!("{START}.zip")).await?;
                 let read = read_images(&start, &parameters.scoring.classes, height, width)
-                    .map_err(|found| unusable(&found))?;
+                    .map_err(|problems| unusable(&problems))?;
                 let start = Images {
                     height,
                     width,
@@ -110,12 +110,12 @@ impl Baselines for Curation {
 }
 
 fn unusable(rejection: &Rejection) -> BaselineError {
-    let said: Vec<&str> = rejection
+    let reasons: Vec<&str> = rejection
         .reasons()
         .iter()
         .map(|reason| reason.message.as_str())
         .collect();
-    BaselineError::Learner(said.join("; "))
+    BaselineError::Learner(reasons.join("; "))
 }
 
 fn packed(images: &Images, classes: &[String], max_examples: usize) -> Result<Vec<u8>, BaselineError> {
@@ -139,7 +139,9 @@ fn undoubted(
     seed: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, BaselineError> {
-    let rows = read_rows(start, &[]).map_err(|found| unusable(&found))?.rows;
+    let rows = read_rows(start, &[])
+        .map_err(|problems| unusable(&problems))?
+        .rows;
     let number = |class: &String| classes.iter().position(|known| known == class).unwrap_or(0);
     let labels: Vec<usize> = rows.iter().map(|(class, _)| number(class)).collect();
     let width = rows.first().map_or(0, |(_, numbers)| numbers.len());

@@ -14,23 +14,23 @@ use crate::own_data::scoring::{not_fitted, repeats};
 use crate::own_data::table::{FEATURES, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
-use dataperf::archive::is_zip;
 use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::formats::archive::is_zip;
 use dataperf::{Reason, Reasons, Rejection, explain_every, kind_of_file, offer, quote};
 
-/// What scoring keeps in memory for a board: the eval set.
+/// The data that scoring keeps in memory for a board: the test set.
 #[derive(Debug)]
 pub struct Frozen {
     scoring: Scoring<Model>,
     examples: ExampleKind,
-    /// The names of the eval set's columns; none where they have no names.
+    /// The names of the test set's columns; none where they have no names.
     columns: Vec<String>,
     board: Board,
     eval: Option<EvalSet>,
-    /// `(n_items, height * width)`: grey levels of the eval set, if examples are images.
+    /// `(n_items, height * width)`: grey levels of the test set, if examples are images.
     eval_images: Bytes,
 }
 
@@ -50,7 +50,12 @@ impl FrozenPart for Frozen {
                 about.unit(),
                 scoring.metric.about()
             );
-            about.board(board.name, board.about.unwrap_or(own))
+            about.board(
+                board.name,
+                board.about.unwrap_or(own),
+                scoring.metric.about(),
+                scoring.model.about(),
+            )
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }
@@ -139,7 +144,7 @@ impl Checked {
         let max_examples = frozen.max_examples();
         if n > max_examples {
             let message = format!(
-                "there are {n} examples, this leaderboard allows {max_examples}: remove {} of them",
+                "the file has {n} examples, this leaderboard allows {max_examples}: remove {} of them",
                 n - max_examples
             );
             reasons.add(Reason::over(
@@ -156,7 +161,7 @@ impl Checked {
                 "",
                 1,
                 0,
-                "there is no example: send at least one",
+                "the file has no examples: send at least one",
             ));
         }
         let classes: Vec<usize> = match &content {
@@ -186,13 +191,13 @@ impl Checked {
                 Training::Table(table(&rows, n_features, frozen, &mut reasons))
             }
             (Content::Images(_), ExampleKind::Table { .. }) => {
-                let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
+                let message = "the file is a zip, and this contest takes tables: send a CSV with the column `label` and the numbers";
                 reasons.add(Reason::new("wrong_form", "", message));
                 Training::Images(Vec::new())
             }
             (Content::Rows(_), ExampleKind::Images { .. }) => {
                 let message =
-                    "the file is a CSV, and this contest is on images: send a zip of `CLASS/name.png`";
+                    "the file is a CSV, and this contest takes images: send a zip of `CLASS/name.png`";
                 reasons.add(Reason::new("wrong_form", "", message));
                 Training::Images(Vec::new())
             }
@@ -213,7 +218,7 @@ fn classes<'a>(
         if number.is_none() {
             reasons.add_unknown("labels", class, [""; 0], || {
                 let message = format!(
-                    "{} is no class: {}",
+                    "{} is not a class: {}",
                     quote(class),
                     offer(class, &frozen.scoring.classes)
                 );
@@ -233,7 +238,7 @@ fn add_too_large(rows: &[Row], reasons: &mut Reasons) {
         let is_infinite = |number: &f64| !(*number as f32).is_finite();
         if let Some(column) = row.numbers.iter().position(is_infinite) {
             let message = format!(
-                "column {}: {} is too large for this contest's model, which computes with 32 bits: at most {:e}",
+                "column {}: {} is too large for this contest's 32-bit model: the limit is {:e}",
                 column + 2,
                 row.numbers[column],
                 f32::MAX
@@ -258,7 +263,7 @@ pub fn read_images(
         Reason::new(
             "wrong_form",
             "",
-            format!("the file is no zip{kind}: pack images in a zip as `CLASS/name.png`"),
+            format!("the file is not a zip{kind}: pack images in a zip as `CLASS/name.png`"),
         )
     };
     if !is_zip(zip) {
@@ -279,7 +284,7 @@ pub fn read_images(
         if let Some(class) = classes.iter().position(|class| *class == image.class) {
             read.classes.push(class);
         } else {
-            let message = format!("{} is no class of the document", quote(&image.class));
+            let message = format!("{} is not a class of the document", quote(&image.class));
             reasons.add(Reason::new("unknown_class", &image.at, message));
         }
         read.names.push(image.at);
@@ -321,7 +326,7 @@ pub fn read_rows(csv: &[u8], columns: &[String]) -> Result<ReadRows, Rejection> 
         return Err(Reason::new(
             "wrong_form",
             "",
-            "the file is a zip: send a CSV, `label` and then the numbers",
+            "the file is a zip: send a CSV with the column `label` and the numbers",
         )
         .into());
     };
@@ -342,7 +347,9 @@ fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) 
         .collect();
     let n_bad = decoded.iter().filter(|decoded| decoded.is_err()).count();
     if let Some(Err(why)) = decoded.first()
-        && decoded.iter().all(|of| of.as_ref().err() == Some(why))
+        && decoded
+            .iter()
+            .all(|image_one| image_one.as_ref().err() == Some(why))
     {
         reasons.explain(explain_every("bad_image", n_bad, images.len(), || {
             format!("each of the {n_bad} images has the same fault: {why}")
@@ -375,9 +382,9 @@ fn table(table: &Rows, n_features: usize, frozen: &Frozen, reasons: &mut Reasons
         let remedy = if has_index {
             "leave out the column without a name, which numbers the rows: `frame.to_csv(FILE, index=False)`"
         } else {
-            "give it as many"
+            "give each line that many"
         };
-        let message = format!("the line has {actual} numbers, and the eval set's rows {limit}: {remedy}");
+        let message = format!("the line has {actual} numbers, the test set's rows have {limit}: {remedy}");
         reasons.add(Reason::over("wrong_width", &row.at, limit, actual, message));
         break; // all lines are as long as the first
     }

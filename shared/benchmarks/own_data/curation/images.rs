@@ -27,14 +27,14 @@ pub fn decode_png(bytes: &[u8], height: usize, width: usize) -> Result<Vec<u8>, 
     let damaged = |error: png::DecodingError| {
         let other = kind_of_file(bytes).filter(|_| !bytes.starts_with(PNG));
         match other {
-            Some(kind) => format!("it is no PNG but {}: save it as a PNG", kind.name),
+            Some(kind) => format!("it is {} instead of a PNG: save it as a PNG", kind.name),
             None => format!("it can't be read as a PNG ({error}): save it again"),
         }
     };
     let header = decoder.read_header_info().map_err(damaged)?;
     if (header.height as usize, header.width as usize) != (height, width) {
         return Err(format!(
-            "it is {} pixels wide and {} high, and images are {width} wide and {height} high: scale it",
+            "it is {} pixels wide and {} high, this contest needs {width} by {height}: scale it",
             header.width, header.height
         ));
     }

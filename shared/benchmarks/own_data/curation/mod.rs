@@ -32,12 +32,12 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::closed::NoClosedBoards;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
-use dataperf::closed::NoClosedBoards;
 use dataperf::dataset::Files;
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
-use dataperf::frozen::FrozenError;
-use dataperf::scorecard::{Form, Metric};
 
 /// The name of the file with the set that participants begin with, without its ending.
 pub const START: &str = "public/start";
@@ -56,7 +56,7 @@ pub struct Parameters {
     pub examples: ExampleKind,
     /// The classes, the model and the metric, with which a training set gets its score.
     pub scoring: Scoring<Model>,
-    /// The boards, which share the eval set.
+    /// The boards, which share the test set.
     pub leaderboards: Vec<Board>,
 }
 
@@ -86,6 +86,18 @@ pub enum Model {
     Network(FixedNetwork),
     /// The model for tables.
     Learner(Learner),
+}
+
+impl Model {
+    /// A short description for people.
+    fn about(&self) -> String {
+        match self {
+            Self::Network(FixedNetwork::Network {}) => {
+                "convolutional network, trained from its seed".to_owned()
+            }
+            Self::Learner(learner) => learner.about(),
+        }
+    }
 }
 
 /// The network for images, see docs/models.md.
@@ -138,16 +150,16 @@ impl Benchmark for Curation {
             "accuracy of each group",
             Feedback::Metrics,
         ),
-        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).with_form(Form::Trials {
             over: "seed",
             labels: Some("seeds"),
         }),
-        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("seeds", "seeds", Feedback::Score).with_form(Form::Labels),
         Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
         Metric::value("n_examples", "examples", Feedback::Score),
         Metric::value("n_per_class/*", "examples of each class", Feedback::Score),
-        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
-        Metric::value("eval_set", "eval set", Feedback::Score),
+        Metric::value("n_eval", "items of the test set", Feedback::Metrics),
+        Metric::value("eval_set", "test set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
 

@@ -7,10 +7,11 @@ use crate::own_data::scoring::not_fitted;
 use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::benchmark::NotScored;
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::evidence::{
-    Draws, Evidence, EvidenceError, Fixes, Repeats, Target, UnitEvidence, Weights, mean_place, per_lane,
+    Draws, Evidence, EvidenceError, Fixes, OnCurves, Repeats, Target, UnitEvidence, Weights, per_lane,
+    shown_area,
 };
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf_numerics::bootstrap::{Answers, Batch, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 
@@ -19,6 +20,9 @@ use dataperf_numerics::metrics::ItemWeights;
 const MODELS_AT_ONCE: usize = 32;
 /// The most points of the curve that a receipt shows, so that it stays below 400 KB, the most that the table takes.
 const MAX_SHOWN: usize = 10_000;
+
+/// The most answers of a curve's models that are scored under the draws once more for its area, where the metric is not accuracy: a second of one core.
+const MAX_ANSWERS: usize = 1_000_000;
 
 /// The number of models that one thread fits together.
 const MODELS_TOGETHER: usize = 8;
@@ -135,6 +139,13 @@ pub(super) fn scorecard(
         .with("n_examples", n_examples)
         .with("n_wrong", n_wrong)
         .with("n_eval", item_weights.total(eval.n_items()));
+    if frozen.extent == Extent::Whole {
+        let area = fixes.area(of_models.iter().copied());
+        metrics.insert(
+            "area_under_curve",
+            shown_area(area, item_weights.total(eval.n_items())),
+        );
+    }
     if let Some(first_step) = n_fixes.checked_sub(1) {
         metrics.insert("first_step", first_step);
     }
@@ -216,28 +227,33 @@ pub(super) fn replicates(
     })
 }
 
-/// The interval of the score, where the curve is whole.
-pub(super) fn place_interval(
+/// The results of the draws for the curve, if it is whole.
+pub(super) fn on_curves(
     frozen: &Frozen,
     evidence: &Evidence,
     draws: &Draws,
-) -> Result<Option<(f64, f64)>, EvidenceError> {
+) -> Result<Option<OnCurves>, EvidenceError> {
     if frozen.extent != Extent::Whole {
         return Ok(None);
     }
     let (_, eval) = hidden(frozen)?;
     let unit = eval.unit(evidence, &frozen.scoring)?;
+    let drawn = Drawn::new(frozen, eval, unit);
+    // of accuracies only what a fix has changed is counted again
+    let is_long = unit.repeats().len() * eval.n_items() > MAX_ANSWERS;
+    if drawn.metric != ItemMetric::Accuracy && is_long {
+        return Ok(None);
+    }
     let values: Vec<f64> = unit
         .each_repeat()
         .map(|predicted| frozen.scoring.value(eval, predicted, ItemWeights::Ones))
         .collect();
-    let drawn = Drawn::new(frozen, eval, unit);
     let target = Target {
         share: frozen.target_share,
         slack: 0.0,
     };
     let of_batch = |batch: &Batch| drawn.values(batch);
-    let found = draws.fixes_at_target(EVAL, unit.repeats().fixes()?, target, &values, of_batch)?;
     let fraction = |n_fixes: u32| f64::from(n_fixes) / frozen.n_examples() as f64;
-    Ok(found.map(|(least, most)| mean_place(&[(fraction(least), fraction(most))])))
+    let on_curve = draws.on_curve(EVAL, unit.repeats().fixes()?, target, &values, of_batch, fraction)?;
+    Ok(on_curve.and_then(|on_curve| OnCurves::mean(&[on_curve])))
 }

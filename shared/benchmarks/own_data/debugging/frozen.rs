@@ -1,4 +1,4 @@
-//! The frozen part of a board: the training set with its given and right labels, and the eval set.
+//! The frozen part of a board: the training set with its given and right labels, and the test set.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -10,12 +10,13 @@ use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
 use crate::own_data::{Board, EVAL, EvalSet, Scoring};
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::learner::{FitError, Prepared};
 
-/// What scoring keeps in memory: the training set with its given and right labels, and the eval set.
+/// The data that scoring keeps in memory: the training set with its given and right labels, and the
+/// test set.
 #[derive(Debug)]
 pub struct Frozen {
     pub(super) scoring: Scoring,
@@ -52,7 +53,12 @@ impl FrozenPart for Frozen {
                     scoring.metric.about()
                 )
             };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+            about.board(
+                board.name.clone(),
+                board.about.clone().unwrap_or_else(own),
+                "share inspected".to_owned(),
+                scoring.model.about(),
+            )
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }
@@ -64,7 +70,7 @@ impl FrozenPart for Frozen {
         let ids = examples.required(ID)?.to_vec();
         let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
         if row_of.len() != ids.len() {
-            return Err(FrozenError::damaged(&examples_file(TRAIN), "an id is there twice").into());
+            return Err(FrozenError::damaged(&examples_file(TRAIN), "an id appears twice").into());
         }
         let scoring = parameters.scoring;
         let truth = if files.has(&examples_file(TRUTH)) {
@@ -119,7 +125,7 @@ impl Frozen {
         self.row_of.get(id).map(|&row| row as usize)
     }
 
-    /// The right classes and the eval set; an error if the data set does not have both.
+    /// The right classes and the test set; an error if the data set does not have both.
     pub(super) fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
         let eval = scoring_eval_set(self.eval.as_ref())?;
         let truth = self.truth.as_deref();

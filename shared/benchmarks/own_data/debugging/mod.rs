@@ -23,10 +23,10 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
-use dataperf::evidence::{Draws, Evidence, EvidenceError, Weights};
-use dataperf::scorecard::{Form, Metric};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, OnCurves, Weights};
 
 /// The name of the table with the training set and its given labels.
 pub const TRAIN: &str = "public/train";
@@ -61,11 +61,12 @@ impl Benchmark for Debugging {
         Metric::value("metric", "metric", Feedback::Score),
         Metric::value("target_share", "share to be reached", Feedback::Score),
         Metric::value("n_fixes", "examples inspected", Feedback::Metrics),
+        Metric::value("area_under_curve", "area under the curve", Feedback::Metrics),
         Metric::value("first_step", "first step at the target", Feedback::Metrics),
         Metric::value("before", "metric before", Feedback::Metrics),
         Metric::value("after", "metric with right labels", Feedback::Metrics),
         Metric::value("target", "target", Feedback::Metrics),
-        Metric::value("curve", "metric on the eval set", Feedback::Full).of(Form::Curve {
+        Metric::value("curve", "metric on the test set", Feedback::Full).with_form(Form::Curve {
             x: "examples inspected",
             before: "before",
             target: "target",
@@ -74,8 +75,8 @@ impl Benchmark for Debugging {
         }),
         Metric::value("n_examples", "examples", Feedback::Score),
         Metric::value("n_wrong", "wrong labels", Feedback::Full),
-        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
-        Metric::value("eval_set", "eval set", Feedback::Score),
+        Metric::value("n_eval", "items of the test set", Feedback::Metrics),
+        Metric::value("eval_set", "test set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
 
@@ -103,11 +104,15 @@ impl Benchmark for Debugging {
         evaluation::replicates(frozen, evidence, draws)
     }
 
-    fn place_interval(
+    fn n_steps(frozen: &Frozen) -> Option<usize> {
+        Some(frozen.n_examples())
+    }
+
+    fn on_curves(
         frozen: &Frozen,
         evidence: &Evidence,
         draws: &Draws,
-    ) -> Result<Option<(f64, f64)>, EvidenceError> {
-        evaluation::place_interval(frozen, evidence, draws)
+    ) -> Result<Option<OnCurves>, EvidenceError> {
+        evaluation::on_curves(frozen, evidence, draws)
     }
 }

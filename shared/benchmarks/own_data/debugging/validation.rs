@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Frozen;
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, list_names, pointer, quote};
 
 const ORDER: &str = "order";
@@ -29,13 +29,12 @@ impl Artifact {
             if key == ORDER {
                 order = Some(value.into_strings("/order", &mut reasons));
             } else {
-                let message = format!("there is no {} here: the one key is `order`", quote(&key));
+                let message = format!("{} is not a key here: the only key is `order`", quote(&key));
                 reasons.add(Reason::new("unknown_key", pointer("", &key), message));
             }
         }
         if is_object && order.is_none() {
-            let message =
-                "`order` is missing: give the ids of all training examples in the order to inspect them";
+            let message = "`order` is missing: add it, with the ids of all training examples in the order to inspect them";
             reasons.add(Reason::new("missing_key", "", message));
         }
         Ok(Self { order, reasons })
@@ -65,10 +64,7 @@ impl Checked {
             let at = format!("/order/{idx}");
             if let Some(first) = first_seen.get(id.as_str()) {
                 reasons.add_with(|| {
-                    let message = format!(
-                        "{} is listed already at `/order/{first}`: remove one of the two",
-                        quote(id)
-                    );
+                    let message = format!("{} is also at `/order/{first}`: remove one of the two", quote(id));
                     Reason::new("duplicate_id", at, message)
                 });
                 continue;
@@ -79,10 +75,7 @@ impl Checked {
                 rows.push(row);
             } else {
                 reasons.add_unknown("ids", id, [""; 0], || {
-                    let message = format!(
-                        "{} is no id of the training set: use those of the training set",
-                        quote(id)
-                    );
+                    let message = format!("{} is not in the training set: list only its ids", quote(id));
                     Reason::new("unknown_id", at, message)
                 });
             }

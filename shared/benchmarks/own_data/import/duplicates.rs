@@ -1,8 +1,8 @@
-//! Finds rows that two sets share, exactly or nearly: a model may know such rows of an eval set by heart.
+//! Finds rows that two sets share, exactly or nearly: a model may know such rows of a test set by heart.
 
 use std::collections::{HashMap, HashSet};
 
-use dataperf_datasets::near::{BLOCK_ROWS, MAX_WORK, NEAR, Nearest};
+use dataperf_datasets::labels::near::{BLOCK_ROWS, MAX_WORK, NEAR, Nearest};
 use ndarray::Array2;
 
 use super::source::Opened;
@@ -12,13 +12,13 @@ const MAX_NAMED: usize = 3;
 
 /// The rows that were found, described in sentences.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Duplicates {
     pub(super) exact: Option<String>,
     pub(super) near: Option<String>,
 }
 
-/// Compares the rows of an eval set with those of another set.
-pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
+/// Compares the rows of a test set with those of another set.
+pub(super) fn between(eval: &Opened, other: &Opened) -> Duplicates {
     let (a, b) = (&eval.features.name, &other.features.name);
     let mut place_of: HashMap<u64, usize> = HashMap::new();
     let [of_eval, of_other] = eval.scanned.hashes(&other.scanned);
@@ -29,15 +29,16 @@ pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
     let exact: Vec<(usize, usize)> = pairs
         .filter_map(|(row, hash)| Some((row, *place_of.get(hash)?)))
         .collect();
-    let said = (!exact.is_empty()).then(|| {
+    let message = (!exact.is_empty()).then(|| {
         format!(
-            "{} rows of `{a}` are in `{b}` as well, to the last digit (of 32-bit floats, where one of the two stores such): {}",
+            "{} rows of `{a}` are also in `{b}`, digit for digit (as 32-bit floats, if one of the two \
+                stores those): {}",
             exact.len(),
             named(&exact, eval, other)
         )
     });
-    Found {
-        exact: said,
+    Duplicates {
+        exact: message,
         near: near(eval, other),
     }
 }
@@ -56,7 +57,7 @@ fn named(pairs: &[(usize, usize)], eval: &Opened, other: &Opened) -> String {
     named.join(", ")
 }
 
-/// Describes rows of the eval set that are nearly, but not exactly, rows of the other set.
+/// Describes rows of the test set that are nearly, but not exactly, rows of the other set.
 fn near(eval: &Opened, other: &Opened) -> Option<String> {
     let (a, b) = (&eval.features.name, &other.features.name);
     let work = eval.scanned.n_rows as f64 * other.scanned.n_rows as f64 * eval.scanned.n_features as f64;
@@ -87,16 +88,17 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
     compare(&mut block);
     let [hashes_of_eval, hashes_of_other] = eval.scanned.hashes(&other.scanned);
     let exact: HashSet<u64> = hashes_of_other.iter().copied().collect();
-    let found: Vec<(usize, usize)> = nearest
+    let pairs: Vec<(usize, usize)> = nearest
         .near()
         .filter(|(row, ..)| !exact.contains(&hashes_of_eval[*row]))
         .map(|(row, of_other, _)| (row, of_other))
         .collect();
-    (!found.is_empty()).then(|| {
+    (!pairs.is_empty()).then(|| {
         format!(
-            "{} rows of `{a}` are nearly in `{b}` (cosine similarity of standardized columns from {NEAR} on): {}",
-            found.len(),
-            named(&found, eval, other)
+            "{} rows of `{a}` are almost the same as rows of `{b}` (cosine similarity of standardized \
+                columns of {NEAR} or more): {}",
+            pairs.len(),
+            named(&pairs, eval, other)
         )
     })
 }

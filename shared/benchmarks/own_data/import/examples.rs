@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::own_data::table::NO_FEATURES;
-use dataperf::delimited::{Dialect, described};
+use dataperf::formats::delimited::{Dialect, described};
 use dataperf::{explain_unknown, offer};
 
+use super::document::problems::RowProblems;
 use super::features::{Form, MAX_ROWS};
-use super::problems::RowProblems;
-use dataperf_datasets::lines::{LineAt, begin, csv_reader, dialect};
-use dataperf_datasets::table_file::TableFile;
+use dataperf_datasets::tables::lines::{LineAt, begin, csv_reader, dialect};
+use dataperf_datasets::tables::table_file::TableFile;
 
 /// The most characters of an id, a group or a class.
 pub(super) const MAX_NAME_CHARS: usize = 200;
@@ -40,9 +40,9 @@ impl Examples {
     /// long.
     pub(super) fn read(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         if !path.is_file() {
-            return Err(vec![format!("`{name}` is no file")]);
+            return Err(vec![format!("`{name}` is not a file")]);
         }
-        let mut examples = if matches!(Form::of(path), Some(Form::Table)) {
+        let mut examples = if matches!(Form::from_path(path), Some(Form::Table)) {
             Self::of_table_file(name, path, expected)?
         } else {
             Self::of_csv(name, path, expected)?
@@ -82,8 +82,7 @@ impl Examples {
                 0 => {}
                 1 => drop(columns.insert((*known).to_owned(), Vec::new())),
                 _ => {
-                    problems
-                        .add(|| format!("`{name}` line 1: the column `{known}` is there twice: keep one"));
+                    problems.add(|| format!("`{name}` line 1: the column `{known}` appears twice: keep one"));
                 }
             }
         }
@@ -92,7 +91,7 @@ impl Examples {
             let record = record.map_err(|error| about(described(&error)))?;
             if n_before == MAX_ROWS {
                 return Err(about(format!(
-                    "it has more than {MAX_ROWS} lines: take a part of them"
+                    "it has more than {MAX_ROWS} lines: use some of them"
                 )));
             }
             let line = LineAt {
@@ -141,7 +140,7 @@ impl Examples {
                     let texts = texts.into_iter().map(|text| text.trim().to_owned()).collect();
                     columns.insert((*column).to_owned(), texts);
                 }
-                Err(found) => problems.extend(found),
+                Err(errors) => problems.extend(errors),
             }
         }
         if !problems.is_empty() {
@@ -165,7 +164,9 @@ impl Examples {
                 } else if field.chars().count() > MAX_NAME_CHARS || field.chars().any(char::is_control) {
                     problems.add(|| {
                         let place = place();
-                        format!("{place}, column `{column}`: at most {MAX_NAME_CHARS} characters that can be printed are allowed")
+                        format!(
+                            "{place}, column `{column}`: use at most {MAX_NAME_CHARS} printable characters"
+                        )
                     });
                 }
             }
@@ -203,7 +204,7 @@ impl Examples {
             if let Some(first) = first.insert(id, row) {
                 problems.add(|| {
                     format!(
-                        "{}: the id `{id}` is there already, {}: ids are distinct",
+                        "{}: the id `{id}` appears twice, also at {}: rename one",
                         self.place(row),
                         self.place(first)
                     )
@@ -228,7 +229,7 @@ impl Examples {
             if !known.contains(&label.as_str()) {
                 problems.add(|| {
                     format!(
-                        "{}, column `{column}`: `{label}` is no class: {}",
+                        "{}, column `{column}`: `{label}` is not a class: {}",
                         self.place(row),
                         offer(label, &known)
                     )
@@ -245,7 +246,7 @@ impl Examples {
         let missing: Vec<String> = missing.map(|class| format!("`{class}`")).collect();
         (!missing.is_empty()).then(|| {
             format!(
-                "`{}` has no example of {}: give it some, or take the class out of `classes`",
+                "`{}` has no example of {}: add some, or remove the class from `classes`",
                 self.name,
                 missing.join(", ")
             )

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use crate::own_data::curation::is_by_position;
 use crate::own_data::table::{FEATURES, NO_FEATURES, features_file};
-use dataperf::delimited::{Dialect, described};
-use dataperf::frozen::Dtype;
+use dataperf::dataset::frozen::Dtype;
+use dataperf::formats::delimited::{Dialect, described};
 use dataperf::{list_names, quote};
 use dataperf_numerics::numbers::Encoding;
 
-use super::problems::{MAX_OF_FILE, RowProblems};
+use super::document::problems::{MAX_OF_FILE, RowProblems};
 use dataperf_datasets::ImportError;
-use dataperf_datasets::lines::{LineAt, begin, csv_reader, dialect};
 use dataperf_datasets::npy::{self, Kind};
-use dataperf_datasets::table_file::{Holds, NumberKind, TableFile};
+use dataperf_datasets::tables::lines::{LineAt, begin, csv_reader, dialect};
+use dataperf_datasets::tables::table_file::{Holds, NumberKind, TableFile};
 use dataperf_datasets::{DatasetWriter, Planned};
 use tempfile::NamedTempFile;
 
@@ -54,7 +54,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(super) fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str())?;
         Some(match extension.to_lowercase().as_str() {
             "npy" => Self::Npy,
@@ -115,13 +115,13 @@ impl FeatureFile {
     /// # Errors
     /// A sentence if the name has no ending of a known form, or the file can't be unpacked.
     pub(super) fn new(name: &str, path: PathBuf) -> Result<Self, String> {
-        let Some(form) = Form::of(&path) else {
+        let Some(form) = Form::from_path(&path) else {
             return Err(format!(
-                "`{name}`: features are in a `.npy`, `.npz`, `.csv`, `.parquet` or `.feather` file, and this is none by its name"
+                "`{name}`: the name has to end in `.npy`, `.npz`, `.csv`, `.parquet` or `.feather`"
             ));
         };
         if !path.is_file() {
-            return Err(format!("`{name}` is no file"));
+            return Err(format!("`{name}` is not a file"));
         }
         let unpacked = match form {
             Form::Npz => Some(npy::unpack(&path).map_err(|why| format!("`{name}`: {why}"))?),
@@ -188,7 +188,7 @@ impl FeatureFile {
             (Some(own), Some(columns)) if !is_by_position(&own) && !is_by_position(columns) => (own, columns),
             _ => {
                 return Ok(Some(format!(
-                    "the columns of `{name}` and `{other}` are matched by position, since those of one have no names"
+                    "the columns of `{name}` and `{other}` are matched by position, because one has no column names"
                 )));
             }
         };
@@ -208,7 +208,7 @@ impl FeatureFile {
         }
         if !extra.is_empty() {
             return Err(vec![format!(
-                "the rows of `{other}` have {} numbers, and those of `{name}` {}: they need the same columns, and `{other}` has no {}. Leave it out",
+                "the rows of `{other}` have {} numbers, and those of `{name}` {}: `{other}` has no {}. Leave it out",
                 columns.len(),
                 own.len(),
                 list_names(&extra)
@@ -238,13 +238,17 @@ impl FeatureFile {
             (Some((name, kind)), _) => Ok(Layout::List((*name).to_owned(), *kind)),
             (None, [(name, kind)]) if n_numbers == 0 => Ok(Layout::List((*name).to_owned(), *kind)),
             (None, []) if columns.is_empty() => Err(table.about(
-                "it has no column of numbers: give each number a column, or each row a list in the column `features`",
+                "it has no column of numbers: write a column for each number, or a list for each row in \
+                    the column `features`",
             )),
-            (None, []) => Ok(Layout::Wide(columns.iter().map(|(name, _)| (*name).to_owned()).collect())),
+            (None, []) => Ok(Layout::Wide(
+                columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            )),
             (None, lists) => {
                 let names: Vec<&str> = lists.iter().map(|(name, _)| *name).collect();
                 Err(table.about(format!(
-                    "it has lists in {} and {n_numbers} columns of numbers: call the column of lists that counts `{COLUMN}`",
+                    "it has lists in {} and {n_numbers} columns of numbers: name the column of lists to \
+                        use `{COLUMN}`",
                     list_names(&names)
                 )))
             }
@@ -280,7 +284,7 @@ impl FeatureFile {
             if let Some(column) = row.iter().position(|number| !number.is_finite()) {
                 problems.add(|| {
                     format!(
-                        "`{name}` {place}, column {}: it is {}, and a finite number is needed",
+                        "`{name}` {place}, column {}: {} is not a finite number",
                         column + 1,
                         row[column]
                     )
@@ -301,15 +305,13 @@ impl FeatureFile {
             narrow.extend(row.iter().map(|&number| f64::from(number as f32)));
             narrow_hashes.push(hash(&narrow));
         });
-        let mut found = read.err().unwrap_or_default();
-        found.extend(problems.report(name));
-        if !found.is_empty() {
-            return Err(found);
+        let mut errors = read.err().unwrap_or_default();
+        errors.extend(problems.report(name));
+        if !errors.is_empty() {
+            return Err(errors);
         }
         if n_rows == 0 || n_features == 0 {
-            return Err(about(
-                "it has no numbers: a row for each example is needed".into(),
-            ));
+            return Err(about("it has no numbers: write a row for each example".into()));
         }
         check_shape(n_rows, n_features).map_err(about)?;
         let (dtype, note) = frozen_as(source, is_whole && is_exact, is_narrow);
@@ -400,8 +402,9 @@ impl FeatureFile {
                 match Self::layout(&table)? {
                     Layout::List(column, _) => table.each_list(&column, &mut |row, list| {
                         let place = format_args!("row {}", row + 1);
-                        let list =
-                            list.map_err(|what| table.about(format_args!("{place}: its `{column}` {what}")))?;
+                        let list = list.map_err(|problem| {
+                            table.about(format_args!("{place}: its `{column}` {problem}"))
+                        })?;
                         each(list, &place);
                         Ok(())
                     }),
@@ -452,16 +455,13 @@ impl FeatureFile {
                 let column = place + 1;
                 match dialect.number(field).or_else(|| truth(field)) {
                     Some(number) if number.is_finite() => row.push(number),
-                    Some(number) => problems.add(|| {
-                        format!(
-                            "`{name}` {line}, column {column}: it is {number}, and a finite number is needed"
-                        )
-                    }),
+                    Some(number) => problems
+                        .add(|| format!("`{name}` {line}, column {column}: {number} is not a finite number")),
                     None => {
                         n_wrong[place] += 1;
                         problems.add(|| {
                             let field: String = field.chars().take(40).collect();
-                            format!("`{name}` {line}, column {column}: `{field}` is no number")
+                            format!("`{name}` {line}, column {column}: `{field}` is not a number")
                         });
                     }
                 }
@@ -500,18 +500,21 @@ impl FeatureFile {
             .enumerate()
             .all(|(place, name)| *name == place.to_string());
         if !is_counted && header.iter().all(|name| dialect.number(name).is_some()) {
-            return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
+            return Err(about(
+                "its first line has numbers instead of column names: write the file with a header".into(),
+            ));
         }
         if let Some(column) = header.iter().position(String::is_empty) {
             return Err(about(format!(
-                "column {} has no name: if it numbers the rows, leave it out (`to_csv(..., index=False)`), else name it",
+                "column {} has no name: leave it out if it numbers the rows (`to_csv(..., index=False)`), \
+                    else name it",
                 column + 1
             )));
         }
         let mut seen = BTreeSet::new();
         if let Some(twice) = header.iter().find(|name| !seen.insert(*name)) {
             return Err(about(format!(
-                "two columns are called {}: give each a name of its own",
+                "two columns have the name {}: rename one",
                 quote(twice)
             )));
         }
@@ -551,7 +554,7 @@ fn check_shape(n_rows: usize, n_features: usize) -> Result<(), String> {
         ));
     }
     if n_rows > MAX_ROWS {
-        return Err(format!("it has more than {MAX_ROWS} rows: take a part of them"));
+        return Err(format!("it has more than {MAX_ROWS} rows: use some of them"));
     }
     Ok(())
 }
@@ -593,7 +596,7 @@ pub(super) fn freeze_all(
                 return Err(error);
             }
             if read.is_err() || n_written != scanned.n_rows {
-                let changed = std::io::Error::other("it has changed while it was read: import it again");
+                let changed = std::io::Error::other("it changed during the import: import it again");
                 return Err(ImportError::io("can't read", &file.path)(changed));
             }
         }

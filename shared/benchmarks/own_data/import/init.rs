@@ -84,8 +84,8 @@ pub fn init(task: &str, out: &Path) -> Result<Option<Vec<PathBuf>>, ImportError>
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::yaml::{Node, Value};
     use super::*;
+    use crate::own_data::import::document::yaml::{Node, Value};
 
     /// Every key of a schema is in the document or its comments, and every key there is in the schema.
     #[test]

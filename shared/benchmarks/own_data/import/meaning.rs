@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::list_names;
-use dataperf_datasets::labelled::{RowsAt, columns};
+use dataperf_datasets::labels::labelled::{RowsAt, columns};
 use ndarray::{Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -110,7 +110,7 @@ impl Labelled {
         if !manifest.files.contains_key(&path) {
             return Ok(None);
         }
-        let features = RowsAt::of(path, FEATURES).read(directory, manifest)?;
+        let features = RowsAt::new(path, FEATURES).read(directory, manifest)?;
         let mut columns = columns(directory, &examples_file(examples))?;
         let labels = columns.remove(LABEL).unwrap_or_default();
         Ok(Some(Self { features, labels }))
@@ -217,12 +217,12 @@ pub fn look(directory: &Path, manifest: &Manifest) -> Result<Tables, FrozenError
 }
 
 /// Refuses a table in which every column is the same in all rows.
-fn constant(features: &Array2<f64>, what: &str) -> Option<Finding> {
+fn constant(features: &Array2<f64>, noun: &str) -> Option<Finding> {
     let first = features.rows().into_iter().next()?;
     features.rows().into_iter().all(|row| row == first).then(|| {
         let message = format!(
-            "all {} features are the same in every row of the {what}, so every submission gets the same score: nothing can be ranked. Check how \
-             the features were written",
+            "all {} features are the same in every row of the {noun}, so every submission gets the same \
+                score. Check how the features were written",
             features.ncols()
         );
         Finding::refusal("constant_features", message)
@@ -232,8 +232,8 @@ fn constant(features: &Array2<f64>, what: &str) -> Option<Finding> {
 /// Warns of columns that number the rows: whole numbers without gaps, each of which occurs once, over one set or both.
 fn numbered(training: &Array2<f64>, test: &Array2<f64>, name: impl Fn(usize) -> String) -> Option<Finding> {
     let is_numbering = |column: usize| {
-        let of = |features: &Array2<f64>| features.column(column).to_vec();
-        let (one, two) = (of(training), of(test));
+        let values = |features: &Array2<f64>| features.column(column).to_vec();
+        let (one, two) = (values(training), values(test));
         let both = [one.as_slice(), two.as_slice()].concat();
         is_contiguous(&one) && (is_contiguous(&two) || two.len() < MIN_ROWS) || is_contiguous(&both)
     };
@@ -243,7 +243,8 @@ fn numbered(training: &Array2<f64>, test: &Array2<f64>, name: impl Fn(usize) -> 
         .collect();
     (!columns.is_empty()).then(|| {
         let message = format!(
-            "the column {} numbers the rows, and models learn from it: leave it out of the files (`to_csv(..., index=False)`), or call it `id`",
+            "models would learn from the column {}, which numbers the rows: leave it out of the files \
+                (`to_csv(..., index=False)`), or name it `id`",
             list_names(&columns)
         );
         Finding::warning("row_number", message)
@@ -288,8 +289,8 @@ fn telling(training: &Labelled, test: &Labelled, name: impl Fn(usize) -> String)
     let columns: Vec<String> = columns.into_iter().map(name).collect();
     (!columns.is_empty()).then(|| {
         let message = format!(
-            "the column {} alone tells the classes apart: it may be the label in another form. Leave it out of the files, or allow it if it is \
-             known before the label is",
+            "the column {} alone separates the classes, so it may be the label in another form. Leave it \
+                out of the files, or allow it if it is known before the label is",
             list_names(&columns)
         );
         Finding::warning("telling_column", message)
@@ -325,16 +326,17 @@ fn guessed(mut rows: Vec<(f64, &str)>) -> f64 {
 
 /// Warns if many rows of the test set are in the training set as well.
 fn shared(training: &Array2<f64>, test: &Array2<f64>) -> Option<Finding> {
-    let of = |row: ArrayView1<'_, f64>| hash(&row.to_vec());
-    let known: HashSet<u64> = training.rows().into_iter().map(of).collect();
+    let row_hash = |row: ArrayView1<'_, f64>| hash(&row.to_vec());
+    let known: HashSet<u64> = training.rows().into_iter().map(row_hash).collect();
     let n = test
         .rows()
         .into_iter()
-        .filter(|row| known.contains(&of(*row)))
+        .filter(|row| known.contains(&row_hash(*row)))
         .count();
     (n as f64 > SHARED * test.nrows() as f64).then(|| {
         let message = format!(
-            "{n} of {} rows of the test set are in the training set as well, and models may know them by heart: take them out of one of the two",
+            "{n} of {} rows of the test set are also in the training set, and models may memorize them: \
+                remove them from one of the two",
             test.nrows()
         );
         Finding::warning("shared_rows", message)
@@ -410,15 +412,15 @@ mod tests {
     fn columns_that_number_or_tell_are_named() {
         let (training, test) = (rows(0, 62), rows(62, 31));
         let name = |column: usize| format!("c{column}");
-        let found = numbered(&training.features, &test.features, name).unwrap();
+        let finding = numbered(&training.features, &test.features, name).unwrap();
         assert!(
-            found.message.contains("`c1`") && !found.message.contains("`c0`"),
-            "{found:?}"
+            finding.message.contains("`c1`") && !finding.message.contains("`c0`"),
+            "{finding:?}"
         );
-        let found = telling(&training, &test, name).unwrap();
+        let finding = telling(&training, &test, name).unwrap();
         assert!(
-            found.message.contains("`c2`") && !found.message.contains("`c0`"),
-            "{found:?}"
+            finding.message.contains("`c2`") && !finding.message.contains("`c0`"),
+            "{finding:?}"
         );
         assert_eq!(shared(&training.features, &test.features), None);
         assert!(shared(&training.features, &training.features).is_some());
@@ -444,8 +446,8 @@ mod tests {
             (ScoreMetric::MacroF1, None, 3.0 / 7.0),
             (ScoreMetric::WorstGroupAccuracy, Some(&groups[..]), 0.5),
         ] {
-            let found = score(metric.clone(), groups);
-            assert!((found - expected).abs() < 1e-12, "{metric:?}: {found}");
+            let actual = score(metric.clone(), groups);
+            assert!((actual - expected).abs() < 1e-12, "{metric:?}: {actual}");
         }
     }
 }

@@ -1,8 +1,5 @@
 //! Imports own data: reads a folder with `task.yaml`, features and labels, checks all of it and freezes it.
 
-mod acquisition;
-mod curation;
-mod debugging;
 mod document;
 mod duplicates;
 mod examples;
@@ -10,12 +7,9 @@ mod features;
 mod init;
 mod meaning;
 mod parquet_set;
-mod problems;
-mod scoring;
-mod selection;
 mod source;
 mod split;
-mod yaml;
+pub(crate) mod tasks;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,23 +25,23 @@ pub use split::{Apart, Half, split};
 
 use self::document::{Common, FILE, Members, Reader};
 use self::examples::ExpectedColumns;
-use self::problems::{Problems, within};
 use self::source::{Opened, Source};
-use self::yaml::{At, Node};
+use crate::own_data::import::document::problems::{Problems, within};
+use crate::own_data::import::document::yaml::{At, Node};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::evidence::{MAX_EVIDENCE_BYTES, bytes_of_a_model};
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
-use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
-use dataperf_datasets::lines::read_text;
+use dataperf_datasets::labels::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::tables::lines::read_text;
 use dataperf_datasets::{ImportError, KitTable, PRACTICE, Values};
 use dataperf_numerics::learner::Learner;
 
-/// The columns that the examples of an eval set have.
+/// The columns that the examples of a test set have.
 const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
     required: &["label"],
     optional: &["id", "group", "cluster"],
 };
-/// The most groups that the items of an eval set may be in.
+/// The most groups that the items of a test set may be in.
 const MAX_GROUPS: usize = 10_000;
 /// The most bytes of a document.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
@@ -68,11 +62,11 @@ fn read(from: &Path) -> Result<Node, ImportError> {
     let path = from.join(FILE);
     let refused = |why: String| ImportError::refused(from, format!("`{FILE}`: {why}"));
     let n_bytes = match path.metadata() {
-        Ok(metadata) if !metadata.is_file() => return Err(refused("it is no file".into())),
+        Ok(metadata) if !metadata.is_file() => return Err(refused("it is not a file".into())),
         Ok(metadata) => metadata.len(),
         Err(error) => {
             let remedy = "`dataperf dataset init TASK` writes one with explanations";
-            return Err(refused(format!("it can't be read: {error}; {remedy}")));
+            return Err(refused(format!("it can't be read: {error}. {remedy}")));
         }
     };
     if n_bytes > MAX_DOCUMENT_BYTES {
@@ -89,24 +83,24 @@ fn keys(own: &[&'static str]) -> Vec<&'static str> {
     document::COMMON_KEYS.iter().chain(own).copied().collect()
 }
 
-/// The eval sets, after a first reading, to be compared with each other and with the training rows.
+/// The test sets, after a first reading, to be compared with each other and with the training rows.
 struct Evals {
     hidden: Option<Opened>,
     public: Option<Opened>,
 }
 
 impl Evals {
-    /// Opens the eval sets, and notes the names of their columns.
+    /// Opens the test sets, and notes the names of their columns.
     fn open(from: &Path, common: &mut Common, problems: &mut Problems) -> Self {
         let Scoring { classes, metric, .. } = &common.scoring;
         let sources = (&common.eval, common.public_eval.as_ref());
-        let evals = Self::of(sources, from, (classes, metric), problems);
+        let evals = Self::read(sources, from, (classes, metric), problems);
         common.about.columns = evals.columns();
         evals
     }
 
-    /// Opens the hidden and the public eval set, the second of which participants get.
-    fn of(
+    /// Opens the hidden and the public test set, the second of which participants get.
+    fn read(
         (eval, public): (&Source, Option<&Source>),
         from: &Path,
         (classes, metric): (&[String], &ScoreMetric),
@@ -130,7 +124,8 @@ impl Evals {
             let n_groups = groups.map_or(0, |groups| groups.iter().collect::<BTreeSet<_>>().len());
             if needs_groups && n_groups > MAX_GROUPS {
                 problems.add(format!(
-                    "`{}` has {n_groups} groups, and the limit of `worst_group_accuracy` is {MAX_GROUPS}: put items together into larger groups",
+                    "`{}` has {n_groups} groups, and the limit of `worst_group_accuracy` is {MAX_GROUPS}: \
+                        merge groups",
                     opened.examples.name
                 ));
             }
@@ -147,7 +142,7 @@ impl Evals {
         names.filter(|names| !is_by_position(names)).unwrap_or_default()
     }
 
-    /// Notes a hidden eval set with too many groups for a receipt that has the accuracy of each.
+    /// Notes a hidden test set with too many groups for a receipt that has the accuracy of each.
     fn check_groups(&self, problems: &mut Problems) {
         let examples = self.hidden.as_ref().map(|opened| &opened.examples);
         let Some((examples, groups)) =
@@ -159,14 +154,14 @@ impl Evals {
         let (n, n_bytes) = (groups.len(), bytes_of_groups(&groups));
         if n_bytes > MAX_BYTES_OF_GROUPS {
             problems.add(format!(
-                "`{}` has {n} groups, whose accuracies with their names take {n_bytes} bytes of a receipt, and the limit is \
-                 {MAX_BYTES_OF_GROUPS}: put items together into larger groups, or shorten the names",
+                "`{}` has {n} groups, which take {n_bytes} bytes of a receipt, and the limit is \
+                    {MAX_BYTES_OF_GROUPS}: merge groups, or shorten their names",
                 examples.name
             ));
         }
     }
 
-    /// Notes numbers that the model can't compute with, in the eval sets and in `training`.
+    /// Notes numbers that the model can't compute with, in the test sets and in `training`.
     fn check_numbers(&self, training: &[&Opened], model: &Learner, problems: &mut Problems) {
         if *model != (Learner::GradientBoosting {}) {
             return; // the others compute with 64 bits
@@ -179,7 +174,7 @@ impl Evals {
         {
             if let Some(place) = &opened.scanned.too_large {
                 problems.add(format!(
-                    "`{}` {place}: a number is too large for `gradient_boosting`, which computes with 32 bits: at most {:e}",
+                    "`{}` {place}: a number is too large for `gradient_boosting` in 32 bits: the limit is {:e}",
                     opened.features.name,
                     f32::MAX
                 ));
@@ -217,15 +212,15 @@ impl Evals {
             return;
         }
         for (eval, other) in pairs {
-            let found = duplicates::between(eval, other);
-            match found.exact {
+            let duplicates = duplicates::between(eval, other);
+            match duplicates.exact {
                 Some(sentence) if allow_duplicates => notes.push(sentence),
                 Some(sentence) => problems.add(format!(
-                    "{sentence}: take them out of one of the two, or write `allow_duplicates: true`"
+                    "{sentence}: remove them from one of the two, or write `allow_duplicates: true`"
                 )),
                 None => {}
             }
-            notes.extend(found.near);
+            notes.extend(duplicates.near);
         }
     }
 
@@ -269,8 +264,8 @@ fn too_much_evidence(n_models: usize, n_items: usize, n_classes: usize) -> Optio
     let most = MAX_EVIDENCE_BYTES - HEADER_BYTES;
     (n_bytes > most).then(|| {
         format!(
-            "a submission's {n_models} models predict {n_items} items of the eval set, of {n_classes} classes, which takes {n_bytes} bytes, and \
-             {most} are the most that is kept: make the eval set smaller, or have fewer models"
+            "the predictions of {n_models} models for {n_items} test items of {n_classes} classes take \
+                {n_bytes} bytes, and the limit is {most}: make the test set smaller, or use fewer models"
         )
     })
 }
@@ -312,7 +307,7 @@ fn freeze_picture(
     Ok(Some(frozen))
 }
 
-/// The tables that participants have: the given ones, each with its name for people, and the public eval set, if there is one.
+/// The tables that participants have: the given ones, each with its name for people, and the public test set, if there is one.
 fn participants_tables(
     directory: &Path,
     manifest: &Manifest,
@@ -330,16 +325,16 @@ fn participants_tables(
                 columns: columns
                     .map(|(column, values)| (column, Values::Text(values)))
                     .collect(),
-                rows: Some(RowsAt::of(features_file(table), FEATURES).into()),
+                rows: Some(RowsAt::new(features_file(table), FEATURES).into()),
             })
         })
         .collect()
 }
 
-/// The hidden and the public eval set, if they are there, with the tables that models are trained on.
+/// The hidden and the public test set, if they are there, with the tables that models are trained on.
 fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> Vec<LabelledAt> {
     let rows = |table: &str| {
-        RowsAt::of(features_file(table), FEATURES).with_ids(IdsAt::Column(examples_file(table), ID))
+        RowsAt::new(features_file(table), FEATURES).with_ids(IdsAt::Column(examples_file(table), ID))
     };
     let is_there = |table: &&&str| manifest.files.contains_key(&features_file(table));
     let set = |table: &&str| LabelledAt {
@@ -350,7 +345,7 @@ fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> 
             file: examples_file(table),
             column: LABEL,
         },
-        // participants may train on the public eval set as well, since they have its labels
+        // participants may train on the public test set as well, since they have its labels
         training: training
             .iter()
             .chain((*table == EVAL).then_some(&PUBLIC_EVAL))
@@ -423,7 +418,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_of_a_submission_is_bounded() {
+    fn evidence_kept_per_submission_is_bounded() {
         // a bit an item for two classes, three for eight, five for twenty
         for (n_models, n_items, n_classes, fits) in [
             (100, 4_000_000, 2, true),
@@ -432,11 +427,11 @@ mod tests {
             (5_501, 20_000, 20, false),
             (usize::MAX, usize::MAX, 2, false),
         ] {
-            let said = too_much_evidence(n_models, n_items, n_classes);
+            let message = too_much_evidence(n_models, n_items, n_classes);
             assert_eq!(
-                said.is_none(),
+                message.is_none(),
                 fits,
-                "{n_models} x {n_items} of {n_classes}: {said:?}"
+                "{n_models} x {n_items} of {n_classes}: {message:?}"
             );
         }
     }

@@ -6,7 +6,7 @@
 use crate::own_data::table::{LABEL, NO_FEATURES};
 
 use super::examples::csv_of;
-use dataperf_datasets::table_file::{Holds, TableFile};
+use dataperf_datasets::tables::table_file::{Holds, TableFile};
 
 /// The column `label` and the columns of numbers, in the order of the file, as a CSV. Of lists, the numbers of a row are the columns `f0`, `f1`
 /// and so on. Numbers are written so that reading them gives the same 64-bit floats.
@@ -28,7 +28,7 @@ pub(super) fn to_csv(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Vec<String>>
     let mut header: Vec<String> = vec![LABEL.to_owned()];
     if let [(column, Holds::Lists(_))] = columns.as_slice() {
         table.each_list(column, &mut |row, list| {
-            let about = |what| table.about(format!("row {}: its `{column}` {what}", row + 1));
+            let about = |problem| table.about(format!("row {}: its `{column}` {problem}", row + 1));
             rows.push(list.map_err(about)?.to_vec());
             Ok(())
         })?;

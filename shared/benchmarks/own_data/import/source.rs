@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::document::problems::{Problems, within};
+use super::document::yaml::At;
 use super::examples::{Examples, ExpectedColumns};
 use super::features::{FeatureFile, Scanned};
-use super::problems::{Problems, within};
-use super::yaml::At;
 
 /// A source as the document names it.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ impl Source {
         };
         let (features_path, examples_path) = (path(features), path(examples));
         let read = examples_path.map(|path| Examples::read(examples, &path, expected));
-        let examples = read.and_then(|read| read.map_err(|found| problems.extend(found)).ok());
+        let examples = read.and_then(|read| read.map_err(|errors| problems.extend(errors)).ok());
         let file = features_path.map(|path| FeatureFile::new(features, path));
         let mut file = file.and_then(|file| file.map_err(|why| problems.add(why)).ok())?;
         if matches!(self.files, Files::Table(_)) && !file.is_table() {
@@ -70,14 +70,14 @@ impl Source {
         if let Some(eval) = eval {
             match file.choose(&eval.features.name, eval.columns.as_deref()) {
                 Ok(noted) => note = noted,
-                Err(found) => {
-                    problems.extend(found);
+                Err(errors) => {
+                    problems.extend(errors);
                     return None;
                 }
             }
         }
-        let columns = file.columns().map_err(|found| problems.extend(found)).ok()?;
-        let scanned = file.scan().map_err(|found| problems.extend(found)).ok();
+        let columns = file.columns().map_err(|errors| problems.extend(errors)).ok()?;
+        let scanned = file.scan().map_err(|errors| problems.extend(errors)).ok();
         let (scanned, examples) = (scanned?, examples?);
         if scanned.n_rows != examples.n_rows {
             problems.add(format!(

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::delimited::text_of;
-use dataperf::json::Json;
+use dataperf::formats::delimited::text_of;
+use dataperf::formats::json::Json;
 use dataperf::{LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
 
 use crate::own_data::table::{ID, LABEL};
@@ -14,7 +14,7 @@ const LABELS: &str = "labels";
 /// One selected example as the artifact has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Selected {
-    /// Where the example is in the artifact.
+    /// The place of the example in the artifact.
     pub(super) at: String,
     pub(super) id: String,
     /// The label that the submitter gives it.
@@ -24,9 +24,10 @@ pub(super) struct Selected {
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Artifact {
-    /// The selected examples in the artifact's order, which is that of the training rows.
+    /// The selected examples in the artifact's order, which is also the order of the training rows.
     pub(super) selected: Vec<Selected>,
-    /// The number of selected examples, also of those that are not in `selected` because there are far too many.
+    /// The number of selected examples, including those that `selected` omits because there are far
+    /// too many.
     pub(super) n_selected: usize,
     /// Whether the artifact gives labels; `None` if its form does not tell.
     pub(super) has_labels: Option<bool>,
@@ -72,9 +73,9 @@ impl Artifact {
         let has = |name: &str| members.iter().any(|(key, _)| key == name);
         let (has_ids, has_labels) = (has(IDS), has(LABELS));
         if is_object && has_ids == has_labels {
-            let found = if has_ids { "both are" } else { "neither is" };
+            let present = if has_ids { "both are" } else { "neither is" };
             let message = format!(
-                "{found} there: give `ids`, a list of ids, or `labels`, a label for each id, as the contest asks"
+                "{present}: give either `ids`, a list of ids, or `labels`, a label for each id, as the contest asks"
             );
             reasons.add(Reason::new("wrong_form", "", message));
         }
@@ -90,7 +91,7 @@ impl Artifact {
                 }
                 LABELS => selected.extend(labelled(value, &mut reasons)),
                 _ => {
-                    let message = format!("there is no {} here: the keys are `ids` or `labels`", quote(&key));
+                    let message = format!("{} is not a key here: use `ids` or `labels`", quote(&key));
                     reasons.add(Reason::new("unknown_key", pointer("", &key), message));
                 }
             }
@@ -123,7 +124,7 @@ impl Artifact {
             columns.iter().all(is_ours) && is_distinct(&columns),
         ) else {
             let message = format!(
-                "the first line is {} and has to be `id` or `id,label`: send JSON, or a CSV with these columns",
+                "the first line is {} instead of `id` or `id,label`: send JSON, or a CSV with these columns",
                 quote(&columns.join(","))
             );
             return Err(Reason::new("wrong_form", "line 1", message).into());
@@ -145,12 +146,13 @@ impl Artifact {
             }
             let at = format!(
                 "line {}",
-                lines.of(record.position().map_or(0, csv::Position::byte) as usize)
+                lines.number(record.position().map_or(0, csv::Position::byte) as usize)
             );
             if record.len() != columns.len() {
                 let (limit, actual) = (columns.len() as u64, record.len() as u64);
-                let message =
-                    format!("the line has {actual} fields, the first line {limit}: give each column one");
+                let message = format!(
+                    "the line has {actual} fields, the first line has {limit}: give one for each column"
+                );
                 reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
                 continue;
             }

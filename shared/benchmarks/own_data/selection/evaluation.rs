@@ -9,8 +9,8 @@ use crate::own_data::table::features_file;
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
 use dataperf::benchmark::NotScored;
+use dataperf::dataset::frozen::{FrozenError, ReadRows};
 use dataperf::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
-use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::Stored;
 
 /// The predicted class of every item by the model of each seed. `chosen` are the features of the checked rows.

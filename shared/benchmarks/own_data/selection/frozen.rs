@@ -1,4 +1,4 @@
-//! The frozen part of a board: the pool's ids and labels, and the eval set.
+//! The frozen part of a board: the pool's ids and labels, and the test set.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::benchmark::{FrozenPart, Leaderboard};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::numbers::Encoding;
 
-/// What scoring keeps in memory for a board: the pool's ids and labels, and the eval set.
+/// The data that scoring keeps in memory for a board: the pool's ids and labels, and the test set.
 #[derive(Debug)]
 pub struct Frozen {
     pub(super) scoring: Scoring,
@@ -44,7 +44,12 @@ impl FrozenPart for Frozen {
                     scoring.metric.about()
                 )
             };
-            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+            about.board(
+                board.name.clone(),
+                board.about.clone().unwrap_or_else(own),
+                scoring.metric.about(),
+                scoring.model.about(),
+            )
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }
@@ -58,7 +63,7 @@ impl FrozenPart for Frozen {
         let ids = examples.required(ID)?;
         let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
         if row_of.len() != n_rows {
-            return Err(FrozenError::damaged(&examples_file(POOL), "an id is there twice").into());
+            return Err(FrozenError::damaged(&examples_file(POOL), "an id appears twice").into());
         }
         let scoring = parameters.scoring;
         let pool_classes = match parameters.labels {

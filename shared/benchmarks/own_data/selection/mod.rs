@@ -23,11 +23,11 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Rejection;
 use dataperf::Scorecard;
+use dataperf::benchmark::scorecard::{Form, Metric};
 use dataperf::benchmark::{Benchmark, NotScored};
 use dataperf::dataset::Files;
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
-use dataperf::frozen::FrozenError;
-use dataperf::scorecard::{Form, Metric};
 
 /// The name of the pool's table.
 pub const POOL: &str = "public/pool";
@@ -40,13 +40,13 @@ pub struct Parameters {
     pub about: About,
     /// The classes, the model and the metric, with which a training set gets its score.
     pub scoring: Scoring,
-    /// Whose labels the model is trained with.
+    /// The source of the labels that train the model.
     pub labels: LabelSource,
-    /// The boards, which share pool and eval set.
+    /// The boards, which share pool and test set.
     pub leaderboards: Vec<Board>,
 }
 
-/// Whose labels the model is trained with.
+/// The source of the labels that train the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelSource {
@@ -97,16 +97,16 @@ impl Benchmark for Selection {
             "accuracy of each group",
             Feedback::Metrics,
         ),
-        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).with_form(Form::Trials {
             over: "seed",
             labels: Some("seeds"),
         }),
-        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("seeds", "seeds", Feedback::Score).with_form(Form::Labels),
         Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
         Metric::value("n_examples", "examples selected", Feedback::Score),
         Metric::value("n_per_class/*", "examples of each class", Feedback::Score),
-        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
-        Metric::value("eval_set", "eval set", Feedback::Score),
+        Metric::value("n_eval", "items of the test set", Feedback::Metrics),
+        Metric::value("eval_set", "test set", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[NOT_FITTED];
 

@@ -37,7 +37,7 @@ impl Checked {
         let limit = frozen.max_examples();
         if n > limit {
             let message = format!(
-                "{n} examples are selected, this leaderboard allows {limit}: remove {} of them",
+                "the submission selects {n} examples, this leaderboard allows {limit}: remove {} of them",
                 n - limit
             );
             reasons.add(Reason::over(
@@ -53,7 +53,7 @@ impl Checked {
         for example in &selected {
             if let Some(first) = first_seen.insert(&example.id, &example.at) {
                 let message = format!(
-                    "{} is selected already at `{first}`: remove one of the two",
+                    "{} is also at `{first}`: remove one of the two",
                     quote(&example.id)
                 );
                 reasons.add(Reason::new("duplicate_id", &example.at, message));
@@ -62,10 +62,7 @@ impl Checked {
             let row = frozen.row_of(&example.id);
             if row.is_none() {
                 reasons.add_unknown("ids", &example.id, [""; 0], || {
-                    let message = format!(
-                        "{} is no id of the pool: choose from the pool",
-                        quote(&example.id)
-                    );
+                    let message = format!("{} is not in the pool: choose from the pool", quote(&example.id));
                     Reason::new("unknown_id", &example.at, message)
                 });
             }
@@ -81,7 +78,7 @@ impl Checked {
             let known = frozen.scoring().classes.iter().map(String::as_str);
             reasons.compare_unknown("labels", n, known);
         }
-        // if an example is unknown, so is its class, and nothing can be said about missing classes
+        // if an example is unknown, so is its class, and missing classes can't be detected
         if reasons.is_empty() {
             add_missing_classes(&classes, frozen, &mut reasons);
         }
@@ -102,11 +99,12 @@ impl Checked {
 fn wrong_form(has_labels: bool, frozen: &Frozen) -> Option<Reason> {
     let message = match (frozen.labels(), has_labels) {
         (LabelSource::Pool, true) => {
-            "labels are given, and this contest trains with the pool's: send `{\"ids\": [...]}`, or a CSV with the column `id` only"
+            "the submission has labels, and this contest uses the pool's: send `{\"ids\": [...]}`, or a \
+                CSV with only the column `id`"
         }
         (LabelSource::Submission, false) => {
-            "no labels are given, and in this contest you label what you select: send `{\"labels\": {\"ID\": \"CLASS\", ...}}`, or a \
-             CSV with the columns `id,label`"
+            "the submission has no labels, and in this contest you label your selection: send \
+                `{\"labels\": {\"ID\": \"CLASS\", ...}}`, or a CSV with the columns `id,label`"
         }
         _ => return None,
     };
@@ -126,7 +124,7 @@ fn class_of(example: &Selected, row: Option<usize>, frozen: &Frozen, reasons: &m
     if class.is_none() {
         reasons.add_unknown("labels", label, [""; 0], || {
             let message = format!(
-                "{} is no class: {}",
+                "{} is not a class: {}",
                 quote(label),
                 offer(label, &frozen.scoring().classes)
             );
@@ -151,7 +149,7 @@ fn add_missing_classes(classes: &[usize], frozen: &Frozen, reasons: &mut Reasons
             frozen.scoring().classes.len() - missing.len(),
         );
         let message = format!(
-            "no example of {} is selected: select at least one of each class",
+            "the submission selects no example of {}: select at least one of each class",
             list_names(&missing)
         );
         reasons.add(Reason::over(

@@ -60,12 +60,12 @@ def plan(language: Language) -> list[tuple[str, str, int]]:
 
 def draw(language: Language, split: str, word: str, serial: int, rng: np.random.Generator) -> Clip:
     """Choose voice, manner and defect of one clip."""
-    # Keywords of the eval set were verified by listening, so they alone have no defect.
+    # Keywords of the test set were verified by listening, so they alone have no defect.
     verified = split == "eval" and word in language.n_eval
     defect = "none" if verified else str(rng.choice(list(DEFECTS), p=list(DEFECTS.values())))
     spoken = word
     if defect == "wrong_word":
-        # A clip filed under a nontarget word never says a keyword: the eval set's labels must hold.
+        # A clip filed under a nontarget word never says a keyword: the test set's labels must hold.
         pool = language.known + (tuple(language.n_train) if word in language.n_train else ())
         spoken = str(rng.choice([w for w in pool if w != word]))
     return Clip(

@@ -10,10 +10,10 @@ class Language:
     code: str
     voices: tuple[str, ...]  # espeak-ng voices; a variant such as `+f3` is added to each clip's
     n_train: dict[str, int]  # keyword -> clips in the training pool, in the paper's proportions
-    n_eval: dict[str, int]  # keyword -> clips in the eval set
+    n_eval: dict[str, int]  # keyword -> clips in the test set
     n_per_nontarget: int  # clips of each nontarget word, in each set it belongs to
     known: tuple[str, ...]  # nontarget words of both sets; some sound like a keyword
-    unknown: tuple[str, ...]  # nontarget words that only the eval set has
+    unknown: tuple[str, ...]  # nontarget words that only the test set has
     neighbours: tuple[str, ...]  # short words that stand next to others in a sentence
 
 

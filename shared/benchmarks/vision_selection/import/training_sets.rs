@@ -21,8 +21,8 @@ pub(super) fn freeze(
     writer: &mut DatasetWriter,
 ) -> Result<Vec<String>, ImportError> {
     let mut problems = Vec::new();
-    let found = named(&from.join("train_sets"), "", ".csv")?;
-    for (name, files) in by_name(found, concepts, &mut problems) {
+    let paths = named(&from.join("train_sets"), "", ".csv")?;
+    for (name, files) in by_name(paths, concepts, &mut problems) {
         let missing: Vec<String> = concepts
             .iter()
             .filter(|concept| !files.contains_key(*concept))
@@ -37,7 +37,7 @@ pub(super) fn freeze(
         }
         match artifact(&files) {
             Ok(artifact) => writer.lines(&train_set_file(&name), &[artifact])?,
-            Err(found) => problems.extend(found),
+            Err(errors) => problems.extend(errors),
         }
     }
     Ok(problems)
@@ -47,13 +47,13 @@ pub(super) fn freeze(
 ///
 /// A training set that exists in both forms is a problem.
 fn by_name(
-    found: BTreeMap<String, PathBuf>,
+    paths: BTreeMap<String, PathBuf>,
     concepts: &[String],
     problems: &mut Vec<String>,
 ) -> BTreeMap<String, Files> {
     let mut sets: BTreeMap<String, Files> = BTreeMap::new();
     let mut shared = BTreeMap::new();
-    for (stem, path) in found {
+    for (stem, path) in paths {
         let is_of = |concept: &&String| {
             stem.strip_prefix(concept.as_str())
                 .is_some_and(|rest| rest.starts_with('_'))
@@ -88,13 +88,13 @@ fn artifact(files: &Files) -> Result<String, Vec<String>> {
         let examples = fs::read(path)
             .map_err(|error| vec![about(error.to_string())])
             .and_then(|bytes| examples_of_csv(&name, &bytes))
-            .unwrap_or_else(|found| {
-                problems.extend(found);
+            .unwrap_or_else(|errors| {
+                problems.extend(errors);
                 Vec::new()
             });
         let mut seen = BTreeSet::new();
         let twice = examples.iter().filter(|(id, _)| !seen.insert(id));
-        problems.extend(twice.map(|(id, _)| about(format!("`{id}` is there twice"))));
+        problems.extend(twice.map(|(id, _)| about(format!("`{id}` appears twice"))));
         let labels: Vec<String> = examples
             .iter()
             .map(|(id, label)| format!("{}: {label}", json!(id)))

@@ -57,3 +57,4 @@ else:
     with open(OUT, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *(lines[row] for row in kept)])
 print(f"wrote {OUT}, {os.path.getsize(OUT)} bytes: dataperf validate curation --dataset . --leaderboard {LEADERBOARD} {OUT}")
+x, y = features[kept], labels[kept]

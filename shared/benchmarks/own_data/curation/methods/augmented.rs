@@ -1,4 +1,4 @@
-//! More images, made from those of the training set.
+//! Makes more images from those of the training set.
 
 use super::Images;
 use dataperf_baselines::random::Random;
@@ -22,7 +22,7 @@ pub fn augmented(images: &Images, max_images: usize, seed: u32) -> Images {
     let n_images = images.classes.len();
     for row in (0..n_images).cycle().take(max_images.saturating_sub(n_images)) {
         let deformation = Deformation::draw(&mut random);
-        more.pixels.extend(deformation.of(images, images.image(row)));
+        more.pixels.extend(deformation.apply(images, images.image(row)));
         more.classes.push(images.classes[row]);
     }
     more
@@ -49,7 +49,7 @@ impl Deformation {
     }
 
     /// The deformed copy of an image, by linear interpolation between four pixels.
-    fn of(&self, images: &Images, image: &[u8]) -> Vec<u8> {
+    fn apply(&self, images: &Images, image: &[u8]) -> Vec<u8> {
         let (height, width) = (images.height, images.width);
         let middle = [(width as f64 - 1.0) / 2.0, (height as f64 - 1.0) / 2.0];
         let value = |at: usize| {

@@ -12,7 +12,7 @@ use dataperf_baselines::splits::stratified_folds;
 /// The number of folds of the out-of-sample probabilities; the network is trained once for each.
 const N_FOLDS: usize = 5;
 
-/// What the network says about each image, asked when it was trained without it.
+/// The network's out-of-fold probabilities for each image.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubts {
     /// Whether each label is likely wrong, `(n_images,)`.
@@ -65,9 +65,9 @@ pub fn doubts(images: &Images, seed: u32, progress: &dyn Progress) -> Result<Dou
         let (tested, trained): (Vec<usize>, Vec<usize>) = (0..n_images).partition(|&row| folds[row] == fold);
         let set = images.rows(&trained);
         let model = train(&set.pixels, &set.classes, &network, &mut || {})?;
-        let found = model.probabilities(&images.rows(&tested).pixels);
-        for (&row, found) in tested.iter().zip(found.chunks_exact(images.n_classes)) {
-            probabilities.row_mut(row).assign(&ndarray::aview1(found));
+        let predicted = model.probabilities(&images.rows(&tested).pixels);
+        for (&row, predicted) in tested.iter().zip(predicted.chunks_exact(images.n_classes)) {
+            probabilities.row_mut(row).assign(&ndarray::aview1(predicted));
         }
         progress.advance(1);
     }

@@ -84,7 +84,7 @@ mod tests {
             let of_class = images.of_class(images.classes[row]).len();
             let n = same.pixels.chunks_exact(SIDE * SIDE).zip(&same.classes);
             let n = n
-                .filter(|found| *found == (images.image(row), &images.classes[row]))
+                .filter(|pair| *pair == (images.image(row), &images.classes[row]))
                 .count();
             assert!(n >= largest / of_class, "{row}");
         }

@@ -62,7 +62,7 @@ pub struct Numeral {
     pub class: usize,
     /// The numeral that the image shows or was meant to show, as an index into [`NUMERALS`].
     pub truth: usize,
-    /// What is wrong with the image, if anything.
+    /// The image's problem, if it has one.
     pub fault: Option<Fault>,
 }
 

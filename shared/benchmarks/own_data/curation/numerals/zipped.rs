@@ -57,9 +57,9 @@ mod tests {
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes).unwrap();
             let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info().unwrap();
-            let mut found = vec![0; reader.output_buffer_size().unwrap()];
-            let info = reader.next_frame(&mut found).unwrap();
-            assert_eq!((info.height, info.width, &found[..]), (2, 3, &pixels[..]));
+            let mut decoded = vec![0; reader.output_buffer_size().unwrap()];
+            let info = reader.next_frame(&mut decoded).unwrap();
+            assert_eq!((info.height, info.width, &decoded[..]), (2, 3, &pixels[..]));
         }
     }
 

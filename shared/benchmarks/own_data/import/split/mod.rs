@@ -1,4 +1,4 @@
-//! Splits a data set into two whose eval sets are disjoint parts of its eval set: one for uploads and one for the final board, or
+//! Splits a data set into two whose test sets are disjoint parts of its test set: one for uploads and one for the final board, or
 //! one that is public and one that only programs meet. The latter two share no row of any other table either.
 
 mod parts;
@@ -9,12 +9,12 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use dataperf::Digest;
-use dataperf::frozen::{CORRECTIONS, FileEntry, MANIFEST, Manifest};
+use dataperf::dataset::frozen::{CORRECTIONS, FileEntry, MANIFEST, Manifest};
 use dataperf_datasets::{DatasetWriter, ImportError};
 
 use self::parts::{parted, together};
 use self::table::{Lines, Table};
-use super::acquisition::{SellersRows, freeze_summaries};
+use super::tasks::acquisition::{SellersRows, freeze_summaries};
 use super::to_json;
 use crate::own_data::table::examples_file;
 use crate::own_data::{EVAL, PUBLIC_EVAL, acquisition, debugging, selection};
@@ -24,7 +24,7 @@ use dataperf::Benchmark;
 const STRATUM: [&str; 2] = ["label", "group"];
 const CLUSTER: &str = "cluster";
 const LABEL: &str = "label";
-/// The tables that are split, besides the hidden eval set, if the two data sets are to share no rows.
+/// The tables that are split, besides the hidden test set, if the two data sets are to share no rows.
 const OTHERS: [&str; 4] = [
     PUBLIC_EVAL,
     selection::POOL,
@@ -35,7 +35,7 @@ const OTHERS: [&str; 4] = [
 /// The rows that only one of the two data sets may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Apart {
-    /// The rows of the hidden eval set.
+    /// The rows of the hidden test set.
     EvalSet,
     /// The rows of all tables, including those that participants and programs get, and those of sellers.
     AllRows,
@@ -46,9 +46,9 @@ pub enum Apart {
 pub struct Half {
     /// The digest of the data set.
     pub dataset: Digest,
-    /// The number of items of each class in its eval set.
+    /// The number of items of each class in its test set.
     pub n_of_class: BTreeMap<String, usize>,
-    /// The number of clusters in its eval set, if there are any.
+    /// The number of clusters in its test set, if there are any.
     pub n_clusters: Option<usize>,
     /// The number of rows of each other table that was split.
     pub n_rows: BTreeMap<String, usize>,
@@ -64,42 +64,42 @@ struct Split<'a> {
 
 impl<'a> Split<'a> {
     /// Divides the rows within each stratum; the values of `beside`, one for each row, are part of the stratum.
-    fn of(table: Table<'a>, beside: Option<Vec<String>>, share: f64, seed: Digest) -> Self {
+    fn new(table: Table<'a>, common: Option<Vec<String>>, share: f64, seed: Digest) -> Self {
         let columns = STRATUM.iter().filter_map(|name| table.column(name));
-        let columns: Vec<Vec<String>> = columns.chain(beside).collect();
+        let columns: Vec<Vec<String>> = columns.chain(common).collect();
         let stratum = |row: usize| columns.iter().map(|column| column[row].clone()).collect();
         let strata: Vec<Vec<String>> = (0..table.n_rows()).map(stratum).collect();
         let clusters = table.column(CLUSTER);
         let together = together(&table.rows(), clusters.as_deref());
         let is_first = parted(&strata, together.as_deref(), share, seed);
-        let of = |part: bool| (0..is_first.len()).filter(|&row| is_first[row] == part).collect();
+        let rows_in = |part: bool| (0..is_first.len()).filter(|&row| is_first[row] == part).collect();
         Self {
             labels: table.column(LABEL),
-            parts: [of(true), of(false)],
+            parts: [rows_in(true), rows_in(false)],
             table,
         }
     }
 
     /// A sentence for each class, or for all rows, that a part would be without.
     fn lacks(&self) -> Vec<String> {
-        let what = examples_file(self.table.name);
+        let file = examples_file(self.table.name);
         let mut problems = Vec::new();
         for (name, rows) in ["first", "second"].into_iter().zip(&self.parts) {
             let labels = self.labels.iter().flatten();
             let classes: BTreeSet<&String> = labels.collect();
-            let found = self
+            let labels = self
                 .labels
                 .iter()
                 .flat_map(|labels| rows.iter().map(|&row| &labels[row]));
-            let found: BTreeSet<&String> = found.collect();
-            for class in classes.difference(&found) {
+            let labels: BTreeSet<&String> = labels.collect();
+            for class in classes.difference(&labels) {
                 problems.push(format!(
-                    "the {name} part would have no item of the class `{class}` (`{what}`): choose another share, or give it more"
+                    "the {name} part would have no item of the class `{class}` (`{file}`): choose another share, or give it more"
                 ));
             }
             if rows.is_empty() {
                 problems.push(format!(
-                    "the {name} part would have no row of `{what}`: choose another share"
+                    "the {name} part would have no row of `{file}`: choose another share"
                 ));
             }
         }
@@ -120,11 +120,11 @@ struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     fn read(from: &'a Path, manifest: &'a Manifest, share: f64, apart: Apart) -> Result<Self, ImportError> {
-        let seed = Digest::of(&manifest.to_bytes()?);
+        let seed = Digest::compute(&manifest.to_bytes()?);
         let eval = Table::read(from, manifest, EVAL)?.ok_or_else(|| {
             let csv = examples_file(EVAL);
             let why = format!(
-                "it has no hidden eval set, `{EVAL}.npy` with `{csv}`: split the data set that was imported, not a kit of it"
+                "it has no hidden test set, `{EVAL}.npy` with `{csv}`: split the data set that was imported, not a kit of it"
             );
             ImportError::refused(from, why)
         })?;
@@ -135,7 +135,7 @@ impl<'a> Whole<'a> {
         let mut whole = Self {
             from,
             manifest,
-            eval: Split::of(eval, None, share, seed),
+            eval: Split::new(eval, None, share, seed),
             others: Vec::new(),
             truth: None,
             market: None,
@@ -155,20 +155,20 @@ impl<'a> Whole<'a> {
                 continue;
             };
             // the rows of each seller are divided on their own, and so are those of each right label
-            let beside = match (name, &whole.market, &whole.truth) {
+            let neighbours = match (name, &whole.market, &whole.truth) {
                 (acquisition::SELLERS, Some(market), _) => Some(sellers_of(market)),
                 (debugging::TRAIN, _, Some(truth)) => truth.column(LABEL),
                 _ => None,
             };
-            if beside
+            if neighbours
                 .as_ref()
-                .is_some_and(|beside| beside.len() != table.n_rows())
+                .is_some_and(|neighbours| neighbours.len() != table.n_rows())
             {
-                let why = format!("`{}` does not fit what belongs to it", examples_file(name));
+                let why = format!("`{}` does not match its other files", examples_file(name));
                 return Err(ImportError::refused(from, why));
             }
-            let seed = Digest::of(format!("{seed} {name}").as_bytes());
-            whole.others.push(Split::of(table, beside, share, seed));
+            let seed = Digest::compute(format!("{seed} {name}").as_bytes());
+            whole.others.push(Split::new(table, neighbours, share, seed));
         }
         Ok(whole)
     }
@@ -193,11 +193,11 @@ impl<'a> Whole<'a> {
             }
         }
         if let (Some(market), Some(sellers)) = (&self.market, self.other(acquisition::SELLERS)) {
-            let of = sellers_of(market);
+            let sellers_one = sellers_of(market);
             for (name, rows) in ["first", "second"].into_iter().zip(&sellers.parts) {
-                let found: BTreeSet<&String> = rows.iter().map(|&row| &of[row]).collect();
+                let present: BTreeSet<&String> = rows.iter().map(|&row| &sellers_one[row]).collect();
                 for (idx, seller) in market.sellers.iter().enumerate() {
-                    if !found.contains(&idx.to_string()) {
+                    if !present.contains(&idx.to_string()) {
                         problems.push(format!(
                             "the {name} part would have no row of the seller `{}`: choose another share",
                             seller.name
@@ -212,7 +212,7 @@ impl<'a> Whole<'a> {
     /// Sentences about rows that would be in both parts, which is possible if `allow_duplicates` let two tables have the same rows.
     fn in_common(&self) -> Vec<String> {
         if self.others.is_empty() {
-            return Vec::new(); // only the eval set is parted, and the other tables are in both parts
+            return Vec::new(); // only the test set is parted, and the other tables are in both parts
         }
         let splits: Vec<&Split<'a>> = [&self.eval].into_iter().chain(&self.others).collect();
         let mut first: BTreeMap<&[u8], &str> = BTreeMap::new();
@@ -223,14 +223,14 @@ impl<'a> Whole<'a> {
         let mut n_of: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for split in &splits {
             let rows = split.table.rows();
-            let found = split.parts[1].iter().filter_map(|&row| first.get(rows[row]));
-            found.for_each(|other| *n_of.entry((*other, split.table.name)).or_default() += 1);
+            let shared = split.parts[1].iter().filter_map(|&row| first.get(rows[row]));
+            shared.for_each(|other| *n_of.entry((*other, split.table.name)).or_default() += 1);
         }
         let sentence = |((one, other), n)| {
             let (one, other) = (examples_file(one), examples_file(other));
             format!(
-                "{n} rows would be in both parts, since `{one}` and `{other}` both have them: take the rows \
-                 out of one of the two files"
+                "{n} rows would be in both parts, because `{one}` and `{other}` both have them: remove the \
+                    rows from one of the two files"
             )
         };
         n_of.into_iter().map(sentence).collect()
@@ -244,27 +244,27 @@ impl<'a> Whole<'a> {
     fn write(&self, part: usize, out: &Path) -> Result<Half, ImportError> {
         let mut writer = DatasetWriter::create(out)?;
         let splits: Vec<&Split<'a>> = [&self.eval].into_iter().chain(&self.others).collect();
-        let mut anew: BTreeSet<String> = splits.iter().flat_map(|split| split.table.files()).collect();
-        anew.insert(CORRECTIONS.to_owned());
+        let mut again: BTreeSet<String> = splits.iter().flat_map(|split| split.table.files()).collect();
+        again.insert(CORRECTIONS.to_owned());
         let mut parameters = self.manifest.parameters.clone();
         if let (Some(truth), Some(train)) = (&self.truth, self.other(debugging::TRAIN)) {
             let path = examples_file(debugging::TRUTH);
-            let lines = truth.of(&train.parts[part]);
+            let lines = truth.select(&train.parts[part]);
             let lines = lines.map_err(|why| ImportError::refused(self.from, format!("`{path}`: {why}")))?;
             writer.bytes(&path, &lines)?;
-            anew.insert(path);
+            again.insert(path);
         }
         if let (Some(market), Some(sellers)) = (&self.market, self.other(acquisition::SELLERS)) {
             let market = self.summarised(market, sellers, part, &mut writer)?;
-            anew.insert(acquisition::MARKET_FILE.to_owned());
-            anew.extend((0..market.sellers.len()).map(acquisition::summary_file));
+            again.insert(acquisition::MARKET_FILE.to_owned());
+            again.extend((0..market.sellers.len()).map(acquisition::summary_file));
             parameters = to_json(self.from, &market)?;
         }
         for (path, entry) in self
             .manifest
             .files
             .iter()
-            .filter(|(path, _)| !anew.contains(*path))
+            .filter(|(path, _)| !again.contains(*path))
         {
             copy(&mut writer, self.from, path, entry)?;
         }
@@ -302,11 +302,14 @@ impl<'a> Whole<'a> {
         part: usize,
         writer: &mut DatasetWriter,
     ) -> Result<acquisition::Parameters, ImportError> {
-        let (of, rows) = (sellers_of(market), &sellers.parts[part]);
+        let (seller_column, rows) = (sellers_of(market), &sellers.parts[part]);
         let labels = sellers.labels.as_deref().unwrap_or_default();
         let mut market = market.clone();
         let own = |idx: usize| {
-            let own = rows.iter().copied().filter(|&row| of[row] == idx.to_string());
+            let own = rows
+                .iter()
+                .copied()
+                .filter(|&row| seller_column[row] == idx.to_string());
             own.collect::<Vec<usize>>()
         };
         for (idx, seller) in market.sellers.iter_mut().enumerate() {
@@ -332,12 +335,12 @@ fn sellers_of(market: &acquisition::Parameters) -> Vec<String> {
         .collect()
 }
 
-/// Splits a frozen data set of own data into two, written to the two folders. Each has a part of the hidden eval set, the first one
+/// Splits a frozen data set of own data into two, written to the two folders. Each has a part of the hidden test set, the first one
 /// about `share` of it, and with [`Apart::AllRows`] a part of every other table; everything else is in both. Items are divided
 /// within each class (and group), and clusters stay whole. The same data set and share give the same parts.
 ///
 /// # Errors
-/// [`ImportError::Refused`] with everything that prevents the split, such as a missing hidden eval set, or a class that one part
+/// [`ImportError::Refused`] with everything that prevents the split, such as a missing hidden test set, or a class that one part
 /// would lack.
 pub fn split(
     from: &Path,

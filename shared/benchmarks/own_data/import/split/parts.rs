@@ -50,7 +50,7 @@ pub(super) fn parted(
     share: f64,
     seed: Digest,
 ) -> Vec<bool> {
-    let order = |name: &str| Digest::of(format!("{seed} {name}").as_bytes()).to_string();
+    let order = |name: &str| Digest::compute(format!("{seed} {name}").as_bytes()).to_string();
     let mut of_stratum: BTreeMap<&Vec<String>, Vec<usize>> = BTreeMap::new();
     for (item, stratum) in strata.iter().enumerate() {
         of_stratum.entry(stratum).or_default().push(item);
@@ -79,14 +79,14 @@ pub(super) fn parted(
         }
         // how far the strata seen so far are from their shares if the cluster goes to the first part (1) or does not (0)
         let missed = |with: f64| -> f64 {
-            let of = |(stratum, n): (&&Vec<String>, &f64)| {
+            let n_in_part = |(stratum, n): (&&Vec<String>, &f64)| {
                 let (first, seen) = (
                     n_first.get(*stratum).unwrap_or(&0.0),
                     n_seen.get(*stratum).unwrap_or(&0.0),
                 );
                 (first + with * n - share * (seen + n)).powi(2)
             };
-            n_here.iter().map(of).sum()
+            n_here.iter().map(n_in_part).sum()
         };
         let goes_first = missed(1.0) <= missed(0.0);
         for (stratum, n) in n_here {
@@ -123,7 +123,7 @@ mod tests {
             .collect();
         let strata = strata(&labels);
         for (share, rare, often) in [(0.5, 5, 45), (0.3, 3, 27)] {
-            let is_first = parted(&strata, None, share, Digest::of(b"seed"));
+            let is_first = parted(&strata, None, share, Digest::compute(b"seed"));
             assert_eq!(
                 (
                     n_first(&strata, &is_first, "rare"),
@@ -132,15 +132,15 @@ mod tests {
                 (rare, often)
             );
         }
-        let one = parted(&strata, None, 0.5, Digest::of(b"seed"));
+        let one = parted(&strata, None, 0.5, Digest::compute(b"seed"));
         assert_eq!(
             one,
-            parted(&strata, None, 0.5, Digest::of(b"seed")),
+            parted(&strata, None, 0.5, Digest::compute(b"seed")),
             "the same parts"
         );
         assert_ne!(
             one,
-            parted(&strata, None, 0.5, Digest::of(b"other")),
+            parted(&strata, None, 0.5, Digest::compute(b"other")),
             "another data set's are others"
         );
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cluster_is_in_both_parts_and_classes_stay_near_their_shares() {
+    fn splits_keep_clusters_whole_and_classes_balanced() {
         let labels: Vec<&str> = (0..300)
             .map(|item| if item % 3 == 0 { "a" } else { "b" })
             .collect();
@@ -166,7 +166,7 @@ mod tests {
         let clusters: Vec<String> = (0..300)
             .map(|item| format!("speaker {}", (item * item) % 37))
             .collect();
-        let is_first = parted(&strata, Some(&clusters), 0.5, Digest::of(b"seed"));
+        let is_first = parted(&strata, Some(&clusters), 0.5, Digest::compute(b"seed"));
         let mut part_of: BTreeMap<&String, bool> = BTreeMap::new();
         for (cluster, &first) in clusters.iter().zip(&is_first) {
             assert_eq!(

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dataperf::encoding::encoding;
-use dataperf::frozen::{Manifest, TensorEntry, row_digests_file};
+use dataperf::dataset::encoding::encoding;
+use dataperf::dataset::frozen::{Manifest, TensorEntry, row_digests_file};
 use dataperf_datasets::{DatasetWriter, ImportError, Planned};
 use dataperf_numerics::numbers::Stored;
 
@@ -50,7 +50,7 @@ impl Lines {
     }
 
     /// The bytes of a file with these lines only.
-    pub(super) fn of(&self, rows: &[usize]) -> Result<Vec<u8>, String> {
+    pub(super) fn select(&self, rows: &[usize]) -> Result<Vec<u8>, String> {
         let mut lines = csv::Writer::from_writer(Vec::new());
         let mut records = rows.iter().map(|&row| &self.records[row]);
         let written = lines
@@ -105,7 +105,7 @@ impl<'a> Table<'a> {
         self.lines.column(name)
     }
 
-    /// The files of the table, which are written anew for each part.
+    /// The files of the table, which are written again for each part.
     pub(super) fn files(&self) -> [String; 3] {
         let npy = features_file(self.name);
         [row_digests_file(&npy), npy, examples_file(self.name)]
@@ -161,7 +161,7 @@ impl<'a> Table<'a> {
             writer.row_digests(&npy, FEATURES)?;
         }
         let csv = examples_file(self.name);
-        let lines = self.lines.of(rows);
+        let lines = self.lines.select(rows);
         let lines = lines.map_err(|why| ImportError::refused(self.from, format!("`{csv}`: {why}")))?;
         writer.bytes(&csv, &lines)
     }

@@ -5,6 +5,7 @@
 # %%
 import csv
 import json
+import os
 
 import numpy as np
 
@@ -58,3 +59,4 @@ else:
 with open(OUT, "w", encoding="utf-8") as file:
     json.dump(artifact, file, ensure_ascii=False)
 print(f"wrote {OUT}: dataperf validate selection --dataset . --leaderboard {LEADERBOARD} {OUT}")
+x, y = features[chosen], labels[chosen]

@@ -1,13 +1,17 @@
 //! The document, `task.yaml`: read to its end, with everything that is wrong with it noted.
 
+pub(crate) mod problems;
+mod scoring;
+pub(crate) mod yaml;
+
 use std::collections::BTreeSet;
 
 use crate::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
 use dataperf::{SubmitterName, offer};
 
-use super::problems::Problems;
+use super::document::problems::Problems;
+use super::document::yaml::{At, Key, Node, Value};
 use super::source::{Files, Source};
-use super::yaml::{At, Key, Node, Value};
 
 /// The document's name.
 pub(super) const FILE: &str = "task.yaml";
@@ -74,8 +78,8 @@ pub(super) struct Members<'n> {
 
 impl<'n> Members<'n> {
     pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
-        let found = self.list.iter().find(|(key, _)| key.name == name);
-        found
+        let member = self.list.iter().find(|(key, _)| key.name == name);
+        member
             .map(|(_, node)| node)
             .filter(|node| node.value != Value::Null)
     }
@@ -93,7 +97,7 @@ impl Reader<'_> {
     fn wrong_kind(&mut self, node: &Node, name: &str, wanted: &str) {
         self.wrong(
             node.at,
-            format!("`{name}` has to be {wanted}, and here it is {}", node.kind()),
+            format!("`{name}` has to be {wanted}, and it is {}", node.kind()),
         );
     }
 
@@ -106,7 +110,7 @@ impl Reader<'_> {
         let mut seen = BTreeSet::new();
         for (key, _) in list {
             if !seen.insert(&key.name) {
-                self.wrong(key.at, format!("`{}` is there twice: keep one", key.name));
+                self.wrong(key.at, format!("`{}` appears twice: keep one", key.name));
             }
         }
         Some(Members { at: node.at, list })
@@ -122,18 +126,18 @@ impl Reader<'_> {
         {
             self.wrong(
                 key.at,
-                format!("there is no `{}` here: {}", key.name, offer(&key.name, known)),
+                format!("`{}` is not a key here: {}", key.name, offer(&key.name, known)),
             );
         }
         Some(members)
     }
 
     pub(super) fn required<'n>(&mut self, members: Members<'n>, name: &str) -> Option<&'n Node> {
-        let found = members.get(name);
-        if found.is_none() {
+        let value = members.get(name);
+        if value.is_none() {
             self.wrong(members.at, format!("`{name}` is missing"));
         }
-        found
+        value
     }
 
     /// A text; for a number or a truth value, the text that it is written as.
@@ -160,7 +164,7 @@ impl Reader<'_> {
         {
             let code = u32::from(hidden);
             let message = format!(
-                "`{name}` has the character U+{code:04X}, which makes text look like something else: take it out"
+                "`{name}` has the character U+{code:04X}, which makes text look different: remove it"
             );
             self.wrong(node.at, message);
             return None;
@@ -217,7 +221,7 @@ impl Reader<'_> {
         if choice.is_none() {
             self.wrong(
                 node.at,
-                format!("`{text}` is no `{name}`: {}", offer(&text, choices)),
+                format!("`{text}` is not a `{name}`: {}", offer(&text, choices)),
             );
         }
         choice
@@ -280,7 +284,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the same parts, and a model and eval sets of rows.
+    /// Reads the same parts, and a model and test sets of rows.
     pub(super) fn common(
         &mut self,
         members: Members<'_>,
@@ -346,7 +350,7 @@ impl Reader<'_> {
             if chosen.is_some_and(|chosen| chosen != own) {
                 self.wrong(
                     node.at,
-                    format!("in `{task}` the {own} score is the better one: leave `direction` out"),
+                    format!("in `{task}` the {own} score is better: leave `direction` out"),
                 );
             }
         }
@@ -382,7 +386,7 @@ impl Reader<'_> {
         for item in list {
             let class = self.text(item, "classes", MAX_TITLE_CHARS)?;
             if classes.contains(&class) {
-                self.wrong(item.at, format!("the class `{class}` is there twice: keep one"));
+                self.wrong(item.at, format!("the class `{class}` appears twice: keep one"));
             }
             classes.push(class);
         }
@@ -429,7 +433,7 @@ impl Reader<'_> {
             if !seen.insert(name.clone()) {
                 self.wrong(
                     item.at,
-                    format!("the leaderboard `{name}` is there twice: names are distinct"),
+                    format!("the leaderboard `{name}` appears twice: rename one"),
                 );
             }
             boards.push((name, about, board));

@@ -1,4 +1,4 @@
-//! Imports `selection`: a pool of examples and an eval set.
+//! Imports `selection`: a pool of examples and a test set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, 
 use dataperf::dataset::{Dataset, DatasetError};
 use serde_json::json;
 
-use super::document::Reader;
-use super::examples::ExpectedColumns;
-use super::problems::Problems;
-use super::{
+use crate::own_data::import::document::Reader;
+use crate::own_data::import::document::problems::Problems;
+use crate::own_data::import::examples::ExpectedColumns;
+use crate::own_data::import::{
     Draws, Evals, casts, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
     to_json, too_much_evidence,
 };
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
-use dataperf_datasets::labelled::LabelledAt;
+use dataperf_datasets::labels::labelled::LabelledAt;
 use dataperf_datasets::{Import, ImportError, KitTable, Progress};
 
 const KEYS: &[&str] = &["pool", "labels"];
@@ -32,12 +32,21 @@ const UNLABELLED: ExpectedColumns = ExpectedColumns {
 };
 
 impl Import for Selection {
-    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the pool and the eval set; \
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the pool and the test set; \
         `dataperf dataset init selection` writes one with explanations";
 
-    const GUIDE: &'static str = include_str!("../selection/kit/guide.md");
+    fn guide(manifest: &Manifest) -> Result<String, FrozenError> {
+        let guide = match manifest.parameters::<Parameters>()?.labels {
+            LabelSource::Pool => include_str!("../../selection/kit/guide.md"),
+            LabelSource::Submission => include_str!("../../selection/kit/guide-labels.md"),
+        };
+        Ok(guide.to_owned())
+    }
 
-    const STARTER: &'static str = include_str!("../selection/kit/starter.py");
+    const STARTER: &'static str = concat!(
+        include_str!("../../selection/kit/starter.py"),
+        include_str!("../../kit/score.py")
+    );
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         participants_tables(directory, manifest, &[(POOL, "pool")])

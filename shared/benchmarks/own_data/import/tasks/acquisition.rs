@@ -1,4 +1,4 @@
-//! Imports `acquisition`: sellers with their prices, a budget and the buyer's eval set.
+//! Imports `acquisition`: sellers with their prices, a budget and the buyer's test set.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,20 +13,20 @@ use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::offer;
 use serde_json::json;
 
-use super::document::{FILE, Members, Reader};
-use super::examples::{Examples, ExpectedColumns, csv_of};
-use super::features::{Form, freeze_all};
-use super::problems::{Problems, RowProblems, within};
-use super::source::{Files, Opened, Source};
-use super::yaml::{Node, Value};
-use super::{
+use crate::data_acquisition::seller_summary::Features;
+use crate::own_data::import::document::problems::{Problems, RowProblems, within};
+use crate::own_data::import::document::yaml::{Node, Value};
+use crate::own_data::import::document::{FILE, Members, Reader};
+use crate::own_data::import::examples::{Examples, ExpectedColumns, csv_of};
+use crate::own_data::import::features::{Form, freeze_all};
+use crate::own_data::import::source::{Files, Opened, Source};
+use crate::own_data::import::{
     Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
     too_much_evidence,
 };
-use crate::data_acquisition::seller_summary::Features;
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
-use dataperf_datasets::labelled::LabelledAt;
+use dataperf_datasets::labels::labelled::LabelledAt;
 use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values};
 
 const KEYS: &[&str] = &["sellers", "prices", "budget", "trials", "seed"];
@@ -50,9 +50,11 @@ impl Import for Acquisition {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the sellers' files, their prices, the budget and the eval \
         set; `dataperf dataset init acquisition` writes one with explanations";
 
-    const GUIDE: &'static str = include_str!("../acquisition/kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("../../acquisition/kit/guide.md").to_owned())
+    }
 
-    const STARTER: &'static str = include_str!("../acquisition/kit/starter.py");
+    const STARTER: &'static str = include_str!("../../acquisition/kit/starter.py");
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         let sellers = manifest.parameters::<Parameters>()?.sellers;
@@ -150,7 +152,7 @@ impl Import for Acquisition {
             .fold(f64::INFINITY, f64::min);
         if let Some(budget) = budget.filter(|&budget| problems.is_empty() && budget < cheapest) {
             problems.add(format!(
-                "the budget {budget} buys nothing: the cheapest example costs {cheapest}"
+                "the budget {budget} buys nothing, because the cheapest example costs {cheapest}: raise it"
             ));
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
@@ -213,9 +215,8 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
     let mut sellers: Vec<(String, Source)> = Vec::new();
     match &node.value {
         Value::Text(folder) => match within(from, folder).and_then(|path| in_folder(folder, &path)) {
-            Ok(found) => sellers.extend(
-                found
-                    .into_iter()
+            Ok(read) => sellers.extend(
+                read.into_iter()
                     .map(|(name, files)| (name, Source { at: node.at, files })),
             ),
             Err(why) => reader.wrong(node.at, why),
@@ -270,10 +271,7 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
         .find(|two| two[0] == two[1])
         .map(|two| two[0].clone());
     if let Some(name) = twice {
-        reader.wrong(
-            node.at,
-            format!("the seller `{name}` is there twice: names are distinct"),
-        );
+        reader.wrong(node.at, format!("the seller `{name}` appears twice: rename one"));
     }
     sellers
 }
@@ -296,7 +294,7 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
         }
     }
     names.sort();
-    let mut found: BTreeMap<String, Files> = BTreeMap::new();
+    let mut by_seller: BTreeMap<String, Files> = BTreeMap::new();
     let is_there = |name: String| names.binary_search(&name).is_ok();
     for name in &names {
         let inner = format!("{folder}/{name}");
@@ -318,26 +316,26 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
         } else {
             continue;
         };
-        if found.insert(seller.to_owned(), files).is_some() {
+        if by_seller.insert(seller.to_owned(), files).is_some() {
             return Err(format!(
                 "`{folder}` has the seller `{seller}` in more than one form: keep one of them, a folder, a \
                  table, or a `.npy` with its `.csv`"
             ));
         }
     }
-    if found.is_empty() {
+    if by_seller.is_empty() {
         return Err(format!(
             "`{folder}` has no seller: put a table `NAME.parquet` or `NAME.csv`, or `NAME.npy` and `NAME.csv`, there for each"
         ));
     }
-    Ok(found.into_iter().collect())
+    Ok(by_seller.into_iter().collect())
 }
 
 /// The name of a Parquet or Feather file without its ending.
 fn table_stem(name: &str) -> Option<&str> {
     let path = Path::new(name);
     let stem = path.file_stem().and_then(|stem| stem.to_str());
-    stem.filter(|_| Form::of(path) == Some(Form::Table))
+    stem.filter(|_| Form::from_path(path) == Some(Form::Table))
 }
 
 /// The price of each seller.
@@ -360,7 +358,7 @@ fn prices(
             let name = seller.get("name").and_then(|node| reader.text(node, "name", 120));
             let price = seller
                 .get("price")
-                .and_then(|node| reader.number(node, "price", "0 or above", is_price));
+                .and_then(|node| reader.number(node, "price", "0 or more", is_price));
             prices.extend(name.zip(price));
         }
     }
@@ -394,18 +392,22 @@ fn prices(
                                     });
                                 }
                             }
-                            None => problems
-                                .add(|| format!("{}: `{price}` is no price of 0 or above", table.place(row))),
+                            None => problems.add(|| {
+                                format!(
+                                    "{}: `{price}` is not a price: give a number, 0 or more",
+                                    table.place(row)
+                                )
+                            }),
                         }
                     }
                     reader.problems.extend(problems.report(&table.name));
                 }
-                Err(found) => reader.problems.extend(found),
+                Err(errors) => reader.problems.extend(errors),
             }
         }
         Some(node) => {
             for (name, node) in reader.members(node, "prices").iter().flat_map(Members::iter) {
-                let Some(price) = reader.number(node, name, "0 or above", is_price) else {
+                let Some(price) = reader.number(node, name, "0 or more", is_price) else {
                     continue;
                 };
                 let before = prices.insert(name.to_owned(), price);
@@ -423,13 +425,13 @@ fn prices(
         .collect();
     for name in unknown {
         reader.problems.add(format!(
-            "`{FILE}`: `prices` has `{name}`, who is no seller: {}",
+            "`{FILE}`: `prices` has `{name}`, which is not a seller: {}",
             offer(name, &names)
         ));
     }
     for name in names.iter().filter(|name| !prices.contains_key(**name)) {
         reader.problems.add(format!(
-            "`{FILE}`: the seller `{name}` has no price: give it one in `prices`"
+            "`{FILE}`: the seller `{name}` has no price: add one to `prices`"
         ));
     }
     prices
@@ -459,7 +461,7 @@ fn check_sellers(sellers: &[(&String, &Opened)], classes: &[String], problems: &
         .collect();
     if !missing.is_empty() && !sellers.is_empty() {
         problems.add(format!(
-            "no seller has an example of {}: take the class out of `classes`, or give a seller some",
+            "no seller has an example of {}: remove the class from `classes`, or give a seller some",
             missing.join(", ")
         ));
     }
@@ -474,11 +476,11 @@ fn labels(sellers: &[&Opened]) -> Vec<u8> {
 }
 
 /// The rows of one seller.
-pub(super) struct SellersRows {
+pub(crate) struct SellersRows {
     /// `(n_rows, n_features)`, row after row.
-    pub(super) features: Vec<f64>,
+    pub(crate) features: Vec<f64>,
     /// `(n_rows,)`
-    pub(super) labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
 }
 
 impl SellersRows {
@@ -494,7 +496,7 @@ impl SellersRows {
 }
 
 /// Writes what participants see: the market, and a summary of each seller, without most of its rows.
-pub(super) fn freeze_summaries(
+pub(crate) fn freeze_summaries(
     parameters: &Parameters,
     sellers: impl Iterator<Item = Result<SellersRows, ImportError>>,
     from: &Path,
@@ -529,7 +531,7 @@ pub(super) fn freeze_summaries(
         let summary = json!({
             "seller": seller.name, "price": seller.price, "n_rows": seller.n_rows, "n_features": n_features,
             "n_rows_by_label": classes.iter().map(n_of_class).collect::<BTreeMap<_, _>>(),
-            "features": Features::of(&features, &numbers, classes.len()),
+            "features": Features::summarize(&features, &numbers, classes.len()),
             "samples": (0..N_SAMPLES.min(seller.n_rows)).map(sample).collect::<Vec<_>>(),
         });
         writer.bytes(&summary_file(idx), &json(&summary)?)?;

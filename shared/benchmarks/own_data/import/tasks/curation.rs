@@ -1,4 +1,4 @@
-//! Imports `curation`: an eval set of images or rows, and the set that participants begin with.
+//! Imports `curation`: a test set of images or rows, and the set that participants begin with.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -12,23 +12,23 @@ use crate::own_data::table::{FEATURES, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 use dataperf::Benchmark;
 use dataperf::Rejection;
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::delimited::Dialect;
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::formats::delimited::Dialect;
 use dataperf_numerics::network::SIDES;
 
-use super::document::{FILE, Members, Parts, Reader};
-use super::examples::csv_of;
-use super::features::hash;
-use super::problems::{MAX_OF_FILE, Problems, within};
-use super::yaml::{At, Value};
-use super::{
+use crate::own_data::curation::numerals::zip_of_images;
+use crate::own_data::import::document::problems::{MAX_OF_FILE, Problems, within};
+use crate::own_data::import::document::yaml::{At, Value};
+use crate::own_data::import::document::{FILE, Members, Parts, Reader};
+use crate::own_data::import::examples::csv_of;
+use crate::own_data::import::features::hash;
+use crate::own_data::import::{
     Draws, Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read,
     refused, to_json, too_much_evidence,
 };
-use crate::own_data::curation::numerals::zip_of_images;
-use dataperf_datasets::labelled::LabelledAt;
-use dataperf_datasets::table_file::is_table_file;
+use dataperf_datasets::labels::labelled::LabelledAt;
+use dataperf_datasets::tables::table_file::is_table_file;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, KitRows, KitTable, Progress, Values};
 use ndarray::Array2;
@@ -91,12 +91,21 @@ fn table(
 }
 
 impl Import for Curation {
-    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the eval set, of images in zips of `CLASS/name.png` or of rows, \
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the test set, of images in zips of `CLASS/name.png` or of rows, \
         and the set that participants begin with; `dataperf dataset init curation` writes one with explanations";
 
-    const GUIDE: &'static str = include_str!("../curation/kit/guide.md");
+    fn guide(manifest: &Manifest) -> Result<String, FrozenError> {
+        let guide = match manifest.parameters::<Parameters>()?.examples {
+            ExampleKind::Images { .. } => include_str!("../../curation/kit/guide-images.md"),
+            ExampleKind::Table { .. } => include_str!("../../curation/kit/guide-tables.md"),
+        };
+        Ok(guide.to_owned())
+    }
 
-    const STARTER: &'static str = include_str!("../curation/kit/starter.py");
+    const STARTER: &'static str = concat!(
+        include_str!("../../curation/kit/starter.py"),
+        include_str!("../../kit/score.py")
+    );
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         let mut tables = Vec::new();
@@ -393,7 +402,10 @@ fn boards(reader: &mut Reader<'_>, members: Members<'_>, max_rows: usize) -> Vec
 }
 
 /// Height and width.
-fn size(reader: &mut Reader<'_>, node: &super::yaml::Node) -> Option<(usize, usize)> {
+fn size(
+    reader: &mut Reader<'_>,
+    node: &crate::own_data::import::document::yaml::Node,
+) -> Option<(usize, usize)> {
     let images = reader.object(node, "images", &["width", "height"])?;
     let (least, most) = (*SIDES.start() as f64, *SIDES.end() as f64);
     let mut side = |name: &str| {
@@ -465,7 +477,7 @@ fn bytes(from: &Path, name: &str, at: At) -> Result<Vec<u8>, String> {
     let about = |why: String| format!("`{name}`: {why}");
     let metadata = path.metadata().map_err(|error| about(error.to_string()))?;
     if !metadata.is_file() {
-        return Err(about("it is no file".into()));
+        return Err(about("it is not a file".into()));
     }
     let n_bytes = metadata.len();
     let limit = Curation::MAX_ARTIFACT_BYTES;
@@ -478,7 +490,7 @@ fn bytes(from: &Path, name: &str, at: At) -> Result<Vec<u8>, String> {
 /// Turns the reasons for refusing an artifact into sentences about the file called `name`.
 fn sentences(name: &str, rejection: &Rejection) -> Vec<String> {
     let reasons = rejection.reasons().iter().take(MAX_OF_FILE);
-    let mut said: Vec<String> = reasons
+    let mut sentences_one: Vec<String> = reasons
         .map(|reason| {
             format!(
                 "`{name}`{}{}: {}",
@@ -490,9 +502,9 @@ fn sentences(name: &str, rejection: &Rejection) -> Vec<String> {
         .collect();
     let n_more = rejection.n_reasons().saturating_sub(MAX_OF_FILE);
     if n_more > 0 {
-        said.push(format!("`{name}`: {n_more} more such problems"));
+        sentences_one.push(format!("`{name}`: {n_more} more such problems"));
     }
-    said
+    sentences_one
 }
 
 /// The sets of images of a contest.
@@ -542,8 +554,8 @@ impl ImageSets<'_> {
                 let n_common = pixels.intersection(&of_set).count();
                 if n_common > 0 && !self.parts.allow_duplicates {
                     problems.add(format!(
-                        "{n_common} images of `{}` are in `{}` as well, which participants don't see: take them out of one of the two, or write \
-                         `allow_duplicates: true`",
+                        "{n_common} images of `{}` are also in `{}`, which participants don't see: remove \
+                            them from one of the two, or write `allow_duplicates: true`",
                         file.name, eval.name
                     ));
                 }
@@ -564,8 +576,8 @@ impl ImageSets<'_> {
                 .count();
             if n_known > 0 && !self.parts.allow_duplicates {
                 problems.add(format!(
-                    "{n_known} images of `{}` are in the start set or the label book as well: take them out of one of the two, or write \
-                     `allow_duplicates: true`",
+                    "{n_known} images of `{}` are also in the start set or the label book: remove them \
+                        from one of the two, or write `allow_duplicates: true`",
                     file.name
                 ));
             }
@@ -606,7 +618,7 @@ fn freeze_rows(
         .get("public_eval")
         .and_then(|node| reader.source(node, "public_eval"));
     let Some(eval) = eval else { return Ok(None) };
-    let evals = Evals::of(
+    let evals = Evals::read(
         (&eval, public.as_ref()),
         from,
         (&parts.classes, &parts.metric),
@@ -632,8 +644,8 @@ fn freeze_rows(
         let Some(file) = file else { continue };
         let csv = match Curation::artifact_of(&file.name, file.bytes.clone()) {
             Ok(csv) => csv,
-            Err(found) => {
-                reader.problems.extend(found);
+            Err(errors) => {
+                reader.problems.extend(errors);
                 continue;
             }
         };
@@ -652,7 +664,7 @@ fn freeze_rows(
             .count();
         if unknown > 0 {
             reader.problems.add(format!(
-                "`{}`: {unknown} rows have a label that is no class",
+                "`{}`: {unknown} rows have a label that is not a class",
                 file.name
             ));
         }
@@ -660,7 +672,7 @@ fn freeze_rows(
         if n_features.is_some_and(|n_features| n_features != width) {
             let n_features = n_features.unwrap_or_default();
             reader.problems.add(format!(
-                "the rows of `{}` have {width} numbers, and those of the eval set {n_features}",
+                "the rows of `{}` have {width} numbers, and those of the test set {n_features}",
                 file.name
             ));
         }
@@ -672,7 +684,8 @@ fn freeze_rows(
         let n_known = in_both.count();
         if n_known > 0 && !parts.allow_duplicates {
             reader.problems.add(format!(
-                "{n_known} rows of `{}` are in an eval set as well: take them out of one of the two, or write `allow_duplicates: true`",
+                "{n_known} rows of `{}` are also in a test set: remove them from one of the two, or write \
+                    `allow_duplicates: true`",
                 file.name
             ));
         }
@@ -687,22 +700,24 @@ fn freeze_rows(
     }
     evals.check(&[], parts.allow_duplicates, reader.problems, notes);
     if reader.problems.is_empty() {
-        notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));
+        notes.extend(crate::own_data::import::casts(
+            evals.hidden.iter().chain(&evals.public),
+        ));
         evals.freeze(writer)?;
     }
     Ok(n_features.map(|n_features| (ExampleKind::Table { n_features }, columns)))
 }
 
-/// A sentence if columns are matched with the eval set's `columns` by position, because only one of the two has names.
+/// A sentence if columns are matched with the test set's `columns` by position, because only one of the two has names.
 fn by_position(name: &str, own: &[String], columns: &[String]) -> Option<String> {
     (columns.is_empty() != is_by_position(own)).then(|| {
         format!(
-            "the columns of `{name}` and of the eval set are matched by position, since those of one have no names"
+            "the columns of `{name}` and of the test set are matched by position, because one has no column names"
         )
     })
 }
 
-/// A table as participants get it: the file as it is, if it is a CSV in UTF-8, separated by commas, in the eval set's order.
+/// A table as participants get it: the file as it is, if it is a CSV in UTF-8, separated by commas, in the test set's order.
 fn frozen_csv(csv: Vec<u8>, read: &ReadRows) -> Vec<u8> {
     let is_plain = Dialect::detect(&csv).is_ok_and(|dialect| dialect.is_plain());
     if is_plain && !read.is_arranged && std::str::from_utf8(&csv).is_ok() {

@@ -1,4 +1,4 @@
-//! Imports `debugging`: a training set with given and right labels, and an eval set.
+//! Imports `debugging`: a training set with given and right labels, and a test set.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use crate::own_data::table::{ID, examples_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use serde_json::json;
 
-use super::document::Reader;
-use super::examples::ExpectedColumns;
-use super::problems::Problems;
-use super::{
+use crate::own_data::import::document::Reader;
+use crate::own_data::import::document::problems::Problems;
+use crate::own_data::import::examples::ExpectedColumns;
+use crate::own_data::import::{
     Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
     too_much_evidence,
 };
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
-use dataperf_datasets::labelled::LabelledAt;
+use dataperf_datasets::labels::labelled::LabelledAt;
 use dataperf_datasets::{Import, ImportError, KitTable, Progress};
 
 const KEYS: &[&str] = &["train", "target_share", "curve"];
@@ -31,11 +31,13 @@ const MAX_PREDICTIONS: usize = 256 << 20;
 
 impl Import for Debugging {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the training set, with the labels `given` \
-        and `truth`, and of the eval set; `dataperf dataset init debugging` writes one with explanations";
+        and `truth`, and of the test set; `dataperf dataset init debugging` writes one with explanations";
 
-    const GUIDE: &'static str = include_str!("../debugging/kit/guide.md");
+    fn guide(_manifest: &Manifest) -> Result<String, FrozenError> {
+        Ok(include_str!("../../debugging/kit/guide.md").to_owned())
+    }
 
-    const STARTER: &'static str = include_str!("../debugging/kit/starter.py");
+    const STARTER: &'static str = include_str!("../../debugging/kit/starter.py");
 
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         participants_tables(directory, manifest, &[(TRAIN, "train")])
@@ -110,15 +112,15 @@ impl Import for Debugging {
             let n_wrong = labels.filter(|(given, truth)| given != truth).count();
             if n_wrong == 0 {
                 problems.add(format!(
-                    "`{}`: every `given` label is its `truth`: there is nothing to find",
+                    "`{}`: every `given` label equals its `truth`, so there is nothing to find",
                     examples.name
                 ));
             }
             let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
             if (n_wrong + 1).saturating_mul(n_items) > MAX_PREDICTIONS {
                 problems.add(format!(
-                    "{n_wrong} wrong labels and {n_items} items of the eval set make too many predictions, the limit is {MAX_PREDICTIONS}: \
-                     take fewer of either"
+                    "{n_wrong} wrong labels and {n_items} test items need too many predictions, the limit \
+                        is {MAX_PREDICTIONS}: use fewer of either"
                 ));
             }
             problems.extend(too_much_evidence(n_wrong + 1, n_items, scoring.classes.len()));

@@ -5,17 +5,17 @@ use std::path::{Component, Path, PathBuf};
 /// The most problems that are kept; further ones are only counted.
 const MAX_KEPT: usize = 200;
 /// The most problems with rows of one file that are kept, so that the problems of other files are shown as well.
-pub(super) const MAX_OF_FILE: usize = 5;
+pub(crate) const MAX_OF_FILE: usize = 5;
 
 /// The problems as sentences, each with the file and the place that it is about.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
+pub(crate) struct Problems {
     kept: Vec<String>,
     n_more: usize,
 }
 
 impl Problems {
-    pub(super) fn add(&mut self, problem: impl Into<String>) {
+    pub(crate) fn add(&mut self, problem: impl Into<String>) {
         let problem = problem.into();
         if self.kept.contains(&problem) {
             return; // of a file that is both features and examples
@@ -27,15 +27,15 @@ impl Problems {
         }
     }
 
-    pub(super) fn extend(&mut self, problems: impl IntoIterator<Item = String>) {
+    pub(crate) fn extend(&mut self, problems: impl IntoIterator<Item = String>) {
         problems.into_iter().for_each(|problem| self.add(problem));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    pub(super) fn into_list(mut self) -> Vec<String> {
+    pub(crate) fn into_list(mut self) -> Vec<String> {
         if self.n_more > 0 {
             self.kept.push(format!("and {} more problems", self.n_more));
         }
@@ -45,30 +45,30 @@ impl Problems {
 
 /// Problems with the rows of one file: the first few are kept, the others counted.
 #[derive(Debug, Default)]
-pub(super) struct RowProblems {
+pub(crate) struct RowProblems {
     first: Vec<String>,
     n: usize,
 }
 
 impl RowProblems {
-    pub(super) fn add(&mut self, problem: impl FnOnce() -> String) {
+    pub(crate) fn add(&mut self, problem: impl FnOnce() -> String) {
         self.n += 1;
         if self.first.len() < MAX_OF_FILE {
             self.first.push(problem());
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.n == 0
     }
 
     /// The number of problems.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.n
     }
 
     /// The sentences for the file called `name`.
-    pub(super) fn report(self, name: &str) -> Vec<String> {
+    pub(crate) fn report(self, name: &str) -> Vec<String> {
         let n_more = self.n - self.first.len();
         let more = (n_more > 0).then(|| format!("`{name}`: {n_more} more rows have such problems"));
         self.first.into_iter().chain(more).collect()
@@ -79,12 +79,12 @@ impl RowProblems {
 ///
 /// # Errors
 /// A sentence that says why the name is refused.
-pub(super) fn within(from: &Path, name: &str) -> Result<PathBuf, String> {
+pub(crate) fn within(from: &Path, name: &str) -> Result<PathBuf, String> {
     let path = Path::new(name);
     let is_plain = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
     if name.is_empty() || !path.components().all(is_plain) {
         return Err(format!(
-            "`{name}` is no path below the folder of `task.yaml`: name a file in that folder, without `..`"
+            "`{name}` is not a path below the folder of `task.yaml`: name a file in that folder, without `..`"
         ));
     }
     let mut whole = from.to_path_buf();

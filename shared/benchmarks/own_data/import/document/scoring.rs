@@ -7,17 +7,17 @@ use dataperf::offer;
 use dataperf_numerics::learner::{Kernel, Learner};
 use serde_json::json;
 
-use super::document::{MAX_TITLE_CHARS, Members, Reader};
 use super::yaml::{Node, Value};
+use super::{MAX_TITLE_CHARS, Members, Reader};
 
 impl Reader<'_> {
     /// Reads a model of rows, and checks that it can tell that many classes apart.
-    pub(super) fn learner(&mut self, members: Members<'_>, n_classes: Option<usize>) -> Option<Learner> {
+    pub(crate) fn learner(&mut self, members: Members<'_>, n_classes: Option<usize>) -> Option<Learner> {
         let model = self.required(members, "model").and_then(|node| self.model(node));
         if matches!(model, Some(Learner::GradientBoosting {})) && n_classes.is_some_and(|n| n > 2) {
             self.wrong(
                 members.at,
-                "`gradient_boosting` is for two classes: choose another model, or two classes",
+                "`gradient_boosting` needs two classes: choose another model, or two classes",
             );
         }
         model
@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn metric(&mut self, node: &Node, classes: Option<&[String]>) -> Option<ScoreMetric> {
+    pub(crate) fn metric(&mut self, node: &Node, classes: Option<&[String]>) -> Option<ScoreMetric> {
         const KINDS: &[&str] = &[
             "accuracy",
             "balanced_accuracy",
@@ -111,7 +111,7 @@ impl Reader<'_> {
         if let Some(class) = class.filter(|_| kind != "f1") {
             self.wrong(
                 class.at,
-                format!("`class` is for `f1`, and the metric is `{kind}`: leave it out"),
+                format!("only the metric `f1` has a `class`, and the metric is `{kind}`: leave it out"),
             );
         }
         Some(match kind {
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 let Some(class) = class else {
                     self.wrong(
                         node.at,
-                        "`f1` is of one class: write `metric: {kind: f1, class: NAME}`",
+                        "`f1` needs a class: write `metric: {kind: f1, class: NAME}`",
                     );
                     return None;
                 };
@@ -132,7 +132,7 @@ impl Reader<'_> {
                 if !known.contains(&name.as_str()) {
                     self.wrong(
                         class.at,
-                        format!("`{name}` is no class: {}", offer(&name, &known)),
+                        format!("`{name}` is not a class: {}", offer(&name, &known)),
                     );
                     return None;
                 }
@@ -141,7 +141,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn seeds(&mut self, members: Members<'_>, model: Option<&Learner>) -> Option<Vec<u32>> {
+    pub(crate) fn seeds(&mut self, members: Members<'_>, model: Option<&Learner>) -> Option<Vec<u32>> {
         let Some(node) = members.get("seeds") else {
             return Some(vec![0]);
         };
@@ -162,8 +162,8 @@ impl Reader<'_> {
             self.wrong(
                 node.at,
                 format!(
-                    "there are {} seeds, and only `soft_voting` draws numbers by a seed: name one seed, or \
-                     leave `seeds` out",
+                    "only `soft_voting` uses more than one seed, and there are {}: name one seed, or leave \
+                        `seeds` out",
                     seeds.len()
                 ),
             );

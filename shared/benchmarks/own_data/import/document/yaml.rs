@@ -8,9 +8,9 @@ use serde_saphyr::Spanned;
 
 /// A line and a column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) line: u64,
-    pub(super) column: u64,
+pub(crate) struct At {
+    pub(crate) line: u64,
+    pub(crate) column: u64,
 }
 
 impl fmt::Display for At {
@@ -21,16 +21,16 @@ impl fmt::Display for At {
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
-    pub(super) at: At,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) value: Value,
     /// The bytes of the document that the value is written in.
     bytes: Option<Range<usize>>,
 }
 
 /// A value. Keys keep their order, and keys that occur twice are kept as well.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
     /// A truth value, and the text that it is written as.
     Bool(bool, String),
@@ -43,9 +43,9 @@ pub(super) enum Value {
 
 /// A key and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Key {
-    pub(super) at: At,
-    pub(super) name: String,
+pub(crate) struct Key {
+    pub(crate) at: At,
+    pub(crate) name: String,
     bytes: Option<Range<usize>>,
 }
 
@@ -54,12 +54,12 @@ impl Node {
     ///
     /// # Errors
     /// A sentence with the line if the text is not YAML.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let node: Spanned<Value> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let said = error.to_string().replace('\n', " ");
-            let said = said.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
-            format!("it is no YAML: {said}")
+            let message = error.to_string().replace('\n', " ");
+            let message = message.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+            format!("it is not valid YAML: {message}")
         })?;
         let mut node = Self::from(node);
         node.as_written(text);
@@ -94,7 +94,7 @@ impl Node {
     }
 
     /// The kind of the value, in words for messages.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
             Value::Bool(..) => "true or false",
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_truth_values_are_kept_as_they_are_written() {
+    fn yaml_numbers_and_booleans_keep_their_spelling() {
         let document =
             "classes: [007, 1.10, True, 1e3 , 'on', -0, 0x1F]\nköpfe: {010: 2.50}\nsame: &a 3.0\nagain: *a\n";
         let Value::Map(members) = Node::parse(document).expect("YAML").value else {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_are_written_as_what_they_stand_for() {
+    fn yaml_aliases_expand_to_their_values() {
         let document = "all: &c [01, &d 2.0]\neach: *c\none: *d\ntagged: !!int \"7\"\n";
         let Value::Map(members) = Node::parse(document).expect("YAML").value else {
             panic!("keys")
