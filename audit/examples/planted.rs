@@ -1,4 +1,4 @@
-//! How many planted label errors an audit finds, in the eval sets of the demo's data or of any frozen data set:
+//! How many planted label errors an audit finds, in the test sets of the demo's data or of any frozen data set:
 //!
 //! ```sh
 //! cargo run --release -p dataperf-audit --example planted              # all of demo/
@@ -13,10 +13,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dataperf::frozen::{MANIFEST, Manifest};
-use dataperf_audit::{Found, copies, doubts, found, plant, plant_hard};
-use dataperf_datasets::labelled::Labelled;
-use dataperf_datasets::near::Nearest;
+use dataperf::dataset::frozen::{MANIFEST, Manifest};
+use dataperf_audit::{DetectionCounts, copies, count_found, doubts, plant, plant_hard};
+use dataperf_datasets::labels::labelled::Labelled;
+use dataperf_datasets::labels::near::Nearest;
 use dataperf_datasets::{Import, Silent};
 use dataperf_numerics::agreement::share_interval;
 
@@ -88,7 +88,7 @@ fn measure<B: Import>(directory: &Path) -> Outcome {
         .into_iter()
         .chain([(0.05, true)]);
     for (share, is_hard) in kinds {
-        let (mut by_both, mut by_any) = (Found::default(), Found::default());
+        let (mut by_both, mut by_any) = (DetectionCounts::default(), DetectionCounts::default());
         for (set, seed) in all.iter().flat_map(|set| SEEDS.map(|seed| (set, seed))) {
             let (labels, rows) = if is_hard {
                 plant_hard(
@@ -102,14 +102,14 @@ fn measure<B: Import>(directory: &Path) -> Outcome {
                 plant(&set.labels, share, seed)
             };
             let doubts = doubts(set.features.view(), &labels, set.at.classes.len())?;
-            by_both += found(doubts.iter().filter(|doubt| doubt.is_likely()), &rows);
-            by_any += found(doubts.iter(), &rows);
+            by_both += count_found(doubts.iter().filter(|doubt| doubt.is_likely()), &rows);
+            by_any += count_found(doubts.iter(), &rows);
         }
-        for found in [by_both, by_any] {
+        for count in [by_both, by_any] {
             cells.push(format!(
                 "{} / {}",
-                percent(found.n_right, found.n_flagged),
-                percent(found.n_right, found.n_planted)
+                percent(count.n_right, count.n_flagged),
+                percent(count.n_right, count.n_planted)
             ));
         }
     }
@@ -121,7 +121,7 @@ fn measure<B: Import>(directory: &Path) -> Outcome {
     Ok(())
 }
 
-/// Prints of the eval sets of a benchmark how many rows are taken for copies of other rows of their set, and how many of 50 planted copies
+/// Prints of the test sets of a benchmark how many rows are taken for copies of other rows of their set, and how many of 50 planted copies
 /// of each are found with noise of 1, 3, 5 and 10 % of a column's standard deviation.
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 fn near(benchmark: &str, sets: &[Labelled]) -> Outcome {
@@ -129,13 +129,13 @@ fn near(benchmark: &str, sets: &[Labelled]) -> Outcome {
     let mut n_found = [0; NOISE.len()];
     for set in sets {
         let rows = || set.features.mapv(|number| number as f32);
-        let mut among = Nearest::new(rows()).ok_or("an eval set without rows")?;
+        let mut among = Nearest::new(rows()).ok_or("a test set without rows")?;
         among.compare_among_themselves();
         n_false += among.near().count();
         n_items += rows().nrows();
         for (n_found, noise) in n_found.iter_mut().zip(NOISE) {
             let (planted, copied) = copies(set.features.view(), 50, noise, 1);
-            let mut nearest = Nearest::new(rows()).ok_or("an eval set without rows")?;
+            let mut nearest = Nearest::new(rows()).ok_or("a test set without rows")?;
             nearest.compare(planted.mapv(|number| number as f32));
             *n_found += nearest
                 .near()
@@ -144,8 +144,8 @@ fn near(benchmark: &str, sets: &[Labelled]) -> Outcome {
         }
         n_planted += 50.min(rows().nrows());
     }
-    let found = n_found.map(|n| n.to_string()).join(" | ");
-    println!("| {benchmark} | {n_items} | {n_false} | {n_planted} | {found} |");
+    let shares = n_found.map(|n| n.to_string()).join(" | ");
+    println!("| {benchmark} | {n_items} | {n_false} | {n_planted} | {shares} |");
     Ok(())
 }
 
@@ -157,7 +157,7 @@ fn main() -> Outcome {
         );
     } else {
         println!(
-            "| benchmark | eval sets | items | 2 %, both | 2 %, any | 5 %, both | 5 %, any | 10 %, both | 10 %, any | 5 % hard, both | 5 % hard, any | seconds an audit |"
+            "| benchmark | test sets | items | 2 %, both | 2 %, any | 5 %, both | 5 %, any | 10 %, both | 10 %, any | 5 % hard, both | 5 % hard, any | seconds an audit |"
         );
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     }

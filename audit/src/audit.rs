@@ -1,26 +1,26 @@
-//! The audit of a data set: of each of its eval sets.
+//! The audit of a data set: of each of its test sets.
 
 use std::path::Path;
 
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf_datasets::Progress;
-use dataperf_datasets::labelled::{Labelled, LabelledAt};
+use dataperf_datasets::labels::labelled::{Labelled, LabelledAt};
 
 use crate::columns::{ClassCount, Columns};
 use crate::duplicates::{Leaks, Pairs, with, within};
 use crate::labels::{AuditError, Doubt, doubts};
 
-/// What was found in a data set.
+/// The findings in a data set.
 #[derive(Debug)]
 pub struct Audit {
-    /// What was found in each eval set, in the order of the manifest.
+    /// The findings in each test set, in the order of the manifest.
     pub sets: Vec<SetAudit>,
 }
 
-/// What was found in an eval set.
+/// The findings in a test set.
 #[derive(Debug)]
 pub struct SetAudit {
-    /// The eval set.
+    /// The test set.
     pub set: Labelled,
     /// The items of each class.
     pub classes: Vec<ClassCount>,
@@ -28,14 +28,14 @@ pub struct SetAudit {
     pub columns: Columns,
     /// Rows that are there twice.
     pub duplicates: Pairs,
-    /// What it has in common with rows that models are trained on.
+    /// Its overlap with rows that models are trained on.
     pub leaks: Vec<Leaks>,
     /// Labels in doubt, or why none could be looked for.
     pub doubts: Result<Vec<Doubt>, AuditError>,
 }
 
 impl SetAudit {
-    /// The labels in doubt, none where none could be looked for.
+    /// The labels in doubt; empty if none could be searched for.
     pub fn doubts(&self) -> &[Doubt] {
         self.doubts.as_deref().unwrap_or_default()
     }
@@ -46,7 +46,7 @@ impl SetAudit {
     }
 }
 
-/// Audits eval sets of the data set in `directory`.
+/// Audits test sets of the data set in `directory`.
 ///
 /// # Errors
 /// [`FrozenError`] when a file is not what the manifest says.
@@ -60,7 +60,7 @@ pub fn audit(
     for at in sets {
         progress.begin(&format!("auditing {}", at.name), 2 + at.training.len() as u64);
         let set = at.read(directory, manifest)?;
-        let columns = Columns::of(set.features.view());
+        let columns = Columns::from_rows(set.features.view());
         let duplicates = within(&set);
         progress.advance(1);
         let mut leaks = Vec::new();
@@ -77,7 +77,7 @@ pub fn audit(
         };
         progress.advance(1);
         audited.push(SetAudit {
-            classes: ClassCount::of(&set.labels, &at.classes),
+            classes: ClassCount::count(&set.labels, &at.classes),
             columns,
             duplicates,
             leaks,

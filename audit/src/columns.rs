@@ -40,7 +40,7 @@ pub struct Columns {
 
 impl Columns {
     /// Looks through the columns of `(n_items, n_features)`.
-    pub(crate) fn of(rows: ArrayView2<f64>) -> Self {
+    pub(crate) fn from_rows(rows: ArrayView2<f64>) -> Self {
         #[allow(
             clippy::float_cmp,
             reason = "a constant column has the very same number everywhere"
@@ -77,7 +77,7 @@ impl Columns {
 
 impl ClassCount {
     /// The items of each class.
-    pub(crate) fn of(labels: &[usize], classes: &[String]) -> Vec<Self> {
+    pub(crate) fn count(labels: &[usize], classes: &[String]) -> Vec<Self> {
         let count = |class: usize| labels.iter().filter(|&&label| label == class).count();
         let of_class = |(class, name): (usize, &String)| Self {
             class: name.clone(),
@@ -88,10 +88,10 @@ impl ClassCount {
 
     /// The classes with less than a tenth of the largest one's items.
     pub fn small(counts: &[Self]) -> Vec<&Self> {
-        let largest = counts.iter().map(|of| of.n_items).max().unwrap_or(0) as f64;
+        let largest = counts.iter().map(|class| class.n_items).max().unwrap_or(0) as f64;
         counts
             .iter()
-            .filter(|of| (of.n_items as f64) < IMBALANCED * largest)
+            .filter(|class| (class.n_items as f64) < IMBALANCED * largest)
             .collect()
     }
 }
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn columns_that_say_nothing_are_named() {
-        let columns = Columns::of(array![[1.0, 2.0, f64::NAN], [1.0, 3.0, 0.0]].view());
+        let columns = Columns::from_rows(array![[1.0, 2.0, f64::NAN], [1.0, 3.0, 0.0]].view());
         assert_eq!((columns.constant, columns.not_finite), (vec![0], vec![2]));
-        assert_eq!(Columns::of(array![[1.0]].view()).n_constant, 0);
+        assert_eq!(Columns::from_rows(array![[1.0]].view()).n_constant, 0);
     }
 
     #[test]
-    fn numbers_that_nothing_can_be_computed_with_are_named() {
-        let columns = Columns::of(array![[1.0, 1e300, 0.0, 1e-310], [2.0, 3.0, -1e149, 0.5]].view());
+    fn extreme_number_columns_are_reported() {
+        let columns = Columns::from_rows(array![[1.0, 1e300, 0.0, 1e-310], [2.0, 3.0, -1e149, 0.5]].view());
         assert_eq!((columns.n_extreme, columns.extreme), (2, vec![1, 3]));
         assert_eq!(columns.n_not_finite, 0);
     }
@@ -119,10 +119,10 @@ mod tests {
     fn classes_of_few_items_are_small() {
         let classes = ["a", "b", "c"].map(str::to_owned);
         let labels: Vec<usize> = [vec![0; 50], vec![1; 5], vec![2; 4]].concat();
-        let counts = ClassCount::of(&labels, &classes);
+        let counts = ClassCount::count(&labels, &classes);
         let small: Vec<&str> = ClassCount::small(&counts)
             .iter()
-            .map(|of| of.class.as_str())
+            .map(|class| class.class.as_str())
             .collect();
         assert_eq!(small, ["c"]);
     }

@@ -1,30 +1,30 @@
-//! Rows that stand there twice, in the eval set itself or in what models are trained on.
+//! Finds repeated rows, in the test set itself or in the training rows of models.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use dataperf::frozen::{FrozenError, Manifest};
-use dataperf_datasets::labelled::{Labelled, RowsAt};
-use dataperf_datasets::near::{MAX_WORK, Nearest};
+use dataperf::dataset::frozen::{FrozenError, Manifest};
+use dataperf_datasets::labels::labelled::{Labelled, RowsAt};
+use dataperf_datasets::labels::near::{MAX_WORK, Nearest};
 use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
-/// Rows of the eval set, each with one that is the same or nearly so.
+/// Rows of the test set, each with one that is the same or nearly so.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Pairs {
-    /// Equal to the last digit: the eval set's row, and the other one.
+    /// Equal to the last digit: the test set's row, and the other one.
     pub exact: Vec<(usize, usize)>,
-    /// Nearly the same, and not exactly: the eval set's row, the other one, and the cosine similarity of their standardized columns.
+    /// Nearly the same, and not exactly: the test set's row, the other one, and the cosine similarity of their standardized columns.
     pub near: Vec<(usize, usize, f32)>,
     /// Whether rows that are nearly the same were looked for; sets that are too large for it are not.
     pub is_near_searched: bool,
-    /// Of exact ones within the eval set: those whose labels differ, so that one of the two is wrong.
+    /// Of exact ones within the test set: those whose labels differ, so that one of the two is wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<(usize, usize)>,
 }
 
-/// What the eval set has in common with rows that models are trained on.
+/// The overlap of the test set with rows that models are trained on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Leaks {
     /// The file of those rows.
@@ -37,7 +37,7 @@ pub struct Leaks {
     pub ids: Option<Vec<String>>,
 }
 
-/// The eval set compared with itself: of each pair, the later row first.
+/// The test set compared with itself: of each pair, the later row first.
 pub(crate) fn within(set: &Labelled) -> Pairs {
     let rows = &set.features;
     let (mut first, mut exact) = (HashMap::new(), Vec::new());
@@ -64,7 +64,7 @@ pub(crate) fn within(set: &Labelled) -> Pairs {
     }
 }
 
-/// The eval set compared with rows that models are trained on.
+/// The test set compared with rows that models are trained on.
 pub(crate) fn with(
     set: &Labelled,
     training: &RowsAt,

@@ -18,24 +18,24 @@ const SEED: u32 = 0;
 /// Classes with this many items or fewer are not flagged: cleanlab's default.
 const MIN_OF_CLASS: usize = 1;
 
-/// Why an eval set's labels can't be audited.
+/// Why a test set's labels can't be audited.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// All items have one class.
-    #[error("its {n_items} items have one class only: nothing tells right labels from wrong ones")]
+    #[error("all {n_items} items have the same class, so the audit can't find wrong labels")]
     OneClass {
         /// How many there are.
         n_items: usize,
     },
     /// No class has two items.
-    #[error("none of its classes has two items, of {n_items}: there is nothing to learn a class from")]
+    #[error("none of its classes has two of the {n_items} items, so the audit can't learn any class")]
     TooFew {
         /// How many there are.
         n_items: usize,
     },
     /// Features that are not finite.
     #[error(
-        "{n_columns} of its columns have numbers that are not finite: mend them and import the data set again"
+        "{n_columns} of its columns have numbers that are not finite: fix them and import the data set again"
     )]
     NotFinite {
         /// How many columns.
@@ -46,7 +46,7 @@ pub enum AuditError {
     Learner {
         /// Which one.
         learner: &'static str,
-        /// What it said.
+        /// Its prediction.
         why: String,
     },
 }
@@ -83,14 +83,14 @@ impl Doubt {
 pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Result<Vec<Doubt>, AuditError> {
     let folds = with_copies_together(rows, labels, &folds(labels, n_classes)?);
     let of_learner = |learner: Learner| {
-        let said = learner
+        let predicted = learner
             .out_of_sample(rows, labels, n_classes, &folds)
             .map_err(|why| AuditError::Learner {
                 learner: learner.name(),
                 why,
             })?;
-        let flags = flagged(labels, said.view(), MIN_OF_CLASS);
-        Ok((learner, said, flags))
+        let flags = flagged(labels, predicted.view(), MIN_OF_CLASS);
+        Ok((learner, predicted, flags))
     };
     let of_learners = LEARNERS
         .into_iter()
@@ -99,9 +99,9 @@ pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Resu
     let mut doubts: Vec<Doubt> = (0..labels.len())
         .filter_map(|row| {
             let who = of_learners.iter().filter(|(_, _, flags)| flags[row]);
-            let (learners, said): (Vec<Learner>, Vec<&Array2<f64>>) =
-                who.map(|(learner, said, _)| (*learner, said)).unzip();
-            (!learners.is_empty()).then(|| doubt(row, labels[row], learners, &said))
+            let (learners, predicted): (Vec<Learner>, Vec<&Array2<f64>>) =
+                who.map(|(learner, predicted, _)| (*learner, predicted)).unzip();
+            (!learners.is_empty()).then(|| doubt(row, labels[row], learners, &predicted))
         })
         .collect();
     doubts.sort_by(|a, b| {
@@ -117,7 +117,7 @@ pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Resu
 /// misses.
 ///
 /// # Shapes and units
-/// `n_items`: of the eval set; `doubts`: its labels in doubt; `n`: the size of the sample, or all rows if there are fewer. The sample
+/// `n_items`: of the test set; `doubts`: its labels in doubt; `n`: the size of the sample, or all rows if there are fewer. The sample
 /// follows from the seed.
 pub fn control_sample(n_items: usize, doubts: &[Doubt], n: usize, seed: u32) -> Vec<usize> {
     let doubted: BTreeSet<usize> = doubts.iter().map(|doubt| doubt.row).collect();
@@ -127,8 +127,9 @@ pub fn control_sample(n_items: usize, doubts: &[Doubt], n: usize, seed: u32) -> 
     sample
 }
 
-/// The mean over both learners of what they say of each row, not having seen it: `(n_items, n_classes)`.
-pub(crate) fn said_by_both(
+/// The mean over both learners of their out-of-fold probabilities for each row: `(n_items,
+/// n_classes)`.
+pub(crate) fn predicted_by_both(
     rows: ArrayView2<f64>,
     labels: &[usize],
     n_classes: usize,
@@ -136,8 +137,8 @@ pub(crate) fn said_by_both(
     let folds = with_copies_together(rows, labels, &folds(labels, n_classes)?);
     let mut sum = Array2::zeros((labels.len(), n_classes));
     for learner in LEARNERS {
-        let said = learner.out_of_sample(rows, labels, n_classes, &folds);
-        sum += &said.map_err(|why| AuditError::Learner {
+        let predicted = learner.out_of_sample(rows, labels, n_classes, &folds);
+        sum += &predicted.map_err(|why| AuditError::Learner {
             learner: learner.name(),
             why,
         })?;
@@ -170,8 +171,9 @@ fn folds(labels: &[usize], n_classes: usize) -> Result<Vec<usize>, AuditError> {
     })
 }
 
-/// Puts all copies of a row into the fold of the first: otherwise a wrong label that copies share is learnt from some of them and confirmed on the others.
-/// The folds of a class stay as they are where it would be left in one fold, and be in no training set when it is tested.
+/// Puts all copies of a row into the fold of the first. Otherwise a wrong label that copies share
+/// would be learnt from some of them and confirmed on the others. The folds of a class stay
+/// unchanged if it would be left in one fold, and be in no training set when it is tested.
 fn with_copies_together(rows: ArrayView2<f64>, labels: &[usize], folds: &[usize]) -> Vec<usize> {
     let mut first = HashMap::new();
     let together: Vec<usize> = rows
@@ -201,10 +203,16 @@ fn with_copies_together(rows: ArrayView2<f64>, labels: &[usize], folds: &[usize]
     .collect()
 }
 
-fn doubt(row: usize, given: usize, flagged_by: Vec<Learner>, said: &[&Array2<f64>]) -> Doubt {
-    let n = said.len() as f64;
-    let mean = |class: usize| said.iter().map(|said| said[[row, class]]).sum::<f64>() / n;
-    let others = (0..said[0].ncols()).filter(|&class| class != given);
+fn doubt(row: usize, given: usize, flagged_by: Vec<Learner>, predicted: &[&Array2<f64>]) -> Doubt {
+    let n = predicted.len() as f64;
+    let mean = |class: usize| {
+        predicted
+            .iter()
+            .map(|predicted| predicted[[row, class]])
+            .sum::<f64>()
+            / n
+    };
+    let others = (0..predicted[0].ncols()).filter(|&class| class != given);
     // the first one of equals
     let best = others.fold(None, |best: Option<(usize, f64)>, class| {
         let mean = mean(class);
@@ -255,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_with_a_wrong_label_do_not_confirm_each_other() {
+    fn mislabelled_copies_do_not_confirm_each_other() {
         let (mut copied, mut labels) = (rows(90), (0..90).map(|row| row % 3).collect::<Vec<_>>());
         let of_copies = copied.row(7).to_owned();
         for row in [7, 22, 37, 52, 67] {
@@ -294,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_to_learn_from_is_said() {
+    fn training_needs_two_classes_and_enough_rows() {
         let one_class = doubts(rows(5).view(), &[1; 5], 3);
         assert!(matches!(one_class, Err(AuditError::OneClass { n_items: 5 })));
         assert!(matches!(

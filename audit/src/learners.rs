@@ -32,7 +32,7 @@ pub enum Learner {
 pub const LEARNERS: [Learner; 2] = [Learner::Logistic, Learner::Neighbours];
 
 impl Learner {
-    /// What people call it.
+    /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Logistic => "logistic",
@@ -40,13 +40,14 @@ impl Learner {
         }
     }
 
-    /// What it says of each row, not having seen the rows of its fold: `(n_rows, n_classes)`, each row of which sums to 1.
+    /// Its out-of-fold probabilities for each row: `(n_rows, n_classes)`, each row of which sums to
+    /// 1.
     ///
     /// # Shapes and units
     /// `rows`: `(n_rows, n_features)`, finite; `labels`: `(n_rows,)`, below `n_classes`; `folds`: `(n_rows,)`.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's error.
     pub(crate) fn out_of_sample(
         self,
         rows: ArrayView2<f64>,
@@ -64,7 +65,7 @@ impl Learner {
             let (train, test) = (places(false), places(true));
             let own: Vec<usize> = train.iter().map(|&row| labels[row]).collect();
             let seen = rows.select(Axis(0), &train);
-            let scale = Scale::of(&seen);
+            let scale = Scale::fit(&seen);
             let x = scale.apply(seen);
             let of_rows =
                 self.probabilities(&x, &own, &scale.apply(rows.select(Axis(0), &test)), n_classes)?;
@@ -95,7 +96,7 @@ impl Learner {
         known.sort_unstable();
         known.dedup();
         let of_known = match (known.len(), self) {
-            (0, _) => return Err("there is no row to learn from".into()),
+            (0, _) => return Err("the data set has no rows".into()),
             (1, _) => Array2::ones((rows.nrows(), 1)),
             (_, Self::Logistic) => logistic(x, labels, rows, &known)?,
             (_, Self::Neighbours) => neighbours(x, labels, rows, &known)?,
@@ -121,7 +122,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(rows: &Array2<f64>) -> Self {
+    fn fit(rows: &Array2<f64>) -> Self {
         let mean = rows
             .mean_axis(Axis(0))
             .unwrap_or_else(|| Array1::zeros(rows.ncols()));
@@ -152,12 +153,12 @@ fn logistic(
         .max_iterations(MAX_ITERATIONS)
         .fit(&data);
     let model = model.map_err(|error| error.to_string())?;
-    let said = model.predict_probabilities(rows);
+    let predicted = model.predict_probabilities(rows);
     let columns: Vec<usize> = known
         .iter()
         .filter_map(|class| model.classes().iter().position(|of_model| of_model == class))
         .collect();
-    Ok(said.select(Axis(1), &columns))
+    Ok(predicted.select(Axis(1), &columns))
 }
 
 /// `(n_rows, n_known)`, by smartcore's neighbours.
@@ -181,7 +182,7 @@ fn neighbours(
     let model =
         KNNClassifier::fit(&dense(x.view())?, &of_known, parameters).map_err(|error| error.to_string())?;
     let chunks: Vec<ArrayView2<f64>> = rows.axis_chunks_iter(Axis(0), ROWS_AT_ONCE).collect();
-    let said: Vec<Vec<Vec<f64>>> = chunks
+    let predicted: Vec<Vec<Vec<f64>>> = chunks
         .into_par_iter()
         .map(|chunk| {
             model
@@ -189,8 +190,8 @@ fn neighbours(
                 .map_err(|error| error.to_string())
         })
         .collect::<Result<_, String>>()?;
-    let said: Vec<f64> = said.into_iter().flatten().flatten().collect();
-    Array2::from_shape_vec((rows.nrows(), known.len()), said).map_err(|error| error.to_string())
+    let predicted: Vec<f64> = predicted.into_iter().flatten().flatten().collect();
+    Array2::from_shape_vec((rows.nrows(), known.len()), predicted).map_err(|error| error.to_string())
 }
 
 fn dense(x: ArrayView2<f64>) -> Result<DenseMatrix<f64>, String> {
@@ -208,7 +209,7 @@ mod tests {
 
     /// Two groups of rows far from each other, of classes 2 and 0; class 1 does not occur.
     #[test]
-    fn both_learners_know_what_is_plain() {
+    fn both_learners_classify_separated_groups() {
         let x = Array2::from_shape_fn((20, 3), |(row, column)| {
             let side = if row % 2 == 0 { 5.0 } else { -5.0 };
             side + ((row * 7 + column * 3) % 5) as f64 / 10.0
@@ -216,8 +217,8 @@ mod tests {
         let labels: Vec<usize> = (0..20).map(|row| if row % 2 == 0 { 2 } else { 0 }).collect();
         let folds: Vec<usize> = (0..20).map(|row| (row / 2) % 5).collect();
         for learner in LEARNERS {
-            let said = learner.out_of_sample(x.view(), &labels, 3, &folds).unwrap();
-            for (row, &label) in said.outer_iter().zip(&labels) {
+            let predicted = learner.out_of_sample(x.view(), &labels, 3, &folds).unwrap();
+            for (row, &label) in predicted.outer_iter().zip(&labels) {
                 assert!(row[label] > 0.9, "{learner:?} {row}");
                 assert!(row[1].abs() < 1e-12 && (row.sum() - 1.0).abs() < 1e-9);
             }
@@ -225,15 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn equal_rows_and_a_single_class_are_no_fault() {
+    fn equal_rows_and_single_class_are_accepted() {
         let x = array![[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]];
         for learner in LEARNERS {
-            let said = learner
+            let predicted = learner
                 .out_of_sample(x.view(), &[0, 1, 0, 1], 2, &[0, 0, 1, 1])
                 .unwrap();
             assert!(
-                said.iter().all(|probability| (probability - 0.5).abs() < 1e-6),
-                "{said}"
+                predicted
+                    .iter()
+                    .all(|probability| (probability - 0.5).abs() < 1e-6),
+                "{predicted}"
             );
             let one = learner
                 .out_of_sample(x.view(), &[0, 0, 0, 0], 2, &[0, 0, 1, 1])

@@ -1,9 +1,10 @@
-//! What is in doubt in an eval set.
+//! Finds doubtful parts of a test set.
 //!
-//! Two learners that have nothing in common say what each item is, not having seen it; [confident
-//! learning](dataperf_numerics::confident_learning) flags the labels that contradict a learner by more than the noise of its own
-//! answers. What both flag is a likely error. Beside it: rows that stand there twice, rows that models are trained on, classes of
-//! few items, columns that say nothing.
+//! Two unrelated learners predict each item without having seen it. [Confident
+//! learning](dataperf_numerics::confident_learning) flags the labels that contradict a learner by
+//! more than the noise of its own answers. A label that both flag is a likely error. The audit also
+//! finds repeated rows, rows that models are trained on, classes of few items, and columns without
+//! information.
 //!
 //! Nothing here is part of a score, and no function is compiled with it.
 
@@ -19,4 +20,4 @@ pub use columns::{ClassCount, Columns};
 pub use duplicates::{Leaks, Pairs};
 pub use labels::{AuditError, Doubt, FOLDS, control_sample, doubts};
 pub use learners::{LEARNERS, Learner};
-pub use plant::{Found, copies, found, plant, plant_hard};
+pub use plant::{DetectionCounts, copies, count_found, plant, plant_hard};

@@ -4,11 +4,11 @@ use dataperf_baselines::random::Random;
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::Serialize;
 
-use crate::labels::{AuditError, Doubt, said_by_both};
+use crate::labels::{AuditError, Doubt, predicted_by_both};
 
 /// How many of the planted errors were found, and how many of the finds were planted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct DetectionCounts {
     /// Planted errors.
     pub n_planted: usize,
     /// Labels that were flagged.
@@ -62,14 +62,14 @@ pub fn plant_hard(
     share: f64,
     seed: u32,
 ) -> Result<(Vec<usize>, Vec<usize>), AuditError> {
-    let said = said_by_both(rows, labels, n_classes)?;
+    let predicted = predicted_by_both(rows, labels, n_classes)?;
     let runner_up = |row: usize| {
         let others = (0..n_classes).filter(|&class| class != labels[row]);
-        others.max_by(|&one, &other| said[[row, one]].total_cmp(&said[[row, other]]))
+        others.max_by(|&one, &other| predicted[[row, one]].total_cmp(&predicted[[row, other]]))
     };
     let lead = |row: usize| {
-        let next = runner_up(row).map_or(0.0, |next| said[[row, next]]);
-        said[[row, labels[row]]] - next
+        let next = runner_up(row).map_or(0.0, |next| predicted[[row, next]]);
+        predicted[[row, labels[row]]] - next
     };
     let mut hard: Vec<usize> = (0..labels.len()).collect();
     hard.sort_by(|&one, &other| lead(one).total_cmp(&lead(other)));
@@ -105,9 +105,9 @@ pub fn copies(rows: ArrayView2<f64>, n: usize, noise: f64, seed: u32) -> (Array2
 }
 
 /// How the doubts of one kind compare with the planted rows.
-pub fn found<'a>(doubts: impl Iterator<Item = &'a Doubt>, planted: &[usize]) -> Found {
+pub fn count_found<'a>(doubts: impl Iterator<Item = &'a Doubt>, planted: &[usize]) -> DetectionCounts {
     let rows: Vec<usize> = doubts.map(|doubt| doubt.row).collect();
-    Found {
+    DetectionCounts {
         n_planted: planted.len(),
         n_flagged: rows.len(),
         n_right: rows
@@ -117,19 +117,19 @@ pub fn found<'a>(doubts: impl Iterator<Item = &'a Doubt>, planted: &[usize]) -> 
     }
 }
 
-impl Found {
-    /// The share of the flagged labels that were planted; `None` where none was flagged.
+impl DetectionCounts {
+    /// The share of the flagged labels that were planted; `None` if none was flagged.
     pub fn precision(self) -> Option<f64> {
         (self.n_flagged > 0).then(|| self.n_right as f64 / self.n_flagged as f64)
     }
 
-    /// The share of the planted errors that were flagged; `None` where none was planted.
+    /// The share of the planted errors that were flagged; `None` if none was planted.
     pub fn recall(self) -> Option<f64> {
         (self.n_planted > 0).then(|| self.n_right as f64 / self.n_planted as f64)
     }
 }
 
-impl std::ops::AddAssign for Found {
+impl std::ops::AddAssign for DetectionCounts {
     fn add_assign(&mut self, other: Self) {
         self.n_planted += other.n_planted;
         self.n_flagged += other.n_flagged;

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p dataperf-rank --example rank_coverage -- [RUNS]
 //!
-//! In each run the items are drawn anew, and ten systems are tried on them. A rank interval counts only if it holds all ranks that a
+//! In each run the items are freshly drawn, and ten systems are tried on them. A rank interval counts only if it holds all ranks that a
 //! system shares with others of the same true score.
 
 use dataperf_rank::{Draws, Pair, Ranking, Table};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 const N_SYSTEMS: usize = 10;
 const N_RUNS: usize = 10_000;
 
-/// What a value is.
+/// The kind of values.
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
     RightOrWrong,
@@ -183,8 +183,8 @@ fn main() {
             .map(|run| scenario.run(run as u64))
             .collect();
         let share = |n: usize| n as f64 / n_runs as f64;
-        let rarest = |which: usize| {
-            let of_system = |system: usize| share(runs.iter().filter(|run| run.0[system][which]).count());
+        let rarest = |method: usize| {
+            let of_system = |system: usize| share(runs.iter().filter(|run| run.0[system][method]).count());
             (0..N_SYSTEMS).map(of_system).fold(1.0, f64::min)
         };
         let width: f64 = runs.iter().map(|run| run.2).sum::<f64>() / n_runs as f64;

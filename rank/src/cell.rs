@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Words that stand for a missing value.
+/// Words for a missing value.
 const MISSING: [&str; 7] = ["", "na", "n/a", "nan", "null", "none", "-"];
 /// Words for right and wrong.
 const RIGHT: [&str; 6] = ["true", "right", "correct", "pass", "passed", "resolved"];
@@ -38,7 +38,7 @@ impl Cell<'_> {
     /// The cell as a value: 1 for right and 0 for wrong; `None` where the value is missing.
     ///
     /// # Errors
-    /// The cell as text, where it is no finite number.
+    /// The cell as text, if it is not a finite number.
     pub(crate) fn value(&self) -> Result<Option<f64>, String> {
         match self {
             Self::Missing => Ok(None),

@@ -8,7 +8,7 @@ use crate::options::{Missing, Options};
 use crate::problems::{Cause, Problems};
 use crate::table::{MAX_CELLS, MAX_SYSTEMS, Table};
 
-/// What marks a value that is not there yet.
+/// The mark of a missing value.
 const NONE: f64 = f64::NAN;
 /// Names of columns that hold what follows from the others.
 const SUMMARIES: [&str; 6] = ["mean", "average", "avg", "overall", "rank", "total"];
@@ -50,7 +50,7 @@ impl Names {
     }
 }
 
-/// What has been read so far.
+/// The data read so far.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     items: Names,
@@ -60,7 +60,7 @@ pub(crate) struct Gathered {
     cluster_names: Names,
     clusters: Vec<Option<usize>>,
     weights: Vec<Option<f64>>,
-    /// What each item is made of, where its file says so.
+    /// The content of each item, if its file has it.
     contents: Vec<Option<String>>,
     /// Whether a table's columns are tasks, which are checked like systems.
     has_tasks: bool,
@@ -68,11 +68,11 @@ pub(crate) struct Gathered {
     pub(crate) problems: Problems,
 }
 
-fn slot<T: Clone>(of: &mut Vec<Option<T>>, place: usize) -> &mut Option<T> {
-    if of.len() <= place {
-        of.resize(place + 1, None);
+fn slot<T: Clone>(items: &mut Vec<Option<T>>, place: usize) -> &mut Option<T> {
+    if items.len() <= place {
+        items.resize(place + 1, None);
     }
-    &mut of[place]
+    &mut items[place]
 }
 
 impl Gathered {
@@ -100,13 +100,13 @@ impl Gathered {
         if n_items * n_systems <= MAX_CELLS && n_systems <= MAX_SYSTEMS {
             return Ok(());
         }
-        let what = format!(
+        let problem = format!(
             "there are more than {MAX_CELLS} values, items times systems, or more than {MAX_SYSTEMS} systems, \
              the most that are ranked at once"
         );
-        let remedy = "rank some of the systems, or the means over groups of items; where ids are no ids of items, name \
-                      the right column with `--item`";
-        self.problems.note(Cause::Size, what, "", remedy);
+        let remedy = "rank some of the systems, or the means over groups of items; if the column has no ids of items, \
+            name the right column with `--item`";
+        self.problems.note(Cause::Size, problem, "", remedy);
         Err(Stop)
     }
 
@@ -114,7 +114,7 @@ impl Gathered {
         self.has_tasks = true;
     }
 
-    /// Notes a value; `at` says where it is, should there be another one already.
+    /// Notes a value; `at` is its place, for the message on a second one.
     pub(crate) fn set(&mut self, system: usize, item: usize, value: f64, at: impl Fn() -> String) {
         let row = &mut self.values[system];
         if row.len() <= item {
@@ -129,10 +129,10 @@ impl Gathered {
     }
 
     pub(crate) fn duplicate(&mut self, example: String) {
-        let remedy = "keep one of each: of repeated runs take the mean first, of two logs of one task the newer; where the \
-                      column is no id of items, name the right one with `--item`";
-        let what = "ids are there more than once";
-        self.problems.note(Cause::Duplicate, what, example, remedy);
+        let remedy = "keep one of each: of repeated runs take the mean first, of two logs of one task the newer; if the \
+            column has no ids of items, name the right one with `--item`";
+        let problem = "ids are there more than once";
+        self.problems.note(Cause::Duplicate, problem, example, remedy);
     }
 
     pub(crate) fn cluster(&mut self, item: usize, name: &str) {
@@ -142,9 +142,9 @@ impl Gathered {
             .unwrap_or_else(|| self.cluster_names.add(name));
         let old = slot(&mut self.clusters, item).replace(place);
         if old.is_some_and(|old| old != place) {
-            let (id, what) = (quote(&self.items.list[item]), "items are in two clusters");
+            let (id, problem) = (quote(&self.items.list[item]), "items are in two clusters");
             self.problems
-                .note(Cause::Value, what, id, "give every item one cluster");
+                .note(Cause::Value, problem, id, "give every item one cluster");
         }
     }
 
@@ -178,10 +178,11 @@ impl Gathered {
             *known = Some(content.to_owned());
             return;
         }
-        let what = "logs have different content under the same id, so systems were tried on different items";
+        let problem =
+            "logs have different content under the same id, so systems were tried on different items";
         let remedy = "take logs of one version of the task";
         let id = quote(&self.items.list[item]);
-        self.problems.note(Cause::OtherItems, what, id, remedy);
+        self.problems.note(Cause::OtherItems, problem, id, remedy);
     }
 
     /// The table, if there is nothing wrong with it.
@@ -219,21 +220,21 @@ impl Gathered {
             ),
         ] {
             if has_some && !is_complete {
-                let what = format!("some items have a {word} and others none");
+                let problem = format!("some items have a {word} and others none");
                 let remedy = format!("fill in the column of each {word}, or leave it out with `--ignore`");
-                self.problems.note(Cause::Value, what, "", remedy);
+                self.problems.note(Cause::Value, problem, "", remedy);
             }
         }
         let has_too_few = self.systems.list.len() < 2 || order.is_empty();
         if has_too_few && self.problems.is_empty() {
-            let what = format!(
+            let problem = format!(
                 "there is nothing to compare: {} items of {} systems",
                 order.len(),
                 self.systems.list.len()
             );
             let remedy =
                 "give the results of at least two systems; `dataperf rank --help` says in which forms";
-            self.problems.note(Cause::Few, what, "", remedy);
+            self.problems.note(Cause::Few, problem, "", remedy);
         }
         if !self.problems.is_empty() {
             return Err(self.problems);
@@ -310,11 +311,11 @@ impl Gathered {
                 let id = first.map_or("nothing".to_owned(), |item| quote(&self.items.list[item]));
                 format!("{id} of {}", quote(&self.systems.list[place]))
             };
-            let what = "no item has a value of every system, and no system one of every item: systems have different items";
+            let problem = "no item has a value of every system, and no system one of every item: systems have different items";
             let remedy = "take results on the same items, with ids written the same way";
             for place in 0..self.systems.list.len() {
                 let example = example(place);
-                self.problems.note(Cause::OtherItems, what, example, remedy);
+                self.problems.note(Cause::OtherItems, problem, example, remedy);
             }
         }
         for place in 0..self.systems.list.len() {
@@ -339,8 +340,8 @@ impl Gathered {
                  `--missing drop-systems` ranks the {n_whole_systems} systems that have all items, and `--missing zero` \
                  counts what is missing as 0"
             );
-            let what = "systems lack values of some items";
-            self.problems.note(Cause::Missing, what, example, remedy);
+            let problem = "systems lack values of some items";
+            self.problems.note(Cause::Missing, problem, example, remedy);
         }
     }
 
@@ -365,12 +366,14 @@ impl Gathered {
             .collect();
         let of_tasks: Vec<(String, Vec<f64>)> =
             items.iter().filter(|_| self.has_tasks).map(of_task).collect();
-        let remedy = |what: &str| {
-            format!("leave out what is no {what} with `--ignore NAME`, or keep all with `--keep-odd`")
+        let remedy = |noun: &str| {
+            format!(
+                "leave out names that are not a {noun} with `--ignore NAME`, or keep all with `--keep-odd`"
+            )
         };
         #[allow(clippy::float_cmp, reason = "the same value is meant")]
         let is_same = |pair: &[f64]| pair[0] == pair[1];
-        for (what, columns) in [("system", of_systems), ("task", of_tasks)] {
+        for (noun, columns) in [("system", of_systems), ("task", of_tasks)] {
             let largest: Vec<f64> = columns.iter().map(|(_, values)| largest(values)).collect();
             let limit = [1.0, 100.0].into_iter().find(|limit| {
                 let n_within = largest.iter().filter(|value| *value <= limit).count();
@@ -382,18 +385,18 @@ impl Gathered {
             for ((name, values), largest) in columns.iter().zip(&largest) {
                 let (is_constant, name_of) = (values.windows(2).all(is_same), quote(name));
                 if is_summary(name) {
-                    let sentence = format!("a {what}'s name is that of a summary of the others");
-                    self.problems.note(Cause::Odd, sentence, name_of, remedy(what));
+                    let sentence = format!("a {noun}'s name is that of a summary of the others");
+                    self.problems.note(Cause::Odd, sentence, name_of, remedy(noun));
                 } else if *largest > limit {
                     let sentence = format!(
-                        "a {what}'s values are on another scale than those of most {what}s, up to {limit}"
+                        "a {noun}'s values are on another scale than those of most {noun}s, up to {limit}"
                     );
                     let example = format!("{name_of}: up to {largest}");
-                    self.problems.note(Cause::Odd, sentence, example, remedy(what));
+                    self.problems.note(Cause::Odd, sentence, example, remedy(noun));
                 } else if is_constant && values.len() > 1 {
-                    let sentence = format!("a {what}'s values are all the same");
+                    let sentence = format!("a {noun}'s values are all the same");
                     let example = format!("{name_of}: {}", values[0]);
-                    self.problems.note(Cause::Odd, sentence, example, remedy(what));
+                    self.problems.note(Cause::Odd, sentence, example, remedy(noun));
                 }
             }
         }
@@ -410,13 +413,13 @@ fn is_summary(name: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '(', '_']))
 }
 
-/// What each item has, in this order; `None` unless each has it.
-fn complete<T: Copy>(of: &[Option<T>], order: &[usize]) -> Option<Vec<T>> {
+/// One value for each item, in this order; `None` unless each has one.
+fn complete<T: Copy>(values: &[Option<T>], order: &[usize]) -> Option<Vec<T>> {
     order
         .iter()
-        .map(|&item| of[item])
+        .map(|&item| values[item])
         .collect::<Option<Vec<T>>>()
-        .filter(|of| !of.is_empty())
+        .filter(|values| !values.is_empty())
 }
 
 /// The clusters numbered in the order of the items, whatever the order of the rows was.

@@ -60,7 +60,7 @@ pub(crate) struct Columns {
     weight: Option<usize>,
     /// The ids of the rows so far, where a row has an id of its own.
     seen: HashSet<String>,
-    /// Where the systems, or the tasks, have been gathered.
+    /// The index of the gathered systems or tasks.
     places: Vec<usize>,
 }
 
@@ -72,12 +72,12 @@ fn find(
     problems: &mut Problems,
 ) -> Option<usize> {
     if let Some((flag, name)) = option {
-        let found = header.iter().position(|column| column == name);
-        if found.is_none() {
-            let what = format!("there is no column {}, which `{flag}` names", quote(name));
-            problems.note(Cause::Column, what, "", offer(name, header));
+        let position = header.iter().position(|column| column == name);
+        if position.is_none() {
+            let problem = format!("`{flag}` names the column {}, which does not exist", quote(name));
+            problems.note(Cause::Column, problem, "", offer(name, header));
         }
-        return found;
+        return position;
     }
     let is = |column: &String, name: &str| column.trim().to_lowercase() == name;
     usual
@@ -93,9 +93,9 @@ impl Columns {
     pub(crate) fn new(header: &[String], options: &Options, gathered: &mut Gathered) -> Result<Self, Stop> {
         let problems = &mut gathered.problems;
         let n_before = problems.n();
-        let of = |flag, name: &'_ Option<String>| name.clone().map(|name| (flag, name));
+        let flagged = |flag, name: &'_ Option<String>| name.clone().map(|name| (flag, name));
         let mut place = |flag: &'static str, name: &Option<String>, usual: &[&str]| {
-            let option = of(flag, name);
+            let option = flagged(flag, name);
             find(
                 header,
                 option.as_ref().map(|(flag, name)| (*flag, name)),
@@ -109,15 +109,18 @@ impl Columns {
         let cluster = place("--cluster", &options.cluster, &[CLUSTER]);
         let weight = place("--weight", &options.weight, &[WEIGHT]);
         for name in options.ignored.iter().filter(|name| !header.contains(name)) {
-            let what = format!("there is no column {}, which `--ignore` names", quote(name));
-            problems.note(Cause::Column, what, "", offer(name, header));
+            let problem = format!(
+                "`--ignore` names the column {}, which does not exist",
+                quote(name)
+            );
+            problems.note(Cause::Column, problem, "", offer(name, header));
         }
         for (place, name) in header.iter().enumerate() {
             if header[..place].contains(name) {
-                let what = "columns have the same name";
+                let problem = "columns have the same name";
                 problems.note(
                     Cause::Column,
-                    what,
+                    problem,
                     quote(name),
                     "rename or leave out one of them",
                 );
@@ -140,10 +143,10 @@ impl Columns {
             Layout::Wide => &[],
         };
         for (word, flag, _) in needed.iter().filter(|(.., place)| place.is_none()) {
-            let what = format!("no column is known to hold the {word}");
+            let problem = format!("no column is known to hold the {word}");
             let names: Vec<String> = header.iter().map(|name| quote(name)).collect();
             let remedy = format!("name it with `{flag}`, or choose another `--layout`");
-            problems.note(Cause::Column, what, names.join(", "), remedy);
+            problems.note(Cause::Column, problem, names.join(", "), remedy);
         }
         if problems.n() > n_before {
             return Err(Stop);
@@ -196,7 +199,7 @@ impl Columns {
         is_id || is_other || self.values.iter().any(|(value, _)| *value == place)
     }
 
-    /// Takes one row; `at` says where it is.
+    /// Takes one row; `at` is its place.
     pub(crate) fn row(
         &mut self,
         cells: &[Cell<'_>],
@@ -238,13 +241,16 @@ impl Columns {
                     gathered.set(system, item, value, at);
                 }
                 Err(text) => {
-                    let what = format!("column {} has values that are no numbers", quote(column));
+                    let problem = format!("column {} has values that are not numbers", quote(column));
                     let remedy = format!(
                         "leave it out with `--ignore {column}`, or write numbers, or `true` and `false`"
                     );
-                    gathered
-                        .problems
-                        .note(Cause::Value, what, format!("{} {}", quote(&text), at()), remedy);
+                    gathered.problems.note(
+                        Cause::Value,
+                        problem,
+                        format!("{} {}", quote(&text), at()),
+                        remedy,
+                    );
                 }
             }
         }
@@ -266,11 +272,11 @@ impl Columns {
         match self.weight.map(|place| cells[place].value()) {
             Some(Ok(Some(weight))) => gathered.weight(item, weight),
             Some(Err(text)) => {
-                let what = "weights are no numbers";
+                let problem = "weights are not numbers";
                 let example = format!("{} {}", quote(&text), at());
                 gathered
                     .problems
-                    .note(Cause::Value, what, example, "write numbers above 0");
+                    .note(Cause::Value, problem, example, "write numbers above 0");
             }
             Some(Ok(None)) | None => {}
         }

@@ -18,7 +18,7 @@ use crate::gather::{Gathered, Stop};
 use crate::options::Options;
 use crate::problems::Cause;
 
-/// What the names of logs of samples begin with.
+/// The beginning of the names of sample logs.
 pub(crate) const SAMPLES: &str = "samples_";
 /// SWE-bench's files.
 pub(crate) const RESULTS: &str = "results.json";
@@ -103,7 +103,7 @@ impl SampleLog {
                 let example = format!("{error} {}", at());
                 gathered
                     .problems
-                    .note(Cause::File, "lines are no samples of a log", example, remedy);
+                    .note(Cause::File, "lines are not samples of a log", example, remedy);
                 return Ok(());
             }
         };
@@ -111,14 +111,14 @@ impl SampleLog {
         let filter = self.filter.get_or_insert_with(|| own.clone());
         if *filter != own {
             if options.filter.is_none() {
-                let what = format!(
+                let problem = format!(
                     "a log has results of several filters ({}, {})",
                     quote(filter),
                     quote(&own)
                 );
                 gathered
                     .problems
-                    .note(Cause::Column, what, "", "choose one with `--filter`");
+                    .note(Cause::Column, problem, "", "choose one with `--filter`");
             }
             return Ok(());
         }
@@ -163,27 +163,27 @@ impl SampleLog {
             None
         };
         let Some(metric) = options.metric.as_ref().or(single) else {
-            let what = format!("a log has not one metric: {}", list_names(&named));
+            let problem = format!("a log has not one metric: {}", list_names(&named));
             gathered
                 .problems
-                .note(Cause::Column, what, "", "choose one with `--metric`");
+                .note(Cause::Column, problem, "", "choose one with `--metric`");
             return None;
         };
         let value = sample.others.get(metric).map(Cell::value);
         if let Some(Ok(Some(value))) = value {
             return Some(value);
         }
-        let what = format!("samples have no number of the metric {}", quote(metric));
+        let problem = format!("samples have no number of the metric {}", quote(metric));
         let remedy = format!(
             "choose another with `--metric`: they have {}",
             list_names(numbers())
         );
-        gathered.problems.note(Cause::Value, what, at(), remedy);
+        gathered.problems.note(Cause::Value, problem, at(), remedy);
         None
     }
 }
 
-/// The submission that a file of SWE-bench belongs to: the name of its folder, or of the file where that has one of its own.
+/// The submission of a SWE-bench file: the name of its folder, or of the file if that has its own.
 fn submission_of(path: &Path) -> String {
     let name = text(path.file_name());
     if name != RESULTS && name != DETAILS {
@@ -196,7 +196,7 @@ fn submission_of(path: &Path) -> String {
     text(folder.and_then(Path::file_name))
 }
 
-/// What one submission to SWE-bench has resolved.
+/// The instances that one SWE-bench submission resolved.
 pub(crate) struct Resolved {
     submission: String,
     solved: BTreeSet<String>,
@@ -224,8 +224,10 @@ impl Resolved {
                 named: named.flatten().collect(),
             });
         }
-        let is_resolved = |of: &Value| of.get("resolved").and_then(Value::as_bool);
-        let each = object.iter().map(|(id, of)| Some((id.clone(), is_resolved(of)?)));
+        let is_resolved = |entry: &Value| entry.get("resolved").and_then(Value::as_bool);
+        let each = object
+            .iter()
+            .map(|(id, entry)| Some((id.clone(), is_resolved(entry)?)));
         let each: BTreeMap<String, bool> = each
             .collect::<Option<_>>()
             .filter(|each: &BTreeMap<_, _>| !each.is_empty())?;
@@ -247,12 +249,18 @@ pub(crate) fn take_resolved(
     all: Option<&BTreeSet<String>>,
     gathered: &mut Gathered,
 ) -> Result<(), Stop> {
-    let mut instances: BTreeSet<String> = submissions.iter().flat_map(|of| &of.named).cloned().collect();
+    let mut instances: BTreeSet<String> = submissions
+        .iter()
+        .flat_map(|submission| &submission.named)
+        .cloned()
+        .collect();
     if let Some(all) = all {
         for id in instances.iter().filter(|id| !all.contains(*id)) {
-            let what = "submissions name instances that the file of `--items` has not";
+            let problem = "submissions name instances that the file of `--items` has not";
             let remedy = "take the list of the same version of the benchmark";
-            gathered.problems.note(Cause::OtherItems, what, quote(id), remedy);
+            gathered
+                .problems
+                .note(Cause::OtherItems, problem, quote(id), remedy);
         }
         instances.clone_from(all);
     } else if !submissions.is_empty() {
@@ -263,15 +271,15 @@ pub(crate) fn take_resolved(
         ));
     }
     let mut seen = BTreeSet::new();
-    for of in submissions {
-        if !seen.insert(&of.submission) {
-            gathered.duplicate(quote(&of.submission));
+    for submission in submissions {
+        if !seen.insert(&submission.submission) {
+            gathered.duplicate(quote(&submission.submission));
             continue;
         }
-        let system = gathered.system(&of.submission)?;
+        let system = gathered.system(&submission.submission)?;
         for id in &instances {
             let item = gathered.item(id)?;
-            let value = f64::from(u8::from(of.solved.contains(id)));
+            let value = f64::from(u8::from(submission.solved.contains(id)));
             gathered.set(system, item, value, || "of a submission".to_owned());
         }
     }

@@ -13,7 +13,7 @@ pub enum Layout {
     Systems,
 }
 
-/// What to do where a system has no value for an item.
+/// The handling of a missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
     /// Refuse the results.
@@ -30,7 +30,7 @@ pub enum Missing {
 /// How results are read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How tables are laid out; by their columns' names where it is not given.
+    /// The layout of tables; detected from the columns' names by default.
     pub layout: Option<Layout>,
     /// The column of items' ids.
     pub item: Option<String>,
@@ -50,7 +50,7 @@ pub struct Options {
     pub filter: Option<String>,
     /// A file with the ids of all instances, one a line, for lists of resolved ones.
     pub items: Option<PathBuf>,
-    /// What to do where a value is missing.
+    /// The handling of missing values.
     pub missing: Missing,
     /// Keep columns that are likely no systems or tasks.
     pub keeps_odd: bool,

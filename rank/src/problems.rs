@@ -37,11 +37,11 @@ impl Problems {
     pub(crate) fn note(
         &mut self,
         cause: Cause,
-        what: impl Into<String>,
+        problem: impl Into<String>,
         example: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        let cases = self.0.entry((cause, what.into())).or_insert_with(|| Cases {
+        let cases = self.0.entry((cause, problem.into())).or_insert_with(|| Cases {
             n: 0,
             examples: Vec::new(),
             remedy: remedy.into(),
@@ -70,9 +70,9 @@ impl Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, ((_, what), cases)) in self.0.iter().enumerate() {
+        for (place, ((_, problem), cases)) in self.0.iter().enumerate() {
             let line = if place > 0 { "\n" } else { "" };
-            write!(f, "{line}{what}")?;
+            write!(f, "{line}{problem}")?;
             if !cases.examples.is_empty() {
                 write!(f, " ({}", cases.examples.join(", "))?;
                 match cases.n - cases.examples.len() {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_come_before_what_follows() {
+    fn causes_come_before_their_consequences() {
         let mut problems = Problems::default();
         for n in 0..5 {
             problems.note(Cause::Missing, "no value", format!("`{n}`"), "add one");

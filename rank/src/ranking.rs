@@ -19,7 +19,7 @@ const BLOCK: usize = 4_096;
 const MAX_DIFFERENT: usize = 1_000;
 /// Items that are compared before their number is looked at.
 const AT_ONCE: usize = 1_024;
-/// What tells these draws from those of data sets.
+/// Distinguishes these draws from those of data sets.
 const SEED: &str = "dataperf-rank/1\n";
 
 /// Why there are no intervals.
@@ -38,10 +38,10 @@ pub enum WhyNone {
 impl std::fmt::Display for WhyNone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::FewItems => write!(f, "there are fewer than {MIN_ITEMS} items, from which on intervals hold what they promise"),
+            Self::FewItems => write!(f, "there are fewer than {MIN_ITEMS} items, too few for reliable intervals"),
             Self::FewClusters => write!(
                 f,
-                "there are fewer than {MIN_CLUSTERS} clusters, from which on intervals hold what they promise"
+                "there are fewer than {MIN_CLUSTERS} clusters, too few for reliable intervals"
             ),
             Self::FewDifferentItems => f.write_str("the two differ on too few items for an interval of their difference"),
             Self::ConstantDifference => {
@@ -313,9 +313,9 @@ pub struct Ranking {
     pub n_best: Option<usize>,
     /// Pairs of systems next to each other of which the better one is clearly better.
     pub n_neighbours_told_apart: Option<usize>,
-    /// Why there are no intervals, where there are none.
+    /// Why there are no intervals; `None` if there are intervals.
     pub why_none: Option<WhyNone>,
-    /// What was changed or assumed while reading, in sentences.
+    /// Changes and assumptions made while reading, in sentences.
     pub notes: Vec<String>,
     /// The systems, best first; of equal scores by name.
     pub rows: Vec<Row>,

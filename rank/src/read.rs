@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
-use dataperf::delimited::{Dialect, HEAD_BYTES};
+use dataperf::formats::delimited::{Dialect, HEAD_BYTES};
 use dataperf::{kind_of_file, quote};
 
 use crate::cell::{Cell, Object};
@@ -45,14 +45,14 @@ pub fn read(paths: &[PathBuf], options: &Options) -> Result<Table, Problems> {
         .sum();
     if n_bytes > MAX_BYTES {
         let gib = |n_bytes: u64| n_bytes as f64 / f64::from(1 << 30);
-        let what = format!(
+        let problem = format!(
             "there are {:.1} GiB to read, and {:.0} GiB are the most",
             gib(n_bytes),
             gib(MAX_BYTES)
         );
         let remedy = "leave out columns that hold no values, or store the table as Parquet, of which only the columns that \
                       count are read; take the metrics out of logs";
-        gathered.problems.note(Cause::Size, what, "", remedy);
+        gathered.problems.note(Cause::Size, problem, "", remedy);
         return Err(gathered.problems);
     }
     // a wrong file or header is noted, and the next file is read all the same
@@ -72,17 +72,22 @@ pub fn read(paths: &[PathBuf], options: &Options) -> Result<Table, Problems> {
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display, problems: &mut Problems) {
-    let what = format!("can't read {}: {error}", quote(&path.to_string_lossy()));
-    problems.note(Cause::File, what, "", "check its name, its rights and its form");
+    let problem = format!("can't read {}: {error}", quote(&path.to_string_lossy()));
+    problems.note(
+        Cause::File,
+        problem,
+        "",
+        "check its name, its rights and its form",
+    );
 }
 
 fn too_long(path: &Path, problems: &mut Problems) {
-    let what = format!(
+    let problem = format!(
         "{} has more than {} MiB of JSON in one line or document, the most that is read",
         quote(&path.to_string_lossy()),
         MAX_JSON_BYTES >> 20
     );
-    problems.note(Cause::Size, what, "", "write one object a line");
+    problems.note(Cause::Size, problem, "", "write one object a line");
 }
 
 /// The files to read: a file itself, and of a folder the logs in it and below.
@@ -91,16 +96,16 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Problems) {
         files.push(path.to_owned());
         return;
     }
-    let mut found = Vec::new();
-    search(path, 0, &mut found, problems);
-    if found.is_empty() {
-        let what = format!("the folder {} has no logs", quote(&path.to_string_lossy()));
-        problems.note(Cause::File, what, "", format!("name {FORMS}"));
+    let mut logs = Vec::new();
+    search(path, 0, &mut logs, problems);
+    if logs.is_empty() {
+        let problem = format!("the folder {} has no logs", quote(&path.to_string_lossy()));
+        problems.note(Cause::File, problem, "", format!("name {FORMS}"));
     }
-    files.append(&mut found);
+    files.append(&mut logs);
 }
 
-fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Problems) {
+fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, problems: &mut Problems) {
     let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
         Ok(entries) => entries,
         Err(error) => return unreadable(folder, &error, problems),
@@ -112,16 +117,16 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut 
         .iter()
         .find(|path| path.file_name() == Some(OsStr::new(DETAILS)));
     if let Some(details) = details {
-        found.push(details.clone());
+        files.push(details.clone());
         return;
     }
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_log = name == RESULTS || (name.starts_with(SAMPLES) && name.ends_with(".jsonl"));
         if path.is_dir() && depth < MAX_DEPTH {
-            search(&path, depth + 1, found, problems);
+            search(&path, depth + 1, files, problems);
         } else if is_log && path.is_file() {
-            found.push(path);
+            files.push(path);
         }
     }
 }
@@ -145,8 +150,8 @@ fn read_file(
         }
     };
     if let Some(kind) = kind_of_file(&head).filter(|_| ending != "parquet" || !head.starts_with(b"PAR1")) {
-        let what = format!("{} is {}", quote(&path.to_string_lossy()), kind.name);
-        gathered.problems.note(Cause::File, what, "", kind.remedy);
+        let problem = format!("{} is {}", quote(&path.to_string_lossy()), kind.name);
+        gathered.problems.note(Cause::File, problem, "", kind.remedy);
         return Ok(());
     }
     match ending.as_str() {
@@ -162,9 +167,9 @@ fn read_file(
             match file.take(MAX_JSON_BYTES + 1).read_to_end(&mut bytes) {
                 Ok(_) if bytes.len() as u64 > MAX_JSON_BYTES => too_long(path, &mut gathered.problems),
                 Ok(_) => match serde_json::from_slice(&bytes).map(|json| Resolved::read(path, &json)) {
-                    Ok(Some(of)) => resolved.push(of),
+                    Ok(Some(outcomes)) => resolved.push(outcomes),
                     Ok(None) => {
-                        let why = "it is no list of resolved instances";
+                        let why = "it is not a list of resolved instances";
                         unreadable(path, &why, &mut gathered.problems);
                     }
                     Err(error) => unreadable(path, &error, &mut gathered.problems),
@@ -174,10 +179,10 @@ fn read_file(
             Ok(())
         }
         _ => {
-            let what = format!("the form of {} is not known", quote(&path.to_string_lossy()));
+            let problem = format!("the form of {} is not known", quote(&path.to_string_lossy()));
             gathered
                 .problems
-                .note(Cause::File, what, "", format!("name {FORMS}"));
+                .note(Cause::File, problem, "", format!("name {FORMS}"));
             Ok(())
         }
     }
@@ -233,11 +238,14 @@ fn read_csv(
             let cells: Vec<Cell<'_>> = record.iter().map(|text| Cell::Text(text.into())).collect();
             columns.row(&cells, &|| at(path, line), gathered)?;
         } else {
-            let what = format!("lines have not the {} cells of the header", header.len());
+            let problem = format!("lines have not the {} cells of the header", header.len());
             let example = format!("{} {}", record.len(), at(path, line));
-            gathered
-                .problems
-                .note(Cause::File, what, example, "quote cells that hold the separator");
+            gathered.problems.note(
+                Cause::File,
+                problem,
+                example,
+                "quote cells that hold the separator",
+            );
         }
     }
 }
@@ -266,7 +274,7 @@ fn read_parquet(path: &Path, file: File, options: &Options, gathered: &mut Gathe
     taken
 }
 
-/// What the lines of a file of JSON Lines are.
+/// The kind of lines in a file of JSON Lines.
 enum Lines {
     Samples(SampleLog),
     Rows { header: Vec<String>, columns: Columns },
@@ -312,7 +320,7 @@ fn read_lines(path: &Path, file: File, options: &Options, gathered: &mut Gathere
                 let remedy = "write one JSON object a line";
                 gathered
                     .problems
-                    .note(Cause::File, "lines are no JSON objects", example, remedy);
+                    .note(Cause::File, "lines are not JSON objects", example, remedy);
                 continue;
             }
         };
@@ -343,9 +351,9 @@ fn in_order(
             cells[place] = cell;
         } else {
             let example = format!("{} {}", quote(&name), at());
-            let what = "lines have keys that the first line has not";
+            let problem = "lines have keys that the first line has not";
             let remedy = "write all keys in the first line, with `null` where there is no value";
-            gathered.problems.note(Cause::Column, what, example, remedy);
+            gathered.problems.note(Cause::Column, problem, example, remedy);
         }
     }
     cells

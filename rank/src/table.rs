@@ -18,7 +18,7 @@ pub struct Table {
     pub clusters: Option<Vec<usize>>,
     /// `(n_items,)`: how much each item counts, above 0; `None` where all count alike.
     pub weights: Option<Vec<f64>>,
-    /// What was changed or assumed while reading, in sentences.
+    /// Changes and assumptions made while reading, in sentences.
     pub notes: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ fn ranked(table: &Table, is_less_better: bool) -> Ranking {
 }
 
 #[test]
-fn clear_orders_and_ties_are_told() {
+fn clear_orders_and_ties_are_reported() {
     let mut table = table(401, &[380, 300, 299, 150]);
     table.values.push(table.values[1].clone());
     table.systems.push("copy".into());

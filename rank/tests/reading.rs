@@ -167,7 +167,7 @@ fn clusters_and_weights_come_with_items() {
     let refused = problems(&[("t.csv", text)], &Options::default());
     for part in [
         "weights are not above 0 (`q1`: 0)",
-        "weights are no numbers (`x` in line 3",
+        "weights are not numbers (`x` in line 3",
         "some items have a cluster",
     ] {
         assert!(refused.contains(part), "{refused}");
@@ -261,14 +261,14 @@ fn resolved_instances_of_swe_bench_are_read() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn all_errors_are_reported_together() {
     let text = "id,level,a,b\nq1,easy,1,0\nq1,hard,0,1\nq2,hard,x,\nq3,easy,1,1,1\n";
     let refused = problems(&[("t.csv", text), ("none.csv", "")], &Options::default());
     let lines: Vec<&str> = refused.lines().collect();
     let expected = [
         "lines have not the 4 cells of the header (5 in line 5",
-        "column `a` has values that are no numbers (`x` in line 4",
-        "column `level` has values that are no numbers (`easy` in line 2",
+        "column `a` has values that are not numbers (`x` in line 4",
+        "column `level` has values that are not numbers (`easy` in line 2",
         "ids are there more than once (`q1` in line 3",
     ];
     for part in expected {
@@ -298,9 +298,9 @@ fn all_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn missing_values_are_dropped_only_when_asked() {
+fn missing_values_are_dropped_only_on_request() {
     let text = "id,a,b,c\nq1,1,0,1\nq2,0,,0\nq3,0,1,0\n";
-    let of = |missing| {
+    let read_with = |missing| {
         try_read(
             &[("t.csv", text)],
             &Options {
@@ -311,9 +311,9 @@ fn missing_values_are_dropped_only_when_asked() {
         .expect("a table")
     };
     let (items, systems, zero) = (
-        of(Missing::DropItems),
-        of(Missing::DropSystems),
-        of(Missing::Zero),
+        read_with(Missing::DropItems),
+        read_with(Missing::DropSystems),
+        read_with(Missing::Zero),
     );
     assert_eq!((items.items.len(), items.systems.len()), (2, 3));
     assert_eq!((systems.items.len(), systems.systems.len()), (3, 2));
@@ -360,7 +360,7 @@ fn columns_that_are_no_systems_are_refused() {
 fn wrong_files_and_columns_are_explained() {
     let refused = problems(&[("t.csv", WIDE)], &named("item", "a", "b"));
     assert!(
-        refused.contains("there is no column `item`, which `--item` names: "),
+        refused.contains("`--item` names the column `item`, which does not exist: "),
         "{refused}"
     );
     let long = Options {
@@ -383,9 +383,9 @@ fn wrong_files_and_columns_are_explained() {
     );
     for part in [
         "`.csv`, `.tsv`, `.parquet`",
-        "no list of resolved instances",
+        "not a list of resolved instances",
         "t.parquet",
-        "lines are no JSON objects",
+        "lines are not JSON objects",
     ] {
         assert!(refused.contains(part), "{part}: {refused}");
     }

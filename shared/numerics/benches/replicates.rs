@@ -142,7 +142,11 @@ fn curves(bencher: Bencher<'_, '_>, n_tasks: u8, n_items: usize) {
             let of_batch = |batch: usize| {
                 let (n_right, _) = course.n_right(&resampler.batch(batch));
                 let target = n_right[n_right.len() - 1].map(|n| 0.95 * f64::from(n));
-                let first = |lane: usize| n_right.iter().position(|of| f64::from(of[lane]) >= target[lane]);
+                let first = |lane: usize| {
+                    n_right
+                        .iter()
+                        .position(|counts| f64::from(counts[lane]) >= target[lane])
+                };
                 (0..LANES).map(first).collect::<Vec<Option<usize>>>()
             };
             let drawn: Vec<Vec<Option<usize>>> = (0..N_BATCHES).into_par_iter().map(of_batch).collect();

@@ -127,7 +127,7 @@ pub fn clustered_share_interval(clusters: &[(usize, usize)]) -> Option<(f64, f64
     if n_clusters < 2 {
         return None;
     }
-    let sum = |(found, all): (usize, usize), (n_found, n): &(usize, usize)| (found + n_found, all + n);
+    let sum = |(hits, all): (usize, usize), (n_found, n): &(usize, usize)| (hits + n_found, all + n);
     let (n_found, n) = clusters().fold((0, 0), sum);
     let (share, n) = (n_found as f64 / n as f64, n as f64);
     let squares = clusters().map(|(n_found, n)| (*n_found as f64 - share * *n as f64).powi(2));
@@ -204,10 +204,10 @@ pub type ShareEstimate = (f64, (f64, f64));
 /// the others a random sample. Items of the first kind that nobody has decided count as open: for the interval's lower end it holds for
 /// none of them, for its upper end for all. `None` where nothing was decided of a kind that has items.
 pub fn stratified_share(chosen: Stratum, sampled: Stratum) -> Option<ShareEstimate> {
-    let share = |of: Stratum| match (of.n_items, of.n_decided) {
+    let share = |stratum: Stratum| match (stratum.n_items, stratum.n_decided) {
         (0, _) => Some(0.0),
         (_, 0) => None,
-        (_, n) => Some(of.n_found as f64 / n as f64),
+        (_, n) => Some(stratum.n_found as f64 / n as f64),
     };
     let n = (chosen.n_items + sampled.n_items) as f64;
     let total = |of_chosen: f64, of_sampled: f64| (of_chosen + of_sampled * sampled.n_items as f64) / n;
@@ -241,8 +241,8 @@ fn wilson(share: f64, n_items: f64, deviate: f64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn close(found: Option<f64>, expected: f64) -> bool {
-        (found.unwrap() - expected).abs() < 1e-14
+    fn close(actual: Option<f64>, expected: f64) -> bool {
+        (actual.unwrap() - expected).abs() < 1e-14
     }
 
     #[test]
@@ -292,21 +292,21 @@ mod tests {
 
     #[test]
     fn kinds_of_items_count_by_their_numbers() {
-        let of = |n_items, n_decided, n_found| Stratum {
+        let stratum = |n_items, n_decided, n_found| Stratum {
             n_items,
             n_decided,
             n_found,
         };
-        let (share, (low, high)) = stratified_share(of(50, 50, 20), of(950, 100, 2)).unwrap();
+        let (share, (low, high)) = stratified_share(stratum(50, 50, 20), stratum(950, 100, 2)).unwrap();
         assert!((share - (20.0 + 0.02 * 950.0) / 1000.0).abs() < 1e-12);
         let (least, most) = exact_share_interval(2, 100).unwrap();
         assert!((low - (0.02 + 0.95 * least)).abs() < 1e-12 && (high - (0.02 + 0.95 * most)).abs() < 1e-12);
         // what nobody has decided may be either
-        let (_, (with_open, to)) = stratified_share(of(50, 40, 20), of(950, 100, 2)).unwrap();
+        let (_, (with_open, to)) = stratified_share(stratum(50, 40, 20), stratum(950, 100, 2)).unwrap();
         assert!((with_open - low).abs() < 1e-12 && (to - high - 0.01).abs() < 1e-12);
-        assert_eq!(stratified_share(of(50, 50, 20), of(950, 0, 0)), None);
+        assert_eq!(stratified_share(stratum(50, 50, 20), stratum(950, 0, 0)), None);
         assert_eq!(
-            stratified_share(of(0, 0, 0), of(10, 10, 1)),
+            stratified_share(stratum(0, 0, 0), stratum(10, 10, 1)),
             Some((0.1, (0.1, 0.1)))
         );
     }

@@ -121,7 +121,7 @@ fn confident_joint(labels: &[usize], probabilities: ArrayView2<f64>) -> Array2<f
 /// Scales each row to the number of rows with its label, and rounds to whole numbers.
 fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
     for (label, mut row) in joint.outer_iter_mut().enumerate() {
-        let n = labels.iter().filter(|&&found| found == label).count() as f64;
+        let n = labels.iter().filter(|&&other| other == label).count() as f64;
         let sum = row.sum();
         row.mapv_inplace(|count| count / sum * n);
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_flagged_where_there_is_nothing_to_tell() {
+    fn data_without_evidence_flag_no_item() {
         assert!(flagged(&[], Array2::zeros((0, 3)).view(), 1).is_empty());
         assert_eq!(
             flagged(&[0, 1], Array2::from_elem((2, 2), 0.5).view(), 1),

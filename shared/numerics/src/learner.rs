@@ -107,6 +107,23 @@ impl Learner {
         matches!(self, Self::SoftVoting { .. })
     }
 
+    /// A short description for people, with the parameters that decide most.
+    pub fn about(&self) -> String {
+        match self {
+            Self::LogisticRegression { c, .. } => format!("logistic regression (C = {c})"),
+            Self::Svc { kernel, c, .. } => {
+                format!("support vector classifier ({} kernel, C = {c})", kernel.about())
+            }
+            Self::SoftVoting { logistic, svc } => format!(
+                "vote of a logistic regression (C = {}) and a support vector classifier (C = {})",
+                logistic.c, svc.c
+            ),
+            Self::GradientBoosting {} => "gradient-boosted trees (XGBoost's defaults)".to_owned(),
+            Self::KNearest { k } => format!("{k} nearest neighbors"),
+            Self::NearestCentroid {} => "nearest class centroid".to_owned(),
+        }
+    }
+
     /// Whether training sets of `n_rows` rows of `n_features` with up to `n_classes` classes can be learned from.
     ///
     /// # Errors
@@ -224,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_document_leaves_out_is_scikit_learns_default() {
+    fn omitted_settings_use_scikit_learns_defaults() {
         assert_eq!(
             serde_json::to_string(&all()).unwrap(),
             concat!(
@@ -245,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_keep_their_numbers_and_one_class_is_always_predicted() {
+    fn classes_keep_their_numbers_in_predictions() {
         let x = rows(40);
         for learner in all() {
             let prepared = learner.prepare(x.view(), x.view()).unwrap();
@@ -266,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_covered_is_refused() {
+    fn unsupported_training_sizes_are_refused() {
         let [logistic, svc, voting, trees, nearest, _] = <[Learner; 6]>::try_from(all()).unwrap();
         let text = |refused: Result<(), FitError>| refused.unwrap_err().to_string();
         assert!(text(svc.check(16_385, 2, 2)).contains("at most 16384"));

@@ -4,7 +4,7 @@
 /// The most decimals: with more, 32 bits have no room for digits before the point.
 pub const MAX_DECIMALS: u32 = 9;
 
-/// Decimal numbers stored as whole numbers: with four decimals, 123 stands for `0.0123`.
+/// Decimal numbers stored as whole numbers: with four decimals, 123 means `0.0123`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decimals {
     scale: f64,
@@ -55,7 +55,7 @@ pub enum Encoding {
     F64,
     /// 32-bit floats.
     F32,
-    /// 32-bit whole numbers that stand for decimals.
+    /// 32-bit whole numbers that represent decimals.
     Decimals(Decimals),
 }
 
@@ -148,7 +148,7 @@ impl Numbers<'_> {
         self.len() == 0
     }
 
-    /// The number that a stored 1 stands for, up to rounding.
+    /// The number that a stored 1 represents, up to rounding.
     pub(crate) fn unit(self) -> f64 {
         match self {
             Self::F64(_) | Self::F32(_) => 1.0,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_and_the_small_ones_are_what_their_digits_parse_to() {
+    fn extreme_and_small_numbers_match_their_parsed_digits() {
         for n in 0..=MAX_DECIMALS {
             let near_ends = (i32::MIN + 1..i32::MIN + 999).chain(i32::MAX - 999..=i32::MAX);
             for whole in (-9_999..9_999).chain(near_ends) {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_found() {
+    fn the_first_non_finite_number_is_located() {
         let mut numbers = vec![1.0; 1000];
         assert_eq!(Numbers::F64(&numbers).first_not_finite(), None);
         numbers[700] = f64::INFINITY;

@@ -1,7 +1,7 @@
 //! How often rank intervals hold the true rank and score intervals the true score, by simulation: `cargo run --release -p
 //! dataperf-numerics --example coverage`.
 //!
-//! In each run a number of entries is scored on an eval set drawn anew, of items of different difficulty that all entries share. An
+//! Each run draws a new test set, whose items differ in difficulty, and scores a number of entries on it. An
 //! interval holds the truth when all ranks that an entry shares with others of the same true score are within it. The table says how
 //! often that is for the entry for which it is rarest, and for all together, beside the ranks that percentiles of bootstrapped ranks
 //! give; and for score intervals, before their ends are moved outward. With `--dump DIR` the scores and the covariances of each
@@ -42,15 +42,15 @@ struct Judged {
 
 /// The scores and covariances of one run as JSON.
 fn dumped(scored: &[Scored], widths: &[u32]) -> String {
-    let of = |scored: &Scored| {
+    let numbers = |scored: &Scored| {
         scored
             .deviations
             .iter()
             .map(|&d| f64::from(d))
             .collect::<Vec<f64>>()
     };
-    let deviations: Vec<Vec<f64>> = scored.iter().map(of).collect();
-    let means: Vec<f64> = deviations.iter().map(|of| mean(of)).collect();
+    let deviations: Vec<Vec<f64>> = scored.iter().map(numbers).collect();
+    let means: Vec<f64> = deviations.iter().map(|numbers| mean(numbers)).collect();
     let covariance = |a: usize, b: usize| {
         let products = deviations[a].iter().zip(&deviations[b]);
         products
@@ -60,7 +60,7 @@ fn dumped(scored: &[Scored], widths: &[u32]) -> String {
     };
     let row = |a: usize| (0..scored.len()).map(|b| covariance(a, b)).collect();
     let rows: Vec<Vec<f64>> = (0..scored.len()).map(row).collect();
-    let scores: Vec<f64> = scored.iter().map(|of| of.score).collect();
+    let scores: Vec<f64> = scored.iter().map(|numbers| numbers.score).collect();
     format!("{{\"scores\":{scores:?},\"covariance\":{rows:?},\"widths\":{widths:?}}}")
 }
 
@@ -90,9 +90,9 @@ fn judged(scenario: &Scenario, scored: &[Scored]) -> Judged {
             1 + n_better.count() as u32,
             (truth.len() - n_worse.count()) as u32,
         );
-        let of = |first: u32, last: u32| (first <= best && worst <= last, last - first + 1);
-        ranks[entry] = of(compared[place].first, compared[place].last);
-        percentiles[entry] = of(by_percentiles[place].0, by_percentiles[place].1);
+        let covers = |first: u32, last: u32| (first <= best && worst <= last, last - first + 1);
+        ranks[entry] = covers(compared[place].first, compared[place].last);
+        percentiles[entry] = covers(by_percentiles[place].0, by_percentiles[place].1);
     }
     let holds = |(scored, truth): (&Scored, &f64)| {
         let interval = score_interval(scored.score, &scored.deviations, scenario.smallest());
@@ -173,7 +173,7 @@ fn main() -> std::io::Result<()> {
         let run = |run: usize| {
             let scored = scenario.run((number * 1_000_000 + run) as u64);
             let judged = judged(scenario, &scored);
-            let widths: Vec<u32> = judged.ranks.iter().map(|of| of.1).collect();
+            let widths: Vec<u32> = judged.ranks.iter().map(|rank| rank.1).collect();
             let dump = (directory.is_some() && run < DUMPED).then(|| dumped(&scored, &widths));
             (judged, dump)
         };
@@ -185,10 +185,10 @@ fn main() -> std::io::Result<()> {
             let rarest = of_entries.iter().copied().fold(1.0, f64::min);
             format!("{rarest:.3} | {:.3}", mean(&of_entries))
         };
-        let width = |of: &dyn Fn(&Judged) -> u32| {
-            runs.iter().map(|run| f64::from(of(run))).sum::<f64>() / (n_runs * scenario.n_entries) as f64
+        let width = |figure: &dyn Fn(&Judged) -> u32| {
+            runs.iter().map(|run| f64::from(figure(run))).sum::<f64>() / (n_runs * scenario.n_entries) as f64
         };
-        let total = |widths: &[(bool, u32)]| widths.iter().map(|of| of.1).sum();
+        let total = |widths: &[(bool, u32)]| widths.iter().map(|width| width.1).sum();
         println!(
             "| {} | {} | {:.2} | {} | {:.2} | {} |",
             scenario.name(),

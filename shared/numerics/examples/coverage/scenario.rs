@@ -1,4 +1,4 @@
-//! Entries that answer items of an eval set drawn anew.
+//! Entries that answer items of a newly drawn test set.
 
 use dataperf_numerics::bootstrap::{
     Answers, Course, ItemMetric, LANES, N_BATCHES, Resampler, Trials, draws_of,
@@ -7,7 +7,7 @@ use dataperf_numerics::metrics::{ItemWeights, mean};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a score is.
+/// The kind of score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Score {
     Accuracy,
@@ -28,7 +28,7 @@ pub(crate) enum Field {
     Perfect,
 }
 
-/// What is simulated.
+/// The parameters of a simulation.
 pub(crate) struct Scenario {
     pub(crate) score: Score,
     pub(crate) field: Field,
@@ -165,7 +165,7 @@ impl Scenario {
         first.unwrap_or(0) as f64 / N_MODELS as f64
     }
 
-    /// The score and the deviations of each entry on one eval set, and its correctness.
+    /// The score and the deviations of each entry on one test set, and its correctness.
     pub(crate) fn run(&self, seed: u64) -> Vec<Scored> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let n_items = self.n_classes * self.items_of_class;

@@ -156,7 +156,7 @@ impl Sensitivity {
 mod tests {
     use super::*;
 
-    /// Two boards on which three entries stand crosswise.
+    /// Two boards with three entries in crossed orders.
     fn boards() -> Vec<Vec<f64>> {
         vec![vec![0.9, 0.8, 0.1], vec![0.5, 0.6, 0.55]]
     }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_entry_turns_the_mean_of_ranks_round() {
+    fn a_weak_entry_reverses_the_mean_ranks() {
         let boards = vec![vec![0.9, 0.5, 0.7], vec![0.5, 0.9, 0.2]];
         assert_eq!(combine(&boards, Method::MeanRank).ranks, [1, 2, 3]);
         let unchanged = weak_entry(&boards, Method::MeanRank, 0);

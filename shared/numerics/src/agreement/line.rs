@@ -30,7 +30,7 @@ pub fn fitted_line(x: &[f64], y: &[f64]) -> Option<Line> {
     if x.len() < 3 {
         return None;
     }
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (mean_x, mean_y) = (mean(x), mean(y));
     let spread: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
     let together: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
@@ -93,7 +93,7 @@ pub fn corrected_line(
     if n_draws < 2 {
         return None;
     }
-    let all = Sums::of(x, y);
+    let all = Sums::new(x, y);
     let noise = noise(drawn_x);
     let spread = all.spread - noise;
     if spread <= 0.0 {
@@ -101,18 +101,18 @@ pub fn corrected_line(
     }
     let of_draw = |draw: usize| {
         let at = |drawn: &[Vec<f64>]| drawn.iter().map(|drawn| drawn[draw]).collect::<Vec<f64>>();
-        Sums::of(&at(drawn_x), &at(drawn_y))
+        Sums::new(&at(drawn_x), &at(drawn_y))
     };
     let draws: Vec<Sums> = (0..n_draws).map(of_draw).collect();
     // draws of measurements have the noise of these in their spread a second time
-    let spreads: Vec<f64> = draws.iter().map(|of| of.spread - 2.0 * noise).collect();
-    let slopes: Vec<f64> = draws.iter().map(|of| of.together).collect();
+    let spreads: Vec<f64> = draws.iter().map(|sums| sums.spread - 2.0 * noise).collect();
+    let slopes: Vec<f64> = draws.iter().map(|sums| sums.together).collect();
     let slope = ratio(all.together, spread, &slopes, &spreads);
-    let level = |of: &Sums, spread: f64| of.mean_y * spread - of.mean_x * of.together;
+    let level = |sums: &Sums, spread: f64| sums.mean_y * spread - sums.mean_x * sums.together;
     let levels: Vec<f64> = draws
         .iter()
         .zip(&spreads)
-        .map(|(of, spread)| level(of, *spread))
+        .map(|(sums, spread)| level(sums, *spread))
         .collect();
     Some(CorrectedLine {
         slope,
@@ -131,8 +131,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(x: &[f64], y: &[f64]) -> Self {
-        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    fn new(x: &[f64], y: &[f64]) -> Self {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (mean_x, mean_y) = (mean(x), mean(y));
         let points = || x.iter().zip(y);
         Self {
@@ -147,7 +147,7 @@ impl Sums {
 /// What noise adds to the sum of squares about the mean over points, on average.
 fn noise(drawn: &[Vec<f64>]) -> f64 {
     let n_draws = drawn[0].len();
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let means: Vec<f64> = drawn.iter().map(|drawn| mean(drawn)).collect();
     let of_draw = |draw: usize| {
         let deviations: Vec<f64> = drawn
@@ -168,7 +168,7 @@ fn noise(drawn: &[Vec<f64>]) -> f64 {
 fn ratio(above: f64, below: f64, drawn_above: &[f64], drawn_below: &[f64]) -> Fitted {
     const Z: f64 = 1.959_963_984_540_054;
     let n = drawn_above.len() as f64;
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / n;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
     let covariance = |one: &[f64], other: &[f64]| {
         let (mean_one, mean_other) = (mean(one), mean(other));
         let pairs = one.iter().zip(other);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_the_corrected_line_is_the_plain_one() {
+    fn the_corrected_line_without_noise_is_plain() {
         let (x, y) = ([0.91, 0.85, 0.8, 0.7, 0.55], [0.82, 0.78, 0.7, 0.66, 0.4]);
         let still = |values: &[f64]| values.iter().map(|value| vec![*value; 10]).collect::<Vec<_>>();
         let line = corrected_line(&x, &y, &still(&x), &still(&y)).expect("a line");

@@ -1,9 +1,10 @@
 //! How far rankings agree, as far as the orders in them are clear: bounds of Kendall's tau-b and W.
 //!
-//! Noise of small eval sets turns orders round, which looks like disagreement: a percentile interval of tau-b around a noisy value holds
-//! true agreement seldom. Here a pair whose order is not clear may stand either way.
+//! Noise of small test sets reverses orders, which looks like disagreement: a percentile interval
+//! of tau-b around a noisy value seldom contains the true agreement. Here a pair without a clear
+//! order may have either order.
 
-/// What is clear of the order of some entries, which truly have no ties.
+/// The clear part of the order of some entries, which truly have no ties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orders {
     n: usize,
@@ -31,7 +32,7 @@ impl Orders {
         Self { n, is_better }
     }
 
-    /// 1 where the one is clearly better, -1 where it is clearly worse, 0 where neither is clear.
+    /// 1 if the one is clearly better, -1 if it is clearly worse, 0 if neither is clear.
     fn sign(&self, one: usize, other: usize) -> i32 {
         let is_better = |one: usize, other: usize| i32::from(self.is_better[one * self.n + other]);
         is_better(one, other) - is_better(other, one)
@@ -46,7 +47,7 @@ impl Orders {
         (0..self.n).map(of_entry).collect()
     }
 
-    /// What is clear of the order by the mean of the ranks in several orders of the same entries.
+    /// The clear part of the order by the mean of the ranks in several orders of the same entries.
     pub fn of_mean_ranks(all: &[&Self]) -> Self {
         let sums = rank_sums(all);
         let n = sums.len();
@@ -80,7 +81,7 @@ pub fn tau_interval(one: &Orders, other: &Orders) -> Option<(f64, f64)> {
         known += agrees;
         n_open += i32::from(agrees == 0);
     }
-    let share = |of: i32| f64::from(of) / f64::from(n);
+    let share = |count: i32| f64::from(count) / f64::from(n);
     (n > 0).then(|| (share(known - n_open), share(known + n_open)))
 }
 
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_are_not_clear_may_stand_either_way() {
+    fn unclear_pairs_may_have_either_order() {
         let (nothing, all) = (Orders::new(3, []), Orders::new(3, [(0, 1), (1, 2)]));
         assert_eq!(
             all.ranks(),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_ranks_are_clear_where_their_bounds_are_apart() {
+    fn mean_ranks_are_clear_when_bounds_are_apart() {
         let (all, first) = (Orders::new(3, [(0, 1), (1, 2)]), Orders::new(3, [(0, 1), (0, 2)]));
         let combined = Orders::of_mean_ranks(&[&all, &first]);
         assert_eq!(combined.ranks(), [(1, 1), (2, 3), (2, 3)]);

@@ -1,4 +1,4 @@
-//! The weights of an eval set's items under several draws at once, and their sums.
+//! The weights of a test set's items under several draws at once, and their sums.
 
 use std::marker::PhantomData;
 use std::ops::AddAssign;
@@ -53,7 +53,7 @@ struct Sums<'a, T> {
     weights: &'a [[u8; LANES]],
     cells: &'a [u16],
     n_cells: usize,
-    of: PhantomData<T>,
+    number: PhantomData<T>,
 }
 
 impl<'a, T> Sums<'a, T> {
@@ -62,7 +62,7 @@ impl<'a, T> Sums<'a, T> {
             weights,
             cells,
             n_cells,
-            of: PhantomData,
+            number: PhantomData,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Several divisions of an eval set's items into cells.
+//! Several divisions of a test set's items into cells.
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -1,8 +1,8 @@
-//! The bootstrap of an eval set: draws that give each item a weight, and metrics under these weights.
+//! The bootstrap of a test set: draws that give each item a weight, and metrics under these weights.
 //!
 //! A draw takes as many items of each stratum (a class, or a class within a group) as the stratum has, with replacement: the
 //! weights of a stratum are multinomial. Where items come in clusters, such as the recordings of one speaker, a draw takes whole
-//! clusters. The draws of an eval set follow from its seed alone, so that all submissions are scored under the same draws and
+//! clusters. The draws of a test set follow from its seed alone, so that all submissions are scored under the same draws and
 //! their scores can be compared draw by draw.
 //!
 //! # Source
@@ -28,7 +28,7 @@ pub use resampler::{ClusterDraws, Resampler};
 pub use trials::Trials;
 pub use values::{Answers, ItemMetric};
 
-/// The number of draws for every eval set.
+/// The number of draws for every test set.
 pub const N_DRAWS: usize = 1_000;
 /// The number of batches of [`LANES`] draws each in which draws are computed; the last batch is not full.
 pub const N_BATCHES: usize = N_DRAWS.div_ceil(LANES);

@@ -1,4 +1,4 @@
-//! Draws the weights of an eval set's items.
+//! Draws the weights of a test set's items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ const ITEMS_AT_ONCE: usize = 64;
 /// The most times that a draw of clusters is repeated because it lacks a class or a group; after these it is kept as it is.
 const MAX_REDRAWS: usize = 100;
 
-/// Draws the weights of one eval set's items, in batches, from a seed.
+/// Draws the weights of one test set's items, in batches, from a seed.
 #[derive(Debug, Clone)]
 pub struct Resampler {
     n_items: usize,
@@ -47,7 +47,7 @@ enum Unit {
 /// Statistics of draws of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClusterDraws {
-    /// The number of clusters of the eval set.
+    /// The number of clusters of the test set.
     pub n_clusters: usize,
     /// The number of draws that were repeated because they lacked a class or a group.
     pub n_redrawn: usize,
@@ -126,7 +126,7 @@ impl Resampler {
         }
     }
 
-    /// The number of items of the eval set.
+    /// The number of items of the test set.
     pub fn n_items(&self) -> usize {
         self.n_items
     }
@@ -140,7 +140,7 @@ impl Resampler {
         }
     }
 
-    /// The factor by which deviations of draws are multiplied to vary as scores on other eval sets do: n items drawn from n vary
+    /// The factor by which deviations of draws are multiplied to vary as scores on other test sets do: n items drawn from n vary
     /// less than n new ones, in variance by (n - 1) / n; n is the size of the smallest stratum.
     pub fn widening(&self) -> f64 {
         let n = self.smallest() as f64;
@@ -171,7 +171,7 @@ impl Resampler {
         }
     }
 
-    /// The generator of a batch; the generator of the eval set draws its seed.
+    /// The generator of a batch; the generator of the test set draws its seed.
     fn generator(&self, batch: usize) -> Xoshiro256PlusPlus {
         let mut seeds = Xoshiro256PlusPlus::from_seed(self.seed);
         let mut seed = [0; 32];
@@ -373,7 +373,7 @@ mod tests {
             .flat_map(|seed| weights(&Resampler::of_items(&[0; N], None, [seed; 32])))
             .collect();
         let n = draws.len() as f64;
-        let moment = |of: &dyn Fn(&[u32]) -> f64| draws.iter().map(|draw| of(draw)).sum::<f64>() / n;
+        let moment = |figure: &dyn Fn(&[u32]) -> f64| draws.iter().map(|draw| figure(draw)).sum::<f64>() / n;
         for item in 0..N {
             let mean = moment(&|draw| draw[item].into());
             assert!((mean - 1.0).abs() < 6.0 * (1.0 / n).sqrt(), "{mean}");
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn one_item_counts_once_and_none_is_no_error() {
+    fn resampling_accepts_one_item_or_none() {
         assert!(
             weights(&Resampler::of_items(&[4], None, [1; 32]))
                 .iter()
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rarest_class_or_group_says_how_many_clusters_there_are() {
+    fn the_rarest_class_or_group_limits_the_clusters() {
         let truth: Vec<u8> = (0..40).map(|item| u8::from(item < 3)).collect();
         let own: Vec<usize> = (0..40).collect();
         assert_eq!(Resampler::of_clusters(&truth, None, &own, [1; 32]).smallest(), 3);
@@ -438,8 +438,8 @@ mod tests {
 
     #[test]
     fn draws_follow_from_the_seed() {
-        let of = |seed| weights(&Resampler::of_items(&[0, 0, 0, 1, 1, 1], None, [seed; 32]));
-        assert_eq!(of(1), of(1));
-        assert_ne!(of(1), of(2));
+        let drawn = |seed| weights(&Resampler::of_items(&[0, 0, 0, 1, 1, 1], None, [seed; 32]));
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
     }
 }

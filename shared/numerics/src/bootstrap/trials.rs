@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variance_of_means_is_that_of_new_trials() {
+    fn the_variance_of_means_matches_new_trials() {
         let values = [0.1, 0.5, 0.9, 0.4, 0.6];
         let mean = crate::metrics::mean(&values);
         let of_sample: f64 = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 4.0;

@@ -42,7 +42,7 @@ impl ItemMetric<'_> {
         match self {
             Self::Accuracy => weighted_accuracy(truth, predicted, weights),
             Self::BalancedAccuracy => balanced_accuracy(truth, predicted, weights),
-            Self::F1(class) => ClassCounts::of(truth, predicted, class, weights).f1(),
+            Self::F1(class) => ClassCounts::new(truth, predicted, class, weights).f1(),
             Self::MacroF1 => mean_f1(&f1_of_counts(&class_counts(truth, predicted, weights))),
             Self::MacroF1OfClasses(n) => macro_f1_of_classes(truth, predicted, *n, weights),
             Self::WorstGroupAccuracy(groups) => worst_group_accuracy(truth, predicted, groups, weights),
@@ -50,7 +50,7 @@ impl ItemMetric<'_> {
     }
 }
 
-/// The predictions of some models for one eval set, prepared for a metric under many draws.
+/// The predictions of some models for one test set, prepared for a metric under many draws.
 #[derive(Debug, Clone)]
 pub struct Answers<'a> {
     metric: ItemMetric<'a>,
@@ -242,11 +242,11 @@ impl WithSimd for F1<'_> {
         each(|lane| {
             let (correct, predicted, actual) =
                 (self.0.correct[lane], self.0.predicted[lane], self.0.actual[lane]);
-            let share = |of: u32| {
-                if of == 0 {
+            let share = |total: u32| {
+                if total == 0 {
                     0.0
                 } else {
-                    f64::from(correct) / f64::from(of)
+                    f64::from(correct) / f64::from(total)
                 }
             };
             let (precision, recall) = (share(predicted), share(actual));

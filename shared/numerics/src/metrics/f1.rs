@@ -24,10 +24,10 @@ impl ClassCounts {
     /// # Examples
     /// ```
     /// use dataperf_numerics::metrics::{ClassCounts, ItemWeights};
-    /// let counts = ClassCounts::of(&[0, 1, 1], &[1, 1, 0], &1, ItemWeights::Each(&[5, 3, 1]));
+    /// let counts = ClassCounts::new(&[0, 1, 1], &[1, 1, 0], &1, ItemWeights::Each(&[5, 3, 1]));
     /// assert_eq!((counts.precision(), counts.recall()), (3.0 / 8.0, 3.0 / 4.0));
     /// ```
-    pub fn of<T: PartialEq>(truth: &[T], predicted: &[T], class: &T, weights: ItemWeights<'_>) -> Self {
+    pub fn new<T: PartialEq>(truth: &[T], predicted: &[T], class: &T, weights: ItemWeights<'_>) -> Self {
         assert_same_length(truth, predicted);
         weights.assert_length(truth.len());
         let mut counts = Self::default();
@@ -204,7 +204,7 @@ pub fn macro_f1_of_classes<T: Copy + Into<usize>>(
 /// assert_eq!(binary_f1(&[0, 0], &[0, 0], &1), 0.0);
 /// ```
 pub fn binary_f1<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
-    ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).f1()
+    ClassCounts::new(truth, predicted, positive, ItemWeights::Ones).f1()
 }
 
 /// The share of the samples predicted as `positive` that are, in [0, 1]; 0 if there are none.
@@ -219,7 +219,7 @@ pub fn binary_f1<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f6
 /// assert_eq!(dataperf_numerics::metrics::precision(&[0, 1, 1], &[1, 1, 0], &1), 0.5);
 /// ```
 pub fn precision<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
-    ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).precision()
+    ClassCounts::new(truth, predicted, positive, ItemWeights::Ones).precision()
 }
 
 /// The share of the `positive` samples that are predicted so, in [0, 1]; 0 if there are none.
@@ -234,5 +234,5 @@ pub fn precision<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f6
 /// assert_eq!(dataperf_numerics::metrics::recall(&[0, 1, 1, 1], &[1, 1, 0, 1], &1), 2.0 / 3.0);
 /// ```
 pub fn recall<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
-    ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).recall()
+    ClassCounts::new(truth, predicted, positive, ItemWeights::Ones).recall()
 }

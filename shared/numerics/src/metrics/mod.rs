@@ -13,7 +13,7 @@ pub use f1::{
 
 use crate::simd::vector::pairwise_sum;
 
-/// How often each item of an eval set counts. Weight 2 means the same as having the item twice, and weight 0 as leaving it out.
+/// How often each item of a test set counts. Weight 2 means the same as having the item twice, and weight 0 as leaving it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemWeights<'a> {
     /// Each item counts once.

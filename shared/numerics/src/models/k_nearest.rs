@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_side_by_side_have_the_neighbours_of_rows_one_after_another() {
+    fn neighbours_match_in_both_memory_layouts() {
         for n_features in 1..=NARROW {
             for (n, n_neighbors, n_values) in [(5, 5, 3), (8, 1, 100), (61, 4, 2), (403, 5, 1_000_000)] {
                 let x = rows(n, n_features, n_values, 1);
@@ -322,7 +322,7 @@ mod tests {
                 let table = Array2::from_shape_vec((n, n_features), x.clone()).expect("a matrix");
                 let columns = side_by_side(&table.view().as_standard_layout());
                 for arch in architectures() {
-                    let of = |columns: &[[f64; SIDE_BY_SIDE]]| {
+                    let neighbours = |columns: &[[f64; SIDE_BY_SIDE]]| {
                         arch.dispatch(Chunk {
                             x: &x,
                             columns,
@@ -331,7 +331,11 @@ mod tests {
                             n_neighbors,
                         })
                     };
-                    assert_eq!(of(&columns), of(&[]), "{n} rows of {n_features} numbers");
+                    assert_eq!(
+                        neighbours(&columns),
+                        neighbours(&[]),
+                        "{n} rows of {n_features} numbers"
+                    );
                 }
             }
         }

@@ -45,7 +45,7 @@ impl Default for Stopping {
     }
 }
 
-/// Where a minimisation stopped.
+/// The end point of a minimisation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Minimum {
     /// The point.
@@ -286,29 +286,29 @@ mod tests {
 
     #[test]
     fn finds_the_minimum_of_a_parabola() {
-        let found = minimize(vec![0.0], |x, g| {
+        let minimum = minimize(vec![0.0], |x, g| {
             g[0] = 2.0 * (x[0] - 3.0);
             (x[0] - 3.0).powi(2)
         });
-        assert!((found.x[0] - 3.0).abs() < 1e-4, "{found:?}");
+        assert!((minimum.x[0] - 3.0).abs() < 1e-4, "{minimum:?}");
     }
 
     #[test]
     fn stops_at_the_start_when_the_gradient_vanishes() {
-        let found = minimize(vec![1.0, 2.0], |_, g| {
+        let minimum = minimize(vec![1.0, 2.0], |_, g| {
             g.fill(1e-5);
             7.0
         });
-        assert_eq!((found.n_iter, found.x), (0, vec![1.0, 2.0]));
+        assert_eq!((minimum.n_iter, minimum.x), (0, vec![1.0, 2.0]));
     }
 
     #[test]
     fn keeps_the_start_when_no_step_descends() {
         // the gradient points the wrong way, so every trial value is higher
-        let found = minimize(vec![0.0], |x, g| {
+        let minimum = minimize(vec![0.0], |x, g| {
             g[0] = -1.0;
             x[0].abs()
         });
-        assert_eq!((found.n_iter, found.x), (0, vec![0.0]));
+        assert_eq!((minimum.n_iter, minimum.x), (0, vec![0.0]));
     }
 }

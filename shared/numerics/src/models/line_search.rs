@@ -7,7 +7,7 @@ const SLOPE_TOLERANCE: f64 = 0.9;
 /// The relative width of the interval below which the search ends.
 const WIDTH_TOLERANCE: f64 = 0.1;
 
-/// What to do after an evaluation.
+/// The next step after an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Evaluate at the new [`Search::step`].

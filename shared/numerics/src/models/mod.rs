@@ -83,7 +83,7 @@ pub enum FitError {
     /// More classes than a prediction's byte can name.
     #[error("{n_classes_total} classes; at most 256 can be predicted")]
     TooManyClasses {
-        /// The number of classes that was asked for.
+        /// The requested number of classes.
         n_classes_total: usize,
     },
     /// The support vector classifier did not reach its optimum.
@@ -92,10 +92,10 @@ pub enum FitError {
          the features to about 1, or use a lower `C` or a higher `tol`"
     )]
     NotConverged,
-    /// A model for two classes was asked to tell apart more than two.
+    /// A model for two classes was trained with more than two.
     #[error("{n_classes} classes; gradient boosting tells apart only 2")]
     NotBinary {
-        /// The number of distinct labels, or the number that was asked for.
+        /// The number of distinct labels, or the requested number.
         n_classes: usize,
     },
     /// The rows to predict have another number of columns than the training rows.

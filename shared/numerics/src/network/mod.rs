@@ -336,7 +336,7 @@ impl WithSimd for Gradient<'_> {
     }
 }
 
-/// Packs the weights anew after they have changed.
+/// Packs the weights again after a change.
 struct Pack<'a> {
     shape: &'a Shape,
     parameters: &'a mut Parameters,

@@ -52,7 +52,7 @@ impl Parameters {
         }
     }
 
-    /// Packs the weights anew after they have changed.
+    /// Packs the weights again after a change.
     #[inline(always)]
     pub(super) fn pack<S: Simd>(&mut self, simd: S, shape: &Shape) {
         for (at, layer) in shape.convolutions.iter().enumerate() {

@@ -17,7 +17,7 @@ pub(super) struct Workspace {
     /// The input of each convolution; all but the first have a border of zeros.
     inputs: Vec<Vec<f32>>,
     /// For the first three convolutions: which of four numbers was the largest.
-    which: Vec<Vec<u32>>,
+    argmax: Vec<Vec<u32>>,
     /// The derivatives by each convolution's output; all but the first have a border of zeros.
     deltas: Vec<Vec<f32>>,
     /// A convolution's output, and later the derivatives that are passed back.
@@ -41,7 +41,7 @@ impl Workspace {
                 .iter()
                 .map(|layer| zeros(PART * held(layer) * layer.n_in))
                 .collect(),
-            which: layers
+            argmax: layers
                 .iter()
                 .map(|layer| vec![0; PART * (layer.height / 2) * (layer.width / 2) * layer.n_out])
                 .collect(),
@@ -79,7 +79,7 @@ impl Workspace {
                 let raw = &mut self.raw[..n_positions * layer.n_out];
                 product(simd, windows, &parameters.forward[at], layer.n_out, raw);
                 let next = &mut self.inputs[at + 1][..next];
-                pooling::pool(layer, intercepts, raw, next, &mut self.which[at]);
+                pooling::pool(layer, intercepts, raw, next, &mut self.argmax[at]);
             } else {
                 let last = &mut self.last[..n_positions * layer.n_out];
                 product(simd, windows, &parameters.forward[at], layer.n_out, last);
@@ -120,8 +120,8 @@ impl Workspace {
             let intercepts = &mut gradient[..layer.n_out];
             let deltas = &mut self.deltas[at];
             if let Some(pooled) = self.inputs.get(at + 1) {
-                let from = &self.raw[..self.which[at].len()];
-                pooling::unpool(layer, (pooled, &self.which[at]), from, deltas, intercepts);
+                let from = &self.raw[..self.argmax[at].len()];
+                pooling::unpool(layer, (pooled, &self.argmax[at]), from, deltas, intercepts);
             } else {
                 pooling::spread_means(layer, &self.last, &self.mean_deltas, deltas, intercepts);
             }

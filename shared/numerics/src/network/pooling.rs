@@ -5,25 +5,31 @@ use super::shape::Convolution;
 /// The largest of each 2 x 2 numbers (the first among equal ones), plus the channel's intercept, rectified.
 ///
 /// Shapes: `raw` `(n_images, height, width, channels)`; `out` `(n_images, height/2 + 2, width/2 + 2, channels)`, whose border
-/// stays as it is; `which` `(n_images, height/2, width/2, channels)` is which of the four it was.
+/// stays as it is; `argmax` `(n_images, height/2, width/2, channels)` is which of the four it was.
 #[inline(always)]
-pub(super) fn pool(layer: &Convolution, intercepts: &[f32], raw: &[f32], out: &mut [f32], which: &mut [u32]) {
+pub(super) fn pool(
+    layer: &Convolution,
+    intercepts: &[f32],
+    raw: &[f32],
+    out: &mut [f32],
+    argmax: &mut [u32],
+) {
     let (n, width) = (layer.n_out, layer.width);
     let (rows, columns) = (layer.height / 2, width / 2);
     let images = raw.chunks_exact(layer.area() * n);
     let outs = out.chunks_exact_mut((rows + 2) * (columns + 2) * n);
-    for ((raw, out), which) in images.zip(outs).zip(which.chunks_exact_mut(rows * columns * n)) {
+    for ((raw, out), argmax) in images.zip(outs).zip(argmax.chunks_exact_mut(rows * columns * n)) {
         for y in 0..rows {
             for x in 0..columns {
                 let four =
                     |row: usize, column: usize| &raw[((2 * y + row) * width + 2 * x + column) * n..][..n];
                 let out = &mut out[((y + 1) * (columns + 2) + x + 1) * n..][..n];
-                let which = &mut which[(y * columns + x) * n..][..n];
+                let argmax = &mut argmax[(y * columns + x) * n..][..n];
                 largest(
                     [four(0, 0), four(0, 1), four(1, 0), four(1, 1)],
                     intercepts,
                     out,
-                    which,
+                    argmax,
                 );
             }
         }
@@ -31,10 +37,10 @@ pub(super) fn pool(layer: &Convolution, intercepts: &[f32], raw: &[f32], out: &m
 }
 
 #[inline(always)]
-fn largest(four: [&[f32]; 4], intercepts: &[f32], out: &mut [f32], which: &mut [u32]) {
+fn largest(four: [&[f32]; 4], intercepts: &[f32], out: &mut [f32], argmax: &mut [u32]) {
     let n = out.len();
     let [a, b, c, d] = four.map(|numbers| &numbers[..n]);
-    let (intercepts, which) = (&intercepts[..n], &mut which[..n]);
+    let (intercepts, argmax) = (&intercepts[..n], &mut argmax[..n]);
     for i in 0..n {
         let (mut best, mut at) = (a[i], 0);
         if b[i] > best {
@@ -47,7 +53,7 @@ fn largest(four: [&[f32]; 4], intercepts: &[f32], out: &mut [f32], which: &mut [
             (best, at) = (d[i], 3);
         }
         out[i] = rectified(best + intercepts[i]);
-        which[i] = at;
+        argmax[i] = at;
     }
 }
 
@@ -59,19 +65,19 @@ fn rectified(number: f32) -> f32 {
 
 /// Passes derivatives back through [`pool`], and adds up those of the intercepts.
 ///
-/// Shapes: `pooled` is what [`pool`] wrote, `which` too; `from` `(n_images, height/2, width/2, channels)`; `to` as
+/// Shapes: `pooled` is what [`pool`] wrote, `argmax` too; `from` `(n_images, height/2, width/2, channels)`; `to` as
 /// `layer.delta_at` says.
 #[inline(always)]
 pub(super) fn unpool(
     layer: &Convolution,
-    (pooled, which): (&[f32], &[u32]),
+    (pooled, argmax): (&[f32], &[u32]),
     from: &[f32],
     to: &mut [f32],
     intercepts: &mut [f32],
 ) {
     let (n, width) = (layer.n_out, layer.width);
     let (rows, columns) = (layer.height / 2, width / 2);
-    for (at, (from, which)) in from.chunks_exact(n).zip(which.chunks_exact(n)).enumerate() {
+    for (at, (from, argmax)) in from.chunks_exact(n).zip(argmax.chunks_exact(n)).enumerate() {
         let (image, y, x) = (at / (rows * columns), at / columns % rows, at % columns);
         let pooled = &pooled[((image * (rows + 2) + y + 1) * (columns + 2) + x + 1) * n..][..n];
         let corner = (image * layer.height + 2 * y) * width + 2 * x;
@@ -82,7 +88,7 @@ pub(super) fn unpool(
             let to = &mut to[layer.delta_at[at]..][..n];
             for i in 0..n {
                 let delta = kept(pooled[i] > 0.0, from[i]);
-                to[i] = kept(which[i] == quarter as u32, delta);
+                to[i] = kept(argmax[i] == quarter as u32, delta);
             }
         }
         let intercepts = &mut intercepts[..n];

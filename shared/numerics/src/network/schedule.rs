@@ -30,7 +30,8 @@ impl Order {
         }
     }
 
-    /// The next row of `numpy.random.RandomState.permutation(n_rows)`, which is drawn anew when it is used up.
+    /// The next row of `numpy.random.RandomState.permutation(n_rows)`, which is drawn again when it
+    /// is used up.
     pub(super) fn next_row(&mut self) -> usize {
         if self.next == self.rows.len() {
             self.next = 0;

@@ -36,7 +36,7 @@ fn bits(mut training: Training<'_>, n_steps: usize) -> Vec<u32> {
 }
 
 #[test]
-fn same_bits_on_every_processor_and_number_of_threads() {
+fn results_match_on_every_processor_and_thread_count() {
     let network = network(17, 35, 3);
     let (images, classes) = squares(70, &network);
     let mut all = Vec::new();
@@ -89,9 +89,9 @@ fn draws_as_numpy() {
 
 #[test]
 fn steps_and_rates() {
-    let of = |n| network(16, 16, 2).n_steps(n);
+    let n_steps = |n| network(16, 16, 2).n_steps(n);
     assert_eq!(
-        [1, 3_840, 3_841, 10_000, usize::MAX].map(of),
+        [1, 3_840, 3_841, 10_000, usize::MAX].map(n_steps),
         [600, 600, 601, 1563, 1563]
     );
     let rates = [0, 59, 60, 599].map(|at| schedule::step(at, 600).rate);
@@ -99,7 +99,7 @@ fn steps_and_rates() {
     assert_eq!(rates.map(f32::to_bits), wanted.map(f32::to_bits));
 }
 
-/// What one image's network computes, in plain loops of 64 bits.
+/// One image's network in plain loops of 64 bits.
 struct Plain {
     parameters: Vec<f64>,
     n_classes: usize,
@@ -170,11 +170,11 @@ impl Plain {
 
 fn pooled(grid: &[f64], height: usize, width: usize, n: usize) -> Vec<f64> {
     let places = (0..height / 2).flat_map(|y| (0..width / 2).map(move |x| (y, x)));
-    let of = |y: usize, x: usize, channel: usize| grid[(y * width + x) * n + channel];
+    let cell = |y: usize, x: usize, channel: usize| grid[(y * width + x) * n + channel];
     let largest = |y, x, c| {
-        f64::max(of(y, x, c), of(y, x + 1, c))
-            .max(of(y + 1, x, c))
-            .max(of(y + 1, x + 1, c))
+        f64::max(cell(y, x, c), cell(y, x + 1, c))
+            .max(cell(y + 1, x, c))
+            .max(cell(y + 1, x + 1, c))
     };
     places
         .flat_map(|(y, x)| (0..n).map(move |channel| (2 * y, 2 * x, channel)))
@@ -286,7 +286,7 @@ fn refuses() {
         let refused = Training::new(&vec![0; n_bytes], classes, &network).err();
         refused.map(|error| error.to_string()).unwrap_or_default()
     };
-    for (told, why) in [
+    for (problem, why) in [
         (refused(16, 65, 2, 1040, &[0]), "from 16 to 64"),
         (refused(15, 16, 2, 240, &[0]), "from 16 to 64"),
         (refused(16, 16, 257, 256, &[0]), "at most 256"),
@@ -295,6 +295,6 @@ fn refuses() {
         (refused(16, 16, 2, 0, &[]), "at least 1"),
         (refused(16, 16, 2, 512, &[0, 2]), "label of row 1 is `2`"),
     ] {
-        assert!(told.contains(why), "`{told}` has no `{why}`");
+        assert!(problem.contains(why), "`{problem}` has no `{why}`");
     }
 }

@@ -65,8 +65,8 @@ pub fn compare(
         .collect()
 }
 
-/// The smallest difference between neighbours that is told apart with power 0.8, from the median of the given standard errors of
-/// their differences. `None` if there are no errors.
+/// The smallest difference between neighbours that can be detected with power 0.8, from the median
+/// of the given standard errors of their differences. `None` if there are no errors.
 pub(crate) fn resolution_of(errors: &mut [f64]) -> Option<f64> {
     if errors.is_empty() {
         return None;
@@ -77,7 +77,7 @@ pub(crate) fn resolution_of(errors: &mut [f64]) -> Option<f64> {
 }
 
 impl Compared {
-    /// The smallest difference between neighbours that an eval set tells apart with power 0.8, by the median standard error over
+    /// The smallest difference between neighbours that a test set tells apart with power 0.8, by the median standard error over
     /// pairs of ranked neighbours. `None` if no neighbours' scores differ under the draws.
     pub fn resolution(compared: &[Self]) -> Option<f64> {
         let errors = compared.iter().filter_map(|of_entry| of_entry.error_to_next);
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_rounding_alone_tells_apart_change_no_ranks() {
+    fn rounding_differences_do_not_change_ranks() {
         let contest = Contest::new(501, &[480, 400, 300]);
         let mut compared_with = contest.entries();
         let mut nearly = contest.deviations[1].clone();
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_differ_too_little_are_never_told_apart() {
+    fn tiny_differences_never_separate_pairs() {
         let contest = Contest::new(501, &[480, 200]);
         let compared = compare(&contest.entries(), &|_, _, _| degrees_of_freedom(5, None));
         assert_eq!(ranks(&compared), [(1, 2), (1, 2)]);
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_have_fewer_degrees_of_freedom_than_their_items() {
+    fn clusters_have_fewer_degrees_of_freedom_than_items() {
         assert_eq!(degrees_of_freedom(MIN_DIFFERENT_ITEMS - 1, None), 0);
         assert_eq!(degrees_of_freedom(MIN_DIFFERENT_ITEMS, None), 15);
         assert_eq!(degrees_of_freedom(400, Some(20)), 9);
@@ -526,7 +526,7 @@ mod tests {
                     let largest = |draw: usize| {
                         of_rest
                             .iter()
-                            .map(|of| sign * of.1[draw])
+                            .map(|entry| sign * entry.1[draw])
                             .fold(f64::MIN, f64::max)
                     };
                     let mut largest: Vec<f64> = (0..1000).map(largest).collect();
@@ -535,9 +535,9 @@ mod tests {
                 };
                 let (better, worse) = (critical(1.0), -critical(-1.0));
                 let n_before = rest.len();
-                n_better += of_rest.iter().filter(|of| of.0 > better).count() as u32;
-                n_worse += of_rest.iter().filter(|of| of.0 < worse).count() as u32;
-                let is_near = of_rest.iter().map(|of| (worse..=better).contains(&of.0));
+                n_better += of_rest.iter().filter(|entry| entry.0 > better).count() as u32;
+                n_worse += of_rest.iter().filter(|entry| entry.0 < worse).count() as u32;
+                let is_near = of_rest.iter().map(|entry| (worse..=better).contains(&entry.0));
                 rest = rest
                     .iter()
                     .zip(is_near)

@@ -1,6 +1,6 @@
-//! The certainty of ranks: the ranks that an entry of a board may have, given what its score would have been on other eval sets.
+//! The certainty of ranks: the ranks that an entry of a board may have, given what its score would have been on other test sets.
 //!
-//! Entries are compared pair by pair, by the differences of their scores under the same draws of the eval set. An entry is
+//! Entries are compared pair by pair, by the differences of their scores under the same draws of the test set. An entry is
 //! clearly better than another when that holds for all entries at once with 97.5 % confidence; its rank interval follows from how
 //! many are clearly better and how many clearly worse, and holds its rank with 95 % confidence.
 //!

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(orders, [(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)]);
         let ranks: Vec<(u32, u32)> = compare(&entries, &|_, _, _| usize::MAX)
             .iter()
-            .map(|of| (of.first, of.last))
+            .map(|ranks| (ranks.first, ranks.last))
             .collect();
         assert_eq!(ranks, [(1, 1), (2, 3), (2, 3), (4, 4)]);
         let joint = joint_orders(&entries, &|_, _, _| usize::MAX, 0.95);

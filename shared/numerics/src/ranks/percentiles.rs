@@ -15,7 +15,8 @@ pub fn quantile(draws: &mut [f32], share: f64) -> f32 {
     *draws.select_nth_unstable_by(place, f32::total_cmp).1
 }
 
-/// The standard deviation of draws; 0 for fewer than two, and where they are alike but for rounding.
+/// The standard deviation of draws; 0 for fewer than two, and if they are equal except for
+/// rounding.
 pub(super) fn standard_deviation(draws: &[f32]) -> f64 {
     let n = draws.len() as f64;
     let mean = draws.iter().copied().map(f64::from).sum::<f64>() / n;
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_holds_what_the_draws_give() {
+    fn an_interval_matches_its_draws() {
         let deviations: Vec<f32> = (0..1000).map(|draw| (draw as f32 - 500.0) / 1024.0).collect();
         let (low, high) = percentile_interval(0.5, &deviations).expect("draws");
         assert_eq!((low, high), (0.5 - 475.0 / 1024.0, 0.5 + 475.0 / 1024.0));

@@ -9,11 +9,11 @@ use super::scores::student;
 pub struct Margin {
     /// The model's score less the target.
     pub value: f64,
-    /// `(n_draws,)`: the margin under each draw of the eval set minus the margin.
+    /// `(n_draws,)`: the margin under each draw of the test set minus the margin.
     pub deviations: Vec<f32>,
 }
 
-/// What an eval set tells of a curve's margins.
+/// A test set's information about a curve's margins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certainty {
     /// The number of items of the smallest class, or of clusters if these are drawn.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_without_clear_models_ends_at_its_last() {
+    fn a_curve_without_clear_models_ends_last() {
         assert_eq!(first_at_target(&line(1.0), CERTAINTY), Some((0, 20)));
         assert_eq!(first_at_target(&line(1.0)[..1], CERTAINTY), Some((0, 0)));
         assert_eq!(first_at_target(&[], CERTAINTY), None);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_that_of_a_share_of_so_many_items() {
+    fn score_intervals_match_agresti_and_coull() {
         // Agresti and Coull for 80 of 100 with 1.96: .711 to .867
         let (low, high) = score_interval(0.8, &deviations(0.04), 1_000_000).expect("draws");
         assert!(

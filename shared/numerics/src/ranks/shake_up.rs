@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reversed_ranking_of_many_shakes_half_and_one_of_two_does_too() {
+    fn reversing_a_ranking_gives_a_shake_up_half() {
         assert_eq!(shake_up(&[1, 2], &[2, 1]), Some(0.5));
         let forth: Vec<usize> = (1..=1_000).collect();
         let back: Vec<usize> = (1..=1_000).rev().collect();

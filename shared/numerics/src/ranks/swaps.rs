@@ -96,9 +96,14 @@ fn error(first: &[f32], second: &[f32]) -> f64 {
 fn probability(first: &[f32], second: &[f32], signs: &[u64], n_swaps: usize) -> f64 {
     let differences = first.iter().zip(second).map(|(first, second)| first - second);
     let differences: Vec<f32> = differences.collect();
-    let largest = differences.iter().fold(0.0_f32, |most, of| most.max(of.abs()));
+    let largest = differences
+        .iter()
+        .fold(0.0_f32, |most, difference| most.max(difference.abs()));
     // what is smaller than that comes from items on which both say the same
-    let n_different = differences.iter().filter(|of| of.abs() > 0.1 * largest).count();
+    let n_different = differences
+        .iter()
+        .filter(|difference| difference.abs() > 0.1 * largest)
+        .count();
     let observed: f32 = differences.iter().sum();
     if n_different < MIN_DIFFERENT_ITEMS || observed <= 0.0 {
         return 1.0;
@@ -114,8 +119,9 @@ fn probability(first: &[f32], second: &[f32], signs: &[u64], n_swaps: usize) -> 
             .zip(words)
             .map(|(differences, word)| {
                 let signed = differences.iter().enumerate();
-                let signed =
-                    signed.map(|(bit, of)| f32::from_bits(of.to_bits() ^ (((word >> bit) as u32 & 1) << 31)));
+                let signed = signed.map(|(bit, difference)| {
+                    f32::from_bits(difference.to_bits() ^ (((word >> bit) as u32 & 1) << 31))
+                });
                 signed.sum::<f32>()
             })
             .sum();
@@ -128,11 +134,12 @@ fn probability(first: &[f32], second: &[f32], signs: &[u64], n_swaps: usize) -> 
 }
 
 /// The entries that Holm's procedure rejects to be no better, of these with their probabilities and of others with 1, so many in all.
-fn rejected(mut of: Vec<(usize, f64)>, n: usize) -> Vec<usize> {
-    of.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+fn rejected(mut probabilities: Vec<(usize, f64)>, n: usize) -> Vec<usize> {
+    probabilities.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     let levels = (0..).map(|step| (1.0 - CONFIDENCE) / (n - step) as f64);
     let is_small = |((_, probability), level): &((usize, f64), f64)| probability <= level;
-    of.into_iter()
+    probabilities
+        .into_iter()
         .zip(levels)
         .take_while(is_small)
         .map(|((other, _), _)| other)
@@ -153,15 +160,15 @@ mod tests {
 
     fn ranks(entries: &[Swapped<'_>]) -> Vec<(u32, u32)> {
         let compared = compare_swapped(entries, [7; 32]);
-        compared.iter().map(|of| (of.first, of.last)).collect()
+        compared.iter().map(|entry| (entry.first, entry.last)).collect()
     }
 
     #[test]
     fn a_sign_test_is_exact() {
         let (right, wrong) = (vec![1.0; 12], vec![0.0; 12]);
         // of 2^12 swaps one gives such a difference
-        let found = probability(&right, &wrong, &signs(1), 9_999);
-        assert!((found - 1.0 / 4_096.0).abs() < 6e-4, "{found}");
+        let actual = probability(&right, &wrong, &signs(1), 9_999);
+        assert!((actual - 1.0 / 4_096.0).abs() < 6e-4, "{actual}");
         assert_eq!(probability(&right[..5], &wrong[..5], &signs(1), 9_999), 1.0);
         assert_eq!(probability(&wrong, &right, &signs(1), 9_999), 1.0);
     }

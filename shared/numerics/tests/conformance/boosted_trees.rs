@@ -107,7 +107,7 @@ fn trees_and_margins_are_xgboosts() {
 }
 
 #[test]
-fn what_cannot_be_trained_on_is_refused() {
+fn unusable_training_data_are_refused() {
     let new = |x: Array2<f32>| TrainingFeatures::new(Columns::new(x.view())).unwrap_err();
     let infinite = FitError::NotFinite {
         row_idx: 1,
@@ -135,7 +135,7 @@ fn what_cannot_be_trained_on_is_refused() {
 }
 
 #[test]
-fn many_fits_are_what_each_is_alone_and_can_be_broken_off() {
+fn batched_fits_equal_single_fits_and_can_stop() {
     let mut generator = Mt19937::new(7);
     let x = Array2::from_shape_simple_fn((60, 25), || (generator.next_u32() >> 24) as f32);
     let features = TrainingFeatures::new(Columns::new(x.view())).unwrap();

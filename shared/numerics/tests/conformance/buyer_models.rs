@@ -1,4 +1,4 @@
-//! The models that a buyer of data may train, beside the logistic regression.
+//! The models that a buyer of data may train, besides the logistic regression.
 
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_stumps::BoostedStumps;
@@ -33,7 +33,7 @@ fn predictions_are_scikit_learns() {
 }
 
 #[test]
-fn what_cannot_be_trained_on_is_refused() {
+fn unusable_training_data_are_refused() {
     let x = array![[0.0], [1.0], [2.0]];
     let too_few = FitError::TooFewRows {
         n_rows: 3,

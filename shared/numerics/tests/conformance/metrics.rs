@@ -22,12 +22,12 @@ fn equal_to_scikit_learn() {
         of_class_1,
     } in cases
     {
-        let what = format!("{truth:?} {predicted:?}");
-        super::assert_close([macro_f1(&truth, &predicted)], &[expected], 1e-15, &what);
-        super::assert_close([accuracy(&truth, &predicted)], &[share], 0.0, &what);
+        let label = format!("{truth:?} {predicted:?}");
+        super::assert_close([macro_f1(&truth, &predicted)], &[expected], 1e-15, &label);
+        super::assert_close([accuracy(&truth, &predicted)], &[share], 0.0, &label);
         let of_class_1_ours = [binary_f1, precision, recall]
             .map(|score: fn(&[usize], &[usize], &usize) -> f64| score(&truth, &predicted, &1));
-        super::assert_close(of_class_1_ours, &of_class_1, 1e-15, &what);
+        super::assert_close(of_class_1_ours, &of_class_1, 1e-15, &label);
     }
 }
 

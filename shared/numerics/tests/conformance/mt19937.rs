@@ -59,7 +59,7 @@ fn choices_in_sequence() {
 }
 
 #[test]
-fn bounded_by_multiplication_is_in_range_and_reaches_everything() {
+fn bounded_numbers_stay_in_range_and_cover_it() {
     let mut generator = Mt19937::new(3);
     let mut seen = [false; 7];
     for _ in 0..200 {

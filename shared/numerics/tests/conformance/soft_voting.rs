@@ -67,7 +67,7 @@ fn support_vector_machines() {
 fn sigmoids_and_probabilities() {
     for case in cases() {
         let (vote, name) = (case.fit(), &case.name);
-        // where nothing separates the classes the slope is undetermined, and rounding decides it
+        // if nothing separates the classes, the slope is undetermined and rounding decides it
         let tolerance = if case.n_features <= 3 { 1e-6 } else { 1e-11 };
         for (calibration, expected) in vote.calibrations().iter().zip(&case.sigmoids) {
             let ours = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]);
@@ -115,7 +115,7 @@ fn votes() {
 }
 
 #[test]
-fn the_fast_path_gives_the_mean_of_the_two_parts() {
+fn the_fast_path_averages_both_parts() {
     for case in cases() {
         let (vote, rows) = (case.fit(), case.rows());
         let wide = rows.mapv(f64::from);
@@ -134,7 +134,7 @@ fn the_fast_path_gives_the_mean_of_the_two_parts() {
 }
 
 #[test]
-fn a_row_is_predicted_alike_in_any_company_and_on_any_number_of_threads() {
+fn a_prediction_ignores_other_rows_and_thread_count() {
     let case = &cases()[0];
     let (vote, rows) = (case.fit(), case.rows());
     let all = vote.predict_proba(rows.view());
@@ -161,7 +161,7 @@ fn a_row_is_predicted_alike_in_any_company_and_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_large_fit_is_the_same_on_any_number_of_threads() {
+fn a_large_fit_is_independent_of_thread_count() {
     let x = Array2::from_shape_fn((500, 20), |(i, k)| ((i * 31 + k * 17) % 101) as f64 / 50.0 - 1.0);
     let labels: Vec<usize> = (0..500).map(|i| (i * 7 / 3) % 2).collect();
     let fit = |n| {

@@ -105,14 +105,14 @@ fn coverage(n: usize, spread: (f64, f64), n_runs: u64) -> (f64, [(f64, f64); 3])
         .map(|seed| run(seed, n, spread))
         .collect();
     let share = |n: usize| n as f64 / n_runs as f64;
-    let of = |figure: usize| {
-        let n_held = runs.iter().filter(|(_, of)| of[figure].0).count();
-        let width: f64 = runs.iter().map(|(_, of)| of[figure].1).sum();
+    let covered = |figure: usize| {
+        let n_held = runs.iter().filter(|(_, figures)| figures[figure].0).count();
+        let width: f64 = runs.iter().map(|(_, figures)| figures[figure].1).sum();
         (share(n_held), width / n_runs as f64)
     };
     (
         share(runs.iter().filter(|(is_near, _)| *is_near).count()),
-        [0, 1, 2].map(of),
+        [0, 1, 2].map(covered),
     )
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod across;
+mod curves;
 mod places;
 mod random;
 mod regression;

@@ -14,7 +14,7 @@ use crate::random::{expected, normal, sigmoid, uniform};
 const N_MODELS: usize = 60;
 const TARGET_SHARE: f64 = 0.95;
 
-/// What is simulated.
+/// The parameters of a simulation.
 #[derive(Clone, Copy)]
 struct Scenario {
     n_tasks: usize,
@@ -25,7 +25,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    /// A score as it is held against the target.
+    /// A score to compare with the target.
     fn compared(self, accuracy: f64) -> f64 {
         if self.is_rounded {
             (accuracy * 100.0).round() / 100.0
@@ -41,7 +41,7 @@ impl Scenario {
         accuracies.iter().position(is_there).unwrap_or(N_MODELS - 1)
     }
 
-    /// One task: the true place and its interval on an eval set, as fractions.
+    /// One task: the true place and its interval on a test set, as fractions.
     fn task(self, random: &mut Xoshiro256PlusPlus) -> (f64, (f64, f64)) {
         // what a fix changes is not the same each time
         let ability = |model: usize, random: &mut Xoshiro256PlusPlus| {
@@ -115,8 +115,9 @@ impl Scenario {
         let of_run = |seed: u64| {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             let tasks: Vec<(f64, (f64, f64))> = (0..self.n_tasks).map(|_| self.task(&mut random)).collect();
-            let mean =
-                |of: fn(&(f64, (f64, f64))) -> f64| tasks.iter().map(of).sum::<f64>() / tasks.len() as f64;
+            let mean = |figure: fn(&(f64, (f64, f64))) -> f64| {
+                tasks.iter().map(figure).sum::<f64>() / tasks.len() as f64
+            };
             let (truth, low, high) = (mean(|task| task.0), mean(|task| task.1.0), mean(|task| task.1.1));
             (low - 1e-9 <= truth && truth <= high + 1e-9, high - low)
         };

@@ -13,10 +13,10 @@ use rayon::prelude::*;
 use crate::random::{expected, normal, sigmoid, uniform};
 
 const ABILITIES: [f64; 10] = [2.0, 1.8, 1.6, 1.5, 1.4, 1.2, 1.0, 0.9, 0.7, 0.4];
-/// By how much items of the new eval set are harder.
+/// By how much items of the new test set are harder.
 const HARDER: f64 = 0.3;
 
-/// The accuracies on an eval set of two classes, `(n,)`, and under all draws, `(n, n_draws)`.
+/// The accuracies on a test set of two classes, `(n,)`, and under all draws, `(n, n_draws)`.
 fn measured(
     random: &mut Xoshiro256PlusPlus,
     items_of_class: usize,
@@ -72,15 +72,15 @@ fn run(seed: u64, before: usize, after: usize, truths: &[f64; 4]) -> [(Option<f6
         (probits(&x, before), of_all(&drawn_x, before)),
         (probits(&y, after), of_all(&drawn_y, after)),
     );
-    let mut found = Vec::new();
+    let mut figures = Vec::new();
     for ((x, drawn_x), (y, drawn_y)) in [((x, drawn_x), (y, drawn_y)), on_probit] {
         let plain = fitted_line(&x, &y).unwrap();
         let corrected = corrected_line(&x, &y, &drawn_x, &drawn_y);
-        found.push((corrected.map(|line| line.slope), plain.slope));
-        found.push((corrected.map(|line| line.intercept), plain.intercept));
+        figures.push((corrected.map(|line| line.slope), plain.slope));
+        figures.push((corrected.map(|line| line.intercept), plain.intercept));
     }
     std::array::from_fn(|nth| {
-        let (fitted, plain) = found[nth];
+        let (fitted, plain) = figures[nth];
         // an interval that is open holds everything
         let holds = fitted.map(|fitted| {
             fitted
@@ -161,7 +161,7 @@ fn the_corrected_slope_is_not_drawn_towards_zero() {
         (250, 50),
         (1000, 1000),
     ] {
-        let (truths, of) = figures(n_runs, before, after);
+        let (truths, coverage) = figures(n_runs, before, after);
         let cells = |slope: &Figure, intercept: &Figure| {
             let [corrected, plain] = slope.medians;
             format!(
@@ -171,8 +171,8 @@ fn the_corrected_slope_is_not_drawn_towards_zero() {
         };
         println!(
             "| {before}, {after} | {} | {} | (true: {:.3}, {:.3})",
-            cells(&of[0], &of[1]),
-            cells(&of[2], &of[3]),
+            cells(&coverage[0], &coverage[1]),
+            cells(&coverage[2], &coverage[3]),
             truths[0],
             truths[2]
         );

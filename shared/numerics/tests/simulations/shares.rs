@@ -33,7 +33,7 @@ fn of_clusters(n_clusters: usize, n_items: usize, spread: f64, n_runs: u64) -> [
         let clusters: Vec<(usize, usize)> = (0..n_clusters).map(|_| cluster(&mut random)).collect();
         let (n_found, n) = clusters
             .iter()
-            .fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+            .fold((0, 0), |sum, cluster| (sum.0 + cluster.0, sum.1 + cluster.1));
         let intervals = [share_interval(n_found, n), clustered_share_interval(&clusters)];
         for (held, interval) in held.iter_mut().zip(intervals) {
             let (low, high) = interval.unwrap();
@@ -61,7 +61,7 @@ fn intervals_of_shares_hold_for_clusters() {
     }
 }
 
-/// A finite eval set whose wrong labels are found with some probability: how often Wilson's interval of what was flagged and wrong holds
+/// A finite test set whose wrong labels are found with some probability: how often Wilson's interval of what was flagged and wrong holds
 /// the share of wrong labels, how often the stratified one does, and the mean width of the latter.
 fn of_labels(n_items: usize, share: f64, recall: f64, n_control: usize, n_runs: u64) -> [f64; 3] {
     let n_wrong = (share * n_items as f64).round() as usize;

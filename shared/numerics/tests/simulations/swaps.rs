@@ -14,7 +14,7 @@ use crate::random::{normal, uniform};
 const N_ENTRIES: usize = 6;
 const N_CLASSES: usize = 6;
 
-/// Entries on an eval set whose last class, the others of the demo's speech, has twelve times as many items: of each the score and the
+/// Entries on a test set whose last class, the others of the demo's speech, has twelve times as many items: of each the score and the
 /// parts of it.
 fn entries(
     random: &mut Xoshiro256PlusPlus,
@@ -72,9 +72,9 @@ fn coverage(metric: ItemMetric<'_>, items_of_class: usize, n_runs: u64) -> (f64,
         let tied = ranks(0.0);
         let n_held = tied
             .iter()
-            .filter(|of| (of.first, of.last) == (1, N_ENTRIES as u32))
+            .filter(|ranks| (ranks.first, ranks.last) == (1, N_ENTRIES as u32))
             .count();
-        let spread: u32 = ranks(0.5).iter().map(|of| of.last - of.first + 1).sum();
+        let spread: u32 = ranks(0.5).iter().map(|ranks| ranks.last - ranks.first + 1).sum();
         (n_held, spread)
     };
     let runs: Vec<(usize, u32)> = (0..n_runs).into_par_iter().map(of_run).collect();

@@ -30,16 +30,16 @@ const SPAN: u16 = 60_000;
 /// A margin above any difference that 32-bit rounding makes between a gain and the formula above.
 const FLOAT_SLACK: f64 = 1.0 / (1 << 21) as f64;
 
-/// For each lane by how much a feature may exceed the bound; 0 where it surely does not.
+/// For each lane by how much a feature may exceed the bound; 0 if it cannot.
 pub(super) type Excess = [u16; LANES];
 
 /// The nodes that are searched, one in each lane.
 pub(super) struct Lanes {
     nodes: [Node; LANES],
     n_used: usize,
-    /// What each row adds to d in each lane.
+    /// Each row's contribution to d in each lane.
     steps: Box<[[i16; LANES]; TABLE]>,
-    /// What each row adds to u in each lane.
+    /// Each row's contribution to u in each lane.
     weights: Box<[[u16; LANES]; TABLE]>,
     limits: Limits,
 }
@@ -162,7 +162,7 @@ impl Lanes {
         limits.curve_least[lane] = (least * (span - least) * (u_unit * u_unit / 65_536.0)) as u16;
     }
 
-    /// Excludes splits that surely gain less than `loss_change` from now on.
+    /// Excludes splits that cannot gain as much as `loss_change` from now on.
     pub(super) fn set_bound(&mut self, lane: usize, loss_change: f32) {
         let node = self.nodes[lane];
         let span = node.sums.curvature + 2.0;
@@ -177,13 +177,13 @@ impl Lanes {
         arch: Arch,
         features: &TrainingFeatures,
         chosen: &[u16],
-        found: &mut Vec<Excess>,
+        excesses: &mut Vec<Excess>,
     ) {
-        found.clear();
+        excesses.clear();
         match self.n_used {
-            0..=8 => arch.dispatch(self.kernel::<8>(features, chosen, found)),
-            9..=16 => arch.dispatch(self.kernel::<16>(features, chosen, found)),
-            _ => arch.dispatch(self.kernel::<LANES>(features, chosen, found)),
+            0..=8 => arch.dispatch(self.kernel::<8>(features, chosen, excesses)),
+            9..=16 => arch.dispatch(self.kernel::<16>(features, chosen, excesses)),
+            _ => arch.dispatch(self.kernel::<LANES>(features, chosen, excesses)),
         }
     }
 
@@ -191,13 +191,13 @@ impl Lanes {
         &'a self,
         features: &'a TrainingFeatures,
         chosen: &'a [u16],
-        found: &'a mut Vec<Excess>,
+        excesses: &'a mut Vec<Excess>,
     ) -> Kernel<'a, WIDTH> {
         Kernel {
             lanes: self,
             features,
             chosen,
-            found,
+            excesses,
         }
     }
 }
@@ -207,7 +207,7 @@ struct Kernel<'a, const WIDTH: usize> {
     lanes: &'a Lanes,
     features: &'a TrainingFeatures,
     chosen: &'a [u16],
-    found: &'a mut Vec<Excess>,
+    excesses: &'a mut Vec<Excess>,
 }
 
 impl<const WIDTH: usize> WithSimd for Kernel<'_, WIDTH> {
@@ -217,9 +217,9 @@ impl<const WIDTH: usize> WithSimd for Kernel<'_, WIDTH> {
     fn with_simd<S: Simd>(self, _simd: S) {
         for &feature in self.chosen {
             let mut excess = [0; LANES];
-            let found = walk::<WIDTH>(self.lanes, self.features.cuttable_order(feature.into()));
-            excess[..WIDTH].copy_from_slice(&found);
-            self.found.push(excess);
+            let excesses = walk::<WIDTH>(self.lanes, self.features.cuttable_order(feature.into()));
+            excess[..WIDTH].copy_from_slice(&excesses);
+            self.excesses.push(excess);
         }
     }
 }

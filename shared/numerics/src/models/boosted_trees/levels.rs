@@ -156,12 +156,12 @@ impl Level<'_> {
             passage.last = value;
         }
         for (best, passage) in best.iter_mut().zip(passages) {
-            let found = passage.best.map(|(loss_change, cut)| Split {
+            let split = passage.best.map(|(loss_change, cut)| Split {
                 loss_change,
                 feature,
                 cut,
             });
-            *best = found.filter(|found| found.is_better_than(*best)).or(*best);
+            *best = split.filter(|split| split.is_better_than(*best)).or(*best);
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_trained_on_is_refused() {
+    fn unusable_training_data_are_refused() {
         let sorted = |rows: usize, features: usize| {
             SortedColumns::new(Columns::new(Array2::zeros((rows, features)).view()))
         };

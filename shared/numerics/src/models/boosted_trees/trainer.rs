@@ -45,7 +45,7 @@ pub(super) struct Trainer<'a> {
     arch: Arch,
     lanes: Lanes,
     searched: Vec<Searched>,
-    found: Vec<Excess>,
+    excesses: Vec<Excess>,
     /// The features, ordered so that those that recently split nodes come first.
     by_promise: Vec<u16>,
     scratch: SplitScratch,
@@ -58,7 +58,7 @@ impl<'a> Trainer<'a> {
             arch,
             lanes: Lanes::new(),
             searched: Vec::with_capacity(LANES),
-            found: Vec::new(),
+            excesses: Vec::new(),
             by_promise: (0..features.columns().n_features() as u16).collect(),
             scratch: SplitScratch::default(),
         }
@@ -131,23 +131,23 @@ impl<'a> Trainer<'a> {
     /// passed over again after each node's most promising feature has been examined.
     fn search(&mut self, fits: &[Option<Grower>]) {
         let by_promise = std::mem::take(&mut self.by_promise);
-        let mut found = std::mem::take(&mut self.found);
+        let mut excesses = std::mem::take(&mut self.excesses);
         for (chunk_idx, chunk) in by_promise.chunks(CHUNK).enumerate() {
-            self.lanes.search(self.arch, self.features, chunk, &mut found);
+            self.lanes.search(self.arch, self.features, chunk, &mut excesses);
             if chunk_idx == 0 {
                 for _ in 0..N_REPEATS {
                     for lane in 0..self.searched.len() {
-                        let best = (0..found.len())
-                            .max_by_key(|&place| found[place][lane])
+                        let best = (0..excesses.len())
+                            .max_by_key(|&place| excesses[place][lane])
                             .unwrap_or(0);
-                        if found[best][lane] > 0 {
+                        if excesses[best][lane] > 0 {
                             self.look(fits, chunk[best], lane);
                         }
                     }
-                    self.lanes.search(self.arch, self.features, chunk, &mut found);
+                    self.lanes.search(self.arch, self.features, chunk, &mut excesses);
                 }
             }
-            for (&feature, excess) in chunk.iter().zip(&found) {
+            for (&feature, excess) in chunk.iter().zip(&excesses) {
                 for (lane, &excess) in excess[..self.searched.len()].iter().enumerate() {
                     if excess > 0 {
                         self.look(fits, feature, lane);
@@ -155,7 +155,7 @@ impl<'a> Trainer<'a> {
                 }
             }
         }
-        (self.by_promise, self.found) = (by_promise, found);
+        (self.by_promise, self.excesses) = (by_promise, excesses);
     }
 
     /// Examines one feature exactly for the node in one lane.
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_searches_in_lanes_and_in_levels_miss_nothing_on_any_processor() {
+    fn split_searches_match_on_every_processor() {
         let mut generator = Mt19937::new(11);
         for (n_rows, n_features, n_values) in [
             (300, 300, 1 << 20),

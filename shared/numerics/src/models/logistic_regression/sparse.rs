@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_is_refused() {
+    fn unusable_training_data_are_refused() {
         let mut x = SparseRows::new(3);
         x.push([(0, 1.0), (2, f64::NAN)]);
         x.push([]);

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn several_votes_at_once_say_what_each_says() {
+    fn batched_votes_equal_single_votes() {
         let value = |i: usize, k: usize| ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32 / 500.0 - 1.0;
         // weights are sums of training rows, except with more rows than features
         for (n_rows, n_features, n_classes) in [(20, 40, 4), (6, 139, 2), (31, 64, 5), (24, 9, 3)] {

@@ -120,29 +120,29 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_is_that_in_the_rows_own_coordinates() {
+    fn the_fit_matches_the_rows_own_coordinates() {
         for (n, n_features, n_classes) in [(20, 60, 3), (31, 139, 5), (12, 40, 2), (60, 256, 6)] {
             let x = rows(n, n_features);
             let labels: Vec<usize> = (0..n).map(|row| row % n_classes).collect();
             let expected = LogisticRegression::fit(x.view(), &labels).unwrap();
-            let (found, factors) = Span::new(&x).unwrap().fit(&labels).unwrap();
-            assert_eq!(found.n_iter(), expected.n_iter(), "{n} x {n_features}");
-            assert_eq!(found.classes(), expected.classes());
+            let (fitted, factors) = Span::new(&x).unwrap().fit(&labels).unwrap();
+            assert_eq!(fitted.n_iter(), expected.n_iter(), "{n} x {n_features}");
+            assert_eq!(fitted.classes(), expected.classes());
             let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-7, "{a} instead of {b}");
-            for (&found, &expected) in found.coefficients().iter().zip(expected.coefficients()) {
-                close(found, expected);
+            for (&fitted, &expected) in fitted.coefficients().iter().zip(expected.coefficients()) {
+                close(fitted, expected);
             }
-            for (&found, &expected) in found.intercepts().iter().zip(expected.intercepts()) {
-                close(found, expected);
+            for (&fitted, &expected) in fitted.intercepts().iter().zip(expected.intercepts()) {
+                close(fitted, expected);
             }
-            for (&sum, &weight) in factors.dot(&x).iter().zip(found.coefficients()) {
+            for (&sum, &weight) in factors.dot(&x).iter().zip(fitted.coefficients()) {
                 close(sum, weight);
             }
         }
     }
 
     #[test]
-    fn rows_that_depend_on_each_other_have_no_basis() {
+    fn dependent_rows_have_no_basis() {
         let x = rows(8, 20);
         assert!(Span::new(&x).is_some());
         let mut twice = x.clone();

@@ -49,6 +49,16 @@ pub enum Kernel {
     Linear,
 }
 
+impl Kernel {
+    /// Its name for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Rbf => "RBF",
+            Self::Linear => "linear",
+        }
+    }
+}
+
 /// The parameters of the fit, under scikit-learn's names.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

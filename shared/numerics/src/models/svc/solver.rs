@@ -11,14 +11,15 @@ use crate::models::FitError;
 /// The number that replaces a curvature that is not positive.
 const TAU: f64 = 1e-12;
 
-/// What the solution depends on beside the rows.
+/// The parameters of the solution besides the rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// The penalty C, the upper bound of every dual variable.
     pub(crate) penalty: f64,
     /// Stop when the maximal violation of the optimality conditions is below this.
     pub(crate) tolerance: f64,
-    /// The number of steps after which a problem is given up; the library might go on for hours, or without end.
+    /// The number of steps after which a problem is given up; the library might continue for hours,
+    /// or without end.
     pub(crate) max_steps: usize,
     /// The most rows that the steps of all problems of a model look at together.
     pub(crate) max_row_steps: u64,
@@ -69,7 +70,7 @@ enum Bound {
 }
 
 impl Bound {
-    fn of(alpha: f64, penalty: f64) -> Self {
+    fn new(alpha: f64, penalty: f64) -> Self {
         if alpha >= penalty {
             Self::Upper
         } else if alpha <= 0.0 {
@@ -283,7 +284,7 @@ impl Solver<'_> {
             self.variables[k].gradient += self.q(&vi, &v) * delta_i + self.q(&vj, &v) * delta_j;
         }
         for (moved, before, alpha) in [(i, vi, alpha_i), (j, vj, alpha_j)] {
-            let after = Bound::of(alpha, self.limits.penalty);
+            let after = Bound::new(alpha, self.limits.penalty);
             self.variables[moved].alpha = alpha;
             self.variables[moved].bound = after;
             let was_upper = before.bound == Bound::Upper;
@@ -443,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_too_many_steps_is_given_up() {
+    fn a_solver_stops_after_too_many_steps() {
         let x: Vec<f64> = (0..40).map(|i| f64::from(i * 7919 % 101)).collect();
         let kernel = RoundedKernel {
             values: x
