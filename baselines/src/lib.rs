@@ -1,12 +1,14 @@
-//! What the baselines of several benchmarks share: the paper's methods, a minimum bar on every leaderboard.
+//! Code shared by the baselines of several benchmarks: the paper's methods, a minimum bar on every
+//! leaderboard.
 //!
 //! Each method is a pure function of plain arrays and a seed in a module of its own, and names its source. The
 //! [`Baselines`] of a benchmark, in the benchmark's own folder, read what a method needs from a frozen data set and write its
 //! artifact.
 //!
-//! Where the paper or the public challenge names a procedure, it is that procedure: its proportions, its splits (those
-//! that scikit-learn draws from the same seed), its criteria. Where a learner is not part of a benchmark's frozen
-//! definition it is the frozen logistic regression, or smartcore's forest and neighbours.
+//! If the paper or the public challenge names a procedure, the code follows it: its proportions,
+//! its splits (those of scikit-learn with the same seed), its criteria. If a learner is not part of
+//! a benchmark's frozen definition, it is the frozen logistic regression, or smartcore's forest and
+//! neighbours.
 
 pub mod acquisition;
 pub mod debugging;

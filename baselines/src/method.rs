@@ -2,8 +2,8 @@
 
 use dataperf::benchmark::Benchmark;
 use dataperf::challenge::BASELINE_PREFIX;
+use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::offer;
 use dataperf::progress::Progress;
 use dataperf_numerics::models::FitError;
@@ -33,7 +33,8 @@ impl Method {
 pub struct Made {
     /// The artifact, ready to be submitted.
     pub artifact: Vec<u8>,
-    /// What led to the choice, in the method's own form, for people who want to understand or check it.
+    /// The basis of the choice, in the method's own form, for people who want to understand or
+    /// check it.
     pub details: Value,
 }
 
@@ -57,16 +58,16 @@ pub enum BaselineError {
     NoSuchMethod {
         /// The benchmark's id.
         benchmark: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         method: String,
         /// The most similar names, or all of them.
         remedy: String,
     },
     /// The data set is too small for the method.
-    #[error("there are {n} {what}, this method needs {n_needed}")]
+    #[error("this method needs {n_needed} {noun}, and there are {n}")]
     TooFew {
-        /// What there is too little of.
-        what: String,
+        /// The scarce rows or items.
+        noun: String,
         /// The number that there is.
         n: usize,
         /// The number that the method needs.
@@ -91,7 +92,7 @@ impl From<FrozenError> for BaselineError {
 
 /// A benchmark with baselines. One that has none implements this with an empty body.
 ///
-/// A method sees what a participant sees, never an eval set or a hidden label, and nothing but its seed is random:
+/// A method sees what a participant sees, never a test set or a hidden label, and nothing but its seed is random:
 /// the same data set, leaderboard, method and seed give the same bytes on any machine and any number of threads.
 pub trait Baselines: Benchmark {
     /// The methods, the weakest first.

@@ -1,4 +1,5 @@
-//! The baselines' random numbers are those of `NumPy`'s legacy `RandomState`, so that a seed means the same here as there.
+//! The baselines' random numbers come from `NumPy`'s legacy `RandomState`, so a seed gives the same
+//! numbers as there.
 
 use dataperf_numerics::models::mt19937::Mt19937;
 

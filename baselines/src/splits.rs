@@ -32,7 +32,7 @@ pub fn stratified_shuffle(
     let groups = groups(classes);
     if n_train >= classes.len() || n_train < groups.len() {
         return Err(BaselineError::TooFew {
-            what: "rows for a stratified split".into(),
+            noun: "rows for a stratified split".into(),
             n: classes.len(),
             n_needed: n_train.max(groups.len()) + 1,
         });
@@ -74,7 +74,7 @@ pub fn stratified_folds(classes: &[usize], n_folds: usize, seed: u32) -> Result<
     let n_largest = groups.iter().map(Vec::len).max().unwrap_or(0);
     if n_largest < n_folds {
         return Err(BaselineError::TooFew {
-            what: "rows of a class for a fold each".into(),
+            noun: "rows of a class for a fold each".into(),
             n: n_largest,
             n_needed: n_folds,
         });

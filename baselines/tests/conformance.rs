@@ -1,4 +1,5 @@
-//! What other people's libraries say of the same numbers: `make_vectors.py` asked them.
+//! Compares with the results of other libraries for the same numbers; `make_vectors.py` computed
+//! them.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use dataperf_baselines::debugging::{Task, influence, shapley};

@@ -8,7 +8,7 @@ use crate::engine::{self, Ended};
 use crate::protocol::{self, Answer, COMPILED, Holds, NOT_COMPILED, Request, STARTED};
 use crate::sandbox::{self, Phase};
 use crate::wasi::Host;
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 use dataperf::programs::Layer;
 
 /// Does the work and answers on standard output.

@@ -1,6 +1,7 @@
-//! What a program could do that has escaped from the engine, given to it: every system call, and its own memory as the kernel sees it.
+//! Simulates a program that has escaped from the engine: it may make every system call, and sees
+//! its own memory as the kernel does.
 //!
-//! For tests of what holds such a program. Nothing that is released has this feature.
+//! For tests of the sandbox around such a program. No release has this feature.
 
 use wasmtime::{Caller, Linker};
 

@@ -8,7 +8,7 @@ use crate::limiter::{Limiter, OutOfMemory};
 use crate::wasi::{self, Exit, Host, OutputTooLarge};
 use crate::{Code, Failure, Limits};
 
-/// Fuel for growing a memory or a table, beside one for each new element of a table.
+/// Fuel for growing a memory or a table, in addition to one for each new element of a table.
 const GROW_FUEL: u8 = 100;
 /// Bytes of the stack that lies outside the program's memory.
 const STACK_BYTES: usize = 1 << 20;
@@ -42,7 +42,7 @@ pub(crate) fn new(limits: Limits) -> Result<Engine, String> {
         .wasm_memory64(false)
         .wasm_multi_memory(false)
         .max_wasm_stack(STACK_BYTES)
-        // a memory is reserved whole, and stays where it is
+        // a memory is reserved as a whole, and does not move
         .memory_reservation(limits.max_memory_bytes)
         .memory_reservation_for_growth(0)
         .memory_may_move(false)
@@ -69,12 +69,12 @@ const MAGIC: &[u8] = b"\0asm";
 /// binary form is read.
 pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure> {
     if !module.starts_with(MAGIC) {
-        let message = "the file is no WebAssembly module: a module begins with the bytes `\\0asm`. Build the program for `wasm32-wasip1`. Where programs in \
-                       Python are taken, their names end in `.py`";
+        let message = "the file is not a WebAssembly module, which begins with the bytes `\\0asm`. Build the program for \
+            `wasm32-wasip1`. A program in Python needs a name that ends in `.py`";
         return Err(Failure::new(Code::InvalidModule, message.to_owned()));
     }
     let invalid = |error: wasmtime::Error| {
-        let message = format!("the file is no WebAssembly module that can be run here: {error:#}");
+        let message = format!("the platform can't run this WebAssembly module: {error:#}");
         Failure::new(Code::InvalidModule, shortened(&message))
     };
     Module::validate(engine, module).map_err(invalid)?; // cheap, and finds what would be hard to compile
@@ -93,7 +93,8 @@ pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure>
             n => format!(" and {n} more"),
         };
         let message = format!(
-            "the module imports {first}{others}, and there are only the functions of `{}`: build it for `wasm32-wasip1`",
+            "the module imports {first}{others}, but only the functions of `{}` exist here: build it for \
+                `wasm32-wasip1`",
             wasi::MODULE
         );
         return Err(Failure::new(Code::ForeignImport, message));
@@ -107,8 +108,8 @@ pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure>
         .get_export(wasi::MEMORY)
         .is_some_and(|ty| ty.memory().is_some());
     if !has_start || !has_memory {
-        let message = "the module is no command: it has to export a function `_start` without parameters and a memory `memory`, \
-                       as programs with a `main` do that are built for `wasm32-wasip1`";
+        let message = "the module does not export a function `_start` without parameters and a memory `memory`: build a \
+            program with `main` for `wasm32-wasip1`";
         return Err(Failure::new(Code::NotACommand, message));
     }
     Ok(module)
@@ -151,7 +152,7 @@ pub(crate) fn run(
     Ok((ended, host))
 }
 
-/// What an error in the program says; `None` where it ended by itself, and well.
+/// The message for an error in the program; `None` if it ended normally.
 fn failure(error: &wasmtime::Error, host: &mut Host, limits: Limits) -> Option<Failure> {
     if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>()
         && error.downcast_ref::<Exit>().is_none()
@@ -171,7 +172,7 @@ fn failure(error: &wasmtime::Error, host: &mut Host, limits: Limits) -> Option<F
     Some(match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => {
             let message = format!(
-                "the program used all of its fuel, {}: let it do less; about one is used for each instruction",
+                "the program used all of its fuel, {} units. Each instruction uses about one: make the program do less",
                 limits.max_fuel
             );
             Failure::new(Code::OutOfFuel, message)

@@ -21,7 +21,7 @@ pub enum Code {
     CompileLimit,
     /// It used all of its fuel.
     OutOfFuel,
-    /// It asked for more memory than there is.
+    /// It requested more memory than there is.
     OutOfMemory,
     /// It did what WebAssembly forbids, or gave up by itself.
     Trap,
@@ -74,11 +74,11 @@ impl Code {
 /// Why a program has no artifact, with what was the matter in this run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What happened.
+    /// The failure.
     pub code: Code,
     /// A sentence that says what is wrong and what to change.
     pub message: String,
-    /// What the program has instead of the limit, where one was broken and that is known.
+    /// The actual value, if a limit was broken and the value is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
 }
@@ -92,10 +92,10 @@ impl Failure {
         }
     }
 
-    /// That of a module of `n_bytes`, which is not looked at.
+    /// The failure of a module of `n_bytes`, which is not read.
     pub fn module_too_large(limits: &Limits, n_bytes: u64) -> Self {
         let message = format!(
-            "the module has {n_bytes} bytes, the limit is {}: build it optimised and stripped, without data in it",
+            "the module has {n_bytes} bytes, the limit is {}: build it optimised and stripped, without embedded data",
             limits.max_module_bytes
         );
         Self {
@@ -106,7 +106,8 @@ impl Failure {
 
     pub(crate) fn output_too_large(limits: &Limits) -> Self {
         let message = format!(
-            "the program wrote more than {} bytes to standard output: write the artifact only, and what else it has to say to standard error",
+            "the program wrote more than {} bytes to standard output: write only the artifact there, and \
+                logs to standard error",
             limits.max_output_bytes
         );
         Self::new(Code::OutputTooLarge, message)
@@ -119,18 +120,18 @@ impl Failure {
 
     pub(crate) fn exit_status(status: u32) -> Self {
         let message =
-            format!("the program ended with the status {status}: end with 0 when the artifact is written");
+            format!("the program ended with the status {status}: exit with 0 after writing the artifact");
         Self {
             actual: Some(u64::from(status)),
             ..Self::new(Code::ExitStatus, message)
         }
     }
 
-    /// `n_bytes` are those that it asked for, where that is known.
+    /// `n_bytes` is the requested size, if known.
     pub(crate) fn out_of_memory(limits: &Limits, n_bytes: Option<u64>) -> Self {
-        let asked = n_bytes.map_or("more".to_owned(), |n_bytes| n_bytes.to_string());
+        let wanted = n_bytes.map_or("more".to_owned(), |n_bytes| n_bytes.to_string());
         let message = format!(
-            "the program asked for {asked} bytes of memory, there are {}: keep less in memory at once",
+            "the program asked for {wanted} bytes of memory, the limit is {}: keep less in memory at once",
             limits.max_memory_bytes
         );
         Self {
@@ -141,7 +142,7 @@ impl Failure {
 
     pub(crate) fn deadline(limits: &Limits) -> Self {
         let message = format!(
-            "the program was still running after {} seconds: let it do less",
+            "the program was still running after {} seconds: make it do less",
             limits.run_seconds
         );
         Self::new(Code::Deadline, message)
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_written_as_it_is_named_and_documented() {
+    fn a_code_serializes_as_documented() {
         for code in Code::ALL {
             let written = serde_json::to_value(code).ok();
             assert_eq!(written, Some(code.as_str().into()));

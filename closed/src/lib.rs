@@ -1,10 +1,12 @@
 //! Runs submitted programs: WebAssembly that reads a few files and writes an artifact, and can do nothing else.
 //!
-//! A program is a WASI preview 1 command. It is compiled and run in a process of its own ([`Runner`]), which has no environment, no
-//! descriptors but three pipes, limits of the kernel and a filter of system calls. In it the program sees the files that it is given, below
-//! `/data`, and an empty standard input; it writes its artifact to standard output and what it has to say to standard error. Sockets, other
-//! files and other processes do not exist, time is counted in fuel, and random numbers come from a seed: the same module, files, seed and
-//! engine give the same output and use the same fuel on every machine.
+//! A program is a WASI preview 1 command. It is compiled and run in a separate process
+//! ([`Runner`]). That process has no environment, only three pipes as descriptors, kernel limits
+//! and a filter of system calls. The program sees its files below `/data`, and an empty standard
+//! input. It writes its artifact to standard output and messages to standard error. Sockets, other
+//! files and other processes do not exist, time is counted in fuel, and random numbers come from a
+//! seed. The same module, files, seed and engine give the same output and use the same fuel on
+//! every machine.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod child;
@@ -19,8 +21,6 @@ mod limits;
 mod protocol;
 #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
 mod python;
-#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
-mod python_sandbox;
 mod runner;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sandbox;
@@ -38,7 +38,7 @@ pub use limits::Limits;
 pub use python::Python;
 pub use runner::{Probe, RunError, Runner};
 
-use dataperf::closed::{ClosedBoards, ClosedTask, DataFile, Measured};
+use dataperf::benchmark::closed::{ClosedBoards, ClosedTask, DataFile, Measured};
 use dataperf::programs::Layer;
 use dataperf::{Digest, Rejection};
 
@@ -53,14 +53,14 @@ const CHILD: &str = "run-a-submitted-program";
 #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
 const PYTHON_CHILD: &str = "run-a-submitted-program-in-python";
 
-/// What a program is given.
+/// The input of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
     /// The program, as bytes: a WebAssembly module, or Python's source.
     pub module: &'a [u8],
-    /// What it finds below `/data`.
+    /// The files below `/data`.
     pub files: &'a [DataFile],
-    /// Where its random numbers come from; in Python they come from the machine.
+    /// The seed of its random numbers; in Python they come from the machine.
     pub seed: [u8; 32],
 }
 
@@ -69,32 +69,33 @@ pub struct Job<'a> {
 pub struct Run {
     /// The digest of the program.
     pub module: Digest,
-    /// Fuel that it used; `None` where it never started or its process was ended.
+    /// Fuel that it used; `None` if it never started or its process was ended.
     pub fuel: Option<u64>,
-    /// Bytes of its memory when it ended, which never shrinks: the most that it had. As fuel, the same on every machine; `None` where it never
-    /// ran, and in Python.
+    /// Bytes of its memory when it ended, which never shrinks: the peak. Like fuel, it is the same
+    /// on every machine; `None` if it never ran, and in Python.
     pub memory_bytes: Option<u64>,
-    /// What it wrote to standard output, or why that does not count.
+    /// Its standard output, or why that does not count.
     pub output: Result<Vec<u8>, Failure>,
-    /// What it wrote to standard error, and for a trap where in the program it was.
+    /// Its standard error, and for a trap the place in the program.
     pub log: Vec<u8>,
     /// Whether it wrote more to standard error than is kept.
     pub is_log_cut: bool,
-    /// What held it; none where it never started.
+    /// The layers that confined it; empty if it never started.
     pub layers: BTreeSet<Layer>,
 }
 
 impl Run {
-    /// What was counted of it; `None` where it never ran or its process was ended, and in Python.
+    /// The engine's counts; `None` if it never ran or its process was ended, and in Python.
     pub fn measured(&self) -> Option<Measured> {
         let (fuel, memory_bytes) = self.fuel.zip(self.memory_bytes)?;
         Some(Measured { fuel, memory_bytes })
     }
 
-    /// The artifact of what it wrote for a task of `B`, with what the run took where scores depend on that.
+    /// The artifact from its output for a task of `B`, with the cost of the run if scores depend on
+    /// it.
     ///
     /// # Errors
-    /// A [`Rejection`] that says why there is none, in the words of the limits that it ran with.
+    /// A [`Rejection`] that says why there is no artifact, with the limits of this run.
     pub fn artifact<B: ClosedBoards>(
         &self,
         task: &ClosedTask,
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engines_version_is_that_of_the_lock_file() {
+    fn the_engine_version_matches_the_lock_file() {
         let lock = include_str!("../../Cargo.lock");
         let (_, rest) = lock
             .split_once("name = \"wasmtime\"\nversion = \"")

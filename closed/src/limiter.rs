@@ -24,7 +24,7 @@ impl Limiter {
     }
 }
 
-/// The program asked for more memory than there is.
+/// The program requested more memory than there is.
 #[derive(Debug)]
 pub(crate) struct OutOfMemory {
     pub(crate) n_bytes: u64,

@@ -1,9 +1,10 @@
-//! What a program may use.
+//! The limits of a program.
 
 use dataperf::programs::Programs;
 use serde::{Deserialize, Serialize};
 
-/// What a program may use. Fuel is the budget: what runs out of it does so on every machine. The seconds are only behind it.
+/// The limits of a program. Fuel is the budget: a program that runs out of it does so on every
+/// machine. The seconds are only a second line of defence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of the module.
@@ -16,7 +17,7 @@ pub struct Limits {
     pub max_output_bytes: u64,
     /// Bytes of standard error that are kept.
     pub max_log_bytes: u64,
-    /// Seconds of processor time in which the module has to be compiled.
+    /// Seconds of processor time for compiling the module.
     pub compile_seconds: u64,
     /// Seconds of processor time until the program has to end, from when it is compiled.
     pub run_seconds: u64,

@@ -1,4 +1,4 @@
-//! What goes through the pipes between the platform and the process of a submitted program.
+//! The messages between the platform and the process of a submitted program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -16,7 +16,7 @@ pub(crate) const COMPILED: u8 = b'c';
 /// Written by the child instead of `COMPILED`, if there is nothing to run.
 pub(crate) const NOT_COMPILED: u8 = b'n';
 
-/// What holds a program's process, and what does not.
+/// The layers that confine a program's process, and the missing ones.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Holds {
     pub(crate) layers: BTreeSet<Layer>,
@@ -24,7 +24,7 @@ pub(crate) struct Holds {
     pub(crate) missing: BTreeMap<Layer, String>,
 }
 
-/// What comes first to the child; the module and the files follow, one after another.
+/// The first message to the child; the module and the files follow, one after another.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) limits: Limits,
@@ -34,7 +34,7 @@ pub(crate) struct Request {
     pub(crate) files: Vec<(String, u64)>,
     /// Without these nothing is run.
     pub(crate) required: BTreeSet<Layer>,
-    /// What a drill leaves out.
+    /// The layers that a drill leaves out.
     #[cfg(feature = "drills")]
     pub(crate) without: BTreeSet<Layer>,
 }
@@ -60,7 +60,7 @@ impl Request {
     }
 }
 
-/// What comes from the child; standard output and standard error follow, one after another.
+/// The child's message; standard output and standard error follow, one after another.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::protocol::{self, Answer, COMPILED, Holds, NOT_COMPILED, Request, STARTED};
 use crate::{CHILD, Code, ENGINE, Failure, Job, Limits, Run};
 use dataperf::Digest;
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 use dataperf::programs::Layer;
 use serde::{Deserialize, Serialize};
 
@@ -19,18 +19,19 @@ use serde::{Deserialize, Serialize};
 const START_SECONDS: u64 = 120;
 /// How often the processor time of a child is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How many times its processor time a phase may take by the clock; then the child is given up, because the machine is too busy.
+/// The maximum ratio of clock time to processor time in a phase. Above it the child is given up,
+/// because the machine is too busy.
 const BUSY_FACTOR: u32 = 20;
-/// The most bytes of an answer, beside output and log.
+/// The maximum bytes of an answer, in addition to output and log.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
-/// Why a program was not run, or not to its end: the platform's to mend.
+/// Why a program was not run, or not to its end: for the platform to fix.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// This machine can't hold programs.
-    #[error("submitted programs are not run on this machine: {why}")]
+    #[error("this machine can't run submitted programs: {why}")]
     Refused {
-        /// What is missing.
+        /// The missing layers.
         why: String,
     },
     /// The process could not be started.
@@ -68,22 +69,23 @@ const OF_CHILD: [Layer; 4] = [
 const IDLE: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x05\x03\x01\0\x01\
     \x07\x13\x02\x06memory\x02\0\x06_start\0\0\x0a\x04\x01\x02\0\x0b";
 
-/// What a machine holds programs with.
+/// The layers that a machine can confine programs with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// The engine's version and settings.
     pub engine: String,
-    /// What holds them.
+    /// The available layers.
     pub layers: BTreeSet<Layer>,
-    /// What does not, and why.
+    /// The missing layers, each with the reason.
     pub missing: BTreeMap<Layer, String>,
-    /// What has to, or nothing is run.
+    /// The required layers: without one of them no program runs.
     pub required: BTreeSet<Layer>,
     /// Whether programs are run.
     pub runs: bool,
 }
 
-/// Runs submitted programs, each in a new process of one executable, whose `main` calls [`child`](crate::child) first.
+/// Runs submitted programs, each in a new process of one executable. Its `main` calls
+/// [`child`](crate::child) first.
 #[derive(Debug, Clone)]
 pub struct Runner {
     executable: PathBuf,
@@ -93,7 +95,7 @@ pub struct Runner {
     without: BTreeSet<Layer>,
 }
 
-/// What is read from the child, as it comes.
+/// The child's bytes, as they arrive.
 enum Progress {
     Started(Holds),
     Compiled,
@@ -122,12 +124,12 @@ impl Runner {
     /// # Errors
     /// When it is not known which that is.
     pub fn of_this_program() -> io::Result<Self> {
-        std::env::current_exe().map(Self::of)
+        std::env::current_exe().map(Self::new)
     }
 
-    /// Runs programs in processes of another executable. They are run where all layers hold that the kernel of a machine has for such a
-    /// process.
-    pub fn of(executable: PathBuf) -> Self {
+    /// Runs programs in processes of another executable. Requires all layers that the machine's
+    /// kernel offers for such a process.
+    pub fn new(executable: PathBuf) -> Self {
         Self {
             executable,
             required: OF_CHILD.into(),
@@ -157,7 +159,7 @@ impl Runner {
         self
     }
 
-    /// Leaves out some of what holds a program.
+    /// Leaves out some of the layers.
     #[cfg(feature = "drills")]
     #[must_use]
     pub fn without(mut self, layers: &[Layer]) -> Self {
@@ -201,13 +203,13 @@ impl Runner {
     /// The run, and why layers are missing that nobody requires.
     fn run_held(&self, job: Job<'_>, limits: Limits) -> Result<(Run, BTreeMap<Layer, String>), RunError> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-            let why = "they are run on Linux on x86_64 only".to_owned();
+            let why = "they run only on Linux on x86_64".to_owned();
             return Err(RunError::Refused { why });
         }
         let possible: BTreeSet<Layer> = self.around.iter().copied().chain(OF_CHILD).collect();
         lacks_none(&self.required, &possible)?;
         let n_bytes = job.module.len() as u64;
-        let module = Digest::of(job.module);
+        let module = Digest::compute(job.module);
         let failed = |failure, layers| Run {
             module,
             fuel: None,
@@ -277,14 +279,14 @@ impl Runner {
     }
 }
 
-/// Refuses to run a program that has to be held by layers that are not among those that a machine has.
+/// Refuses to run a program whose required layers the machine lacks.
 pub(crate) fn lacks_none(required: &BTreeSet<Layer>, has: &BTreeSet<Layer>) -> Result<(), RunError> {
     let lacks: Vec<&Layer> = required.difference(has).collect();
     if lacks.is_empty() {
         return Ok(());
     }
     let (lacks, has) = (serde_json::json!(lacks), serde_json::json!(has));
-    let why = format!("they have to be held by {lacks} here, and this machine has {has}");
+    let why = format!("the layers {lacks} have to confine them, and this machine has {has}");
     Err(RunError::Refused { why })
 }
 
@@ -297,9 +299,9 @@ fn receive(
     let mut from = from.take(MAX_MESSAGE_BYTES + limits.max_output_bytes + limits.max_log_bytes);
     let mut is_first = true;
     loop {
-        let mut said = [0];
-        from.read_exact(&mut said)?;
-        match said[0] {
+        let mut byte = [0];
+        from.read_exact(&mut byte)?;
+        match byte[0] {
             // only once: the clock of compiling begins with it
             STARTED if is_first => tell(Progress::Started(protocol::read(&mut from)?)),
             COMPILED => {
@@ -327,7 +329,7 @@ fn receive(
 
 type Ended = Result<(Answer, Vec<u8>, Vec<u8>), Failure>;
 
-/// What the process is at.
+/// The phase of the process.
 #[derive(Clone, Copy)]
 enum Phase {
     Starting,
@@ -365,8 +367,8 @@ fn wait(
         }
         phase = match (next, phase) {
             (Ok(Progress::Answered(Ok(answer))), _) => return Ok(Ok(answer)),
-            (Ok(Progress::Started(found)), _) => {
-                *holds = found;
+            (Ok(Progress::Started(held)), _) => {
+                *holds = held;
                 Phase::Compiling
             }
             (Ok(Progress::Compiled), _) => Phase::Running,
@@ -384,7 +386,14 @@ fn wait(
     }
 }
 
+/// Elsewhere no program runs: the layers that confine it are missing.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn processor_time(_process: u32) -> io::Result<Duration> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// The processor time that a process has taken, of its own and of the kernel's.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn processor_time(process: u32) -> io::Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // the second field is the program's name, in brackets, which may hold anything
@@ -402,7 +411,8 @@ fn processor_time(process: u32) -> io::Result<Duration> {
 
 fn not_compiled(limits: Limits) -> Failure {
     let message = format!(
-        "compiling the module takes more than {} seconds of processor time or more memory than a module of this size should need: make its functions smaller",
+        "compiling the module takes more than {} seconds of processor time or too much memory: make its \
+            functions smaller",
         limits.compile_seconds
     );
     Failure::new(Code::CompileLimit, message)

@@ -1,8 +1,9 @@
-//! What the kernel holds the process of a submitted program to.
+//! The kernel's restrictions on the process of a submitted program.
 //!
-//! Two filters of system calls, one upon the other. From the first on the process reads from its standard input, writes to its standard output
-//! and manages memory and signals of its own; it opens nothing, starts nothing and reaches nobody. From the second on, when the
-//! module is compiled, it also makes no memory executable. What is not allowed fails with `EPERM`.
+//! Applies two filters of system calls, one after the other. After the first, the process reads
+//! from its standard input, writes to its standard output and manages its own memory and signals.
+//! It opens nothing, starts nothing and reaches nobody. After the second, when the module is
+//! compiled, it can't make memory executable either. Other calls fail with `EPERM`.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +14,10 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, Se
 
 use crate::Limits;
 
-/// Bytes of address space beside the program's memory and files: for this executable, the compiler's work and what the compiler makes. The allocator
-/// reserves 1 GiB of them at the start.
+/// Bytes of address space in addition to the program's memory and files: for this executable, the
+/// compiler's work and its output. The allocator reserves 1 GiB of them at the start.
 const COMPILER_BYTES: u64 = 3 << 30;
-/// Seconds of processor time beside the limits: reading the files.
+/// Seconds of processor time in addition to the limits: reading the files.
 const EXTRA_SECONDS: u64 = 30;
 
 /// Bytes of the stack: the program's, and what compiling takes.
@@ -43,13 +44,13 @@ pub(crate) fn close_descriptors() -> Result<(), String> {
     Err(format!("its descriptors can't be closed: {error}"))
 }
 
-/// Has the kernel end this process with the one that started it, however that ends.
+/// Makes the kernel end this process with the one that started it, however that ends.
 pub(crate) fn end_with_parent() -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(|error| format!("it can't be made to end with the process that started it: {error}"))
 }
 
-/// Limits of the kernel, of which none can be lifted again. `n_bytes` are those of the module and the files.
+/// Kernel limits; none can be raised again. `n_bytes` is the size of the module and the files.
 pub(crate) fn limit(limits: Limits, n_bytes: u64) -> Result<(), String> {
     let address_space = limits.max_memory_bytes + limits.max_output_bytes + 3 * n_bytes + COMPILER_BYTES;
     let seconds = limits.compile_seconds + limits.run_seconds + EXTRA_SECONDS;
@@ -163,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// What a thread may no longer do, tried under the filters: each filter is a thread's own.
+    /// Actions forbidden to a thread, tried under the filters: each filter belongs to one thread.
     fn refused(phases: &'static [Phase]) -> Vec<(&'static str, Option<ErrorKind>)> {
         let mut left_open = File::open("/proc/self/status").unwrap();
         let mut other_end = UnixStream::pair().unwrap();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filtered_thread_manages_its_memory_and_reaches_nothing() {
+    fn a_filtered_thread_can_only_manage_its_memory() {
         let allowed = |name: &str, also: &str| name == "map" || name == also;
         for (name, kind) in refused(&[Phase::Compile]) {
             let expected = (!allowed(name, "map executable")).then_some(ErrorKind::PermissionDenied);

@@ -1,9 +1,10 @@
 //! WASI preview 1 for a program that reads files and writes an artifact: nothing of it reaches the machine.
 //!
-//! The program sees one directory, `/data`, with files that can be read, and an empty standard input. What it writes to
-//! standard output and standard error stays in memory. Time begins at a fixed moment and a nanosecond passes with each unit of fuel, or
-//! with sleeping, which takes none. Random numbers are SHA-256 of the seed and a counter. Every other function of WASI preview 1 is there and
-//! says that it does nothing, since C libraries and runtimes import what they never call.
+//! The program sees one directory, `/data`, with readable files, and an empty standard input. Its
+//! standard output and standard error stay in memory. Time begins at a fixed moment. A nanosecond
+//! passes with each unit of fuel, or during sleep, which uses no fuel. Random numbers are SHA-256
+//! of the seed and a counter. Every other function of WASI preview 1 exists and reports that it
+//! does nothing, because C libraries and runtimes import functions that they never call.
 //!
 //! Numbers are those of `wasi_snapshot_preview1.witx`.
 
@@ -22,7 +23,7 @@ use wasmtime::{Caller, FuncType, Linker, Memory, Trap, Val, ValType};
 
 use crate::Limits;
 use crate::limiter::Limiter;
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 
 /// The module of every function.
 pub(crate) const MODULE: &str = "wasi_snapshot_preview1";
@@ -45,7 +46,7 @@ const MAX_PATH_BYTES: usize = 4096;
 const MAX_BUFFERS: usize = 1024;
 /// The time at which every program begins, in nanoseconds since 1970: 2020-01-01.
 const BEGIN: u64 = 1_577_836_800_000_000_000;
-/// Fuel for a call, beside one for each byte.
+/// Fuel for a call, in addition to one for each byte.
 const CALL_FUEL: u64 = 100;
 /// Fuel of a random byte.
 const RANDOM_FUEL: u64 = 20;
@@ -70,7 +71,7 @@ const CHARACTER_DEVICE: u8 = 2;
 const DIRECTORY_TYPE: u8 = 3;
 const REGULAR_FILE: u8 = 4;
 
-/// Rights to read, seek, tell, advise, open, list and be asked about.
+/// Rights to read, seek, tell, advise, open, list and stat.
 const READ_RIGHTS: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 21 | 1 << 27;
 const WRITE_RIGHT: u64 = 1 << 6;
 
@@ -97,7 +98,7 @@ const REFUSED: &[(&str, &str, Errno)] = &[
     ("sock_shutdown", "ii", NOTSOCK),
 ];
 
-/// The functions that do something, or have nothing to do and say so.
+/// The functions that do something, or that have nothing to do and report success.
 const SERVED: &[&str] = &[
     "args_get",
     "args_sizes_get",
@@ -167,7 +168,7 @@ enum Descriptor {
     File { idx: usize, position: u64 },
 }
 
-/// What a program has instead of a machine.
+/// A program's view of a machine.
 #[derive(Debug)]
 pub(crate) struct Host {
     /// Its memory, once there is one.
@@ -239,7 +240,7 @@ impl Host {
         }
     }
 
-    /// What a path below the directory names: a file, or the directory itself.
+    /// The target of a path below the directory: a file, or the directory itself.
     fn find(&self, path: &[u8]) -> Result<Option<usize>, Errno> {
         if path.len() > MAX_PATH_BYTES {
             return Err(NAMETOOLONG);
@@ -415,7 +416,7 @@ fn stat_of(number: u64, kind: u8, n_bytes: u64) -> [u8; 64] {
     stat
 }
 
-/// What is said of a file, or of the directory.
+/// The attributes of a file, or of the directory.
 fn file_stat(host: &Host, idx: Option<usize>) -> [u8; 64] {
     match idx {
         Some(idx) => stat_of(idx as u64 + 2, REGULAR_FILE, host.files[idx].bytes.len() as u64),

@@ -6,7 +6,7 @@ pub mod price_per_gain;
 pub mod single_seller;
 pub mod uniform;
 
-/// What a participant knows about a seller.
+/// A participant's knowledge about a seller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
     /// The number of rows that the seller has.

@@ -2,16 +2,16 @@
 
 use super::Offer;
 
-/// The number of rounds in which the agreement of the sellers is computed anew; it settles after a few.
+/// The number of rounds in which the agreement of the sellers is computed again; it settles after a few.
 const N_ROUNDS: usize = 20;
 
 /// Divides the budget so that each seller gets money in proportion to the square of its expected gain times the number of its rows
 /// that a unit of money buys.
 ///
-/// A seller's expected gain is how far its features' correlations with the label point where those of all sellers
-/// point: their mean, weighted by size and by that agreement itself, in a few rounds. Noise in the labels shortens a
-/// seller's correlations, another task turns them away, and both lower its gain. With no agreement at all everyone
-/// gets the same.
+/// A seller's expected gain measures how far its features' correlations with the label agree with
+/// those of all sellers: their mean, weighted by size and by that agreement itself, in a few
+/// rounds. Noise in the labels shortens a seller's correlations, another task turns them away, and
+/// both lower its gain. Without any agreement all sellers get the same.
 ///
 /// # Source
 /// Own. The paper asks for methods that use the public summaries (2.3.4) and gives none.
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn buys_more_where_the_labels_agree_and_where_it_is_cheap() {
+    fn buys_more_in_cheap_markets_with_agreeing_labels() {
         let offers = [
             offer(&[0.5, 0.3, 0.0], 100.0),
             offer(&[0.5, 0.3, 0.0], 50.0),    // the same for half the price

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_what_leaving_out_does() {
+    fn influence_matches_leaving_a_row_out() {
         let x = Array2::from_shape_fn((40, 3), |(i, k)| {
             ((i * 37 + k * 101 + i * i) % 61) as f64 / 30.0 - 1.0
         });

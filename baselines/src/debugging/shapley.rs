@@ -61,7 +61,7 @@ fn worst_answer(task: &Task) -> usize {
     let n_right = |label: usize| {
         task.validation_labels
             .iter()
-            .filter(|&&found| found == label)
+            .filter(|&&other| other == label)
             .count()
     };
     let labels = task.labels.iter().copied();
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition: the mean over all orders of what a row adds.
+    /// The definition: the mean over all orders of a row's contribution.
     fn by_definition(task: &Task, k: usize) -> Vec<f64> {
         let n = task.labels.len();
         let worst = worst_answer(task);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn is_what_the_definition_says() {
+    fn shapley_values_match_their_definition() {
         let x = Array2::from_shape_fn((6, 2), |(i, k)| ((i * 29 + k * 17 + i * i * 5) % 23) as f64);
         let validation_x = Array2::from_shape_fn((3, 2), |(i, k)| ((i * 13 + k * 7) % 19) as f64);
         let task = Task {

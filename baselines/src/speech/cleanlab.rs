@@ -1,4 +1,4 @@
-//! Cleans the clips by confident learning, and chooses the most central ones of those that are left.
+//! Cleans the clips by confident learning, and chooses the most central of the remaining ones.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub const DROPPED_SHARE: f64 = 0.5;
 /// clips.
 pub const TARGET_SHARES: [f64; 3] = [0.4, 0.5, 0.6];
 /// The number of nontargets for each target on which the frozen model compares choices. The clips to choose from have two or three,
-/// real use of a keyword spotter has many, and the public eval sets have 24 to 41.
+/// real use of a keyword spotter has many, and the public test sets have 24 to 41.
 const NONTARGETS_A_TARGET: f64 = 10.0;
 
 /// The chosen clips, and how they came to be chosen.
@@ -118,10 +118,10 @@ fn choices(
         .map(|class| of_class(class).collect())
         .collect();
     let n_targets: usize = candidates[1..].iter().map(Vec::len).sum();
-    for (what, n) in [("nontarget", candidates[0].len()), ("target", n_targets)] {
+    for (noun, n) in [("nontarget", candidates[0].len()), ("target", n_targets)] {
         if n == 0 {
             return Err(BaselineError::TooFew {
-                what: format!("{what} clips after cleaning"),
+                noun: format!("{noun} clips after cleaning"),
                 n: 0,
                 n_needed: 1,
             });
@@ -136,7 +136,7 @@ fn choices(
     sizes.dedup();
     if sizes.is_empty() {
         return Err(BaselineError::TooFew {
-            what: "clips that the leaderboard allows".into(),
+            noun: "clips that the leaderboard allows".into(),
             n: clips.max_clips,
             n_needed: n_words + 1,
         });
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_halved_class_loses_its_own_lower_half() {
-        // the labels of the words are trusted more than those of any nontarget
+        // the labels of the words are more reliable than those of nontargets
         let classes = [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2];
         let quality = [0.1, 0.6, 0.2, 0.5, 0.3, 0.4, 0.9, 0.7, 0.8, 0.95, 0.99];
         let mut flagged = [false; 11];
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn clips_of_other_words_go_however_sure_the_nontargets_are() {
+    fn clips_of_other_words_are_always_removed() {
         // two words of 20 clips, the last six of each misfiled; the model is sure of each nontarget, and hardly of two of each word
         let classes: Vec<usize> = (0..160)
             .map(|row| if row < 40 { row / 20 + 1 } else { 0 })

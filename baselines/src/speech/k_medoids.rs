@@ -37,9 +37,9 @@ pub fn cluster(distances: ArrayView2<f32>, n_medoids: usize, seed: u32) -> Clust
     let mut best: Option<Clustering> = None;
     for _ in 0..N_STARTS {
         let start = random.permutation(n_rows)[..n_medoids].to_vec();
-        let found = Swaps::new(distances, start).run();
-        if best.as_ref().is_none_or(|best| found.cost < best.cost) {
-            best = Some(found);
+        let clustering = Swaps::new(distances, start).run();
+        if best.as_ref().is_none_or(|best| clustering.cost < best.cost) {
+            best = Some(clustering);
         }
     }
     best.unwrap_or(Clustering {
@@ -76,7 +76,8 @@ impl<'a> Swaps<'a> {
         swaps
     }
 
-    /// Replaces a medoid by a row wherever that lowers the cost, until a whole round finds no such row.
+    /// Replaces a medoid by a row whenever that lowers the cost, until a whole round finds no such
+    /// row.
     fn run(mut self) -> Clustering {
         let n_rows = self.distances.nrows();
         let (mut row, mut n_without_swap) = (0, 0);
@@ -165,8 +166,8 @@ mod tests {
             let heap = [[0.0, 0.0], [9.0, 1.0], [2.0, 8.0]][row / 10][k];
             heap + ((row % 10) as f32 - 4.0) * 0.1
         });
-        let found = cluster(between_all(x.view()).view(), 3, 1);
-        assert_eq!(found.medoids, [4, 14, 24]);
+        let clustering = cluster(between_all(x.view()).view(), 3, 1);
+        assert_eq!(clustering.medoids, [4, 14, 24]);
     }
 
     #[test]

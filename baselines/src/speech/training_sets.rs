@@ -39,9 +39,9 @@ pub fn scores(
         for &row in rows {
             times[row] = 0;
         }
-        let asked = || (0..times.len()).flat_map(|row| std::iter::repeat_n(row, times[row]));
-        let truth: Vec<usize> = asked().map(|row| clips.classes[row]).collect();
-        let predicted: Vec<usize> = asked().map(|row| predicted[row].into()).collect();
+        let repeated = || (0..times.len()).flat_map(|row| std::iter::repeat_n(row, times[row]));
+        let truth: Vec<usize> = repeated().map(|row| clips.classes[row]).collect();
+        let predicted: Vec<usize> = repeated().map(|row| predicted[row].into()).collect();
         macro_f1(&truth, &predicted)
     };
     let scored: Vec<_> = sets.iter().zip(predicted.outer_iter()).collect();

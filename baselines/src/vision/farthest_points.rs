@@ -1,4 +1,4 @@
-//! Farthest point sampling, and nested cross-validation among subsets of what it finds.
+//! Farthest point sampling, and nested cross-validation among subsets of its points.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,9 +28,9 @@ pub fn n_points(n_pool: usize) -> usize {
     N_POINTS.min(n_pool / 4)
 }
 
-/// Chooses among subsets of the examples and as large subsets of the farthest points, which stand for everything
-/// else: each pair trains the frozen model, and the one with the highest F1 on the examples and points outside of it
-/// is taken.
+/// Chooses among subsets of the examples and equally large subsets of the farthest points, which
+/// represent everything else. Each pair trains the frozen model. The pair with the highest F1 on
+/// the other examples and points wins.
 ///
 /// # Errors
 /// [`BaselineError`] when there are too few examples or points.
@@ -95,8 +95,8 @@ struct Candidate {
 
 /// `n_points` rows, each the farthest from all before it, the lowest one of equals; the first is row `first`.
 ///
-/// Distances only shrink as points are added, so a row whose outdated distance is not the largest need not be looked
-/// at: the result is exact, the work a part of that of comparing all rows with all points.
+/// Distances only shrink as points are added, so a row is skipped if its outdated distance is not
+/// the largest. The result is exact, for a part of the work of comparing all rows with all points.
 ///
 /// # Panics
 /// If `first` is no row.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_what_comparing_all_with_all_gives() {
+    fn fast_selection_matches_comparing_all_rows() {
         let x = Array2::from_shape_fn((700, 9), |(i, k)| {
             ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32
         });

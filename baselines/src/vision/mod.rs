@@ -38,13 +38,13 @@ impl Concept<'_> {
     fn seeds(&self, random: &mut Random) -> Result<(Vec<usize>, Vec<usize>), BaselineError> {
         let (n, n_pool) = (self.examples.len(), self.pool.nrows());
         if n < 2 || n_pool < 4 * n {
-            let (what, n, n_needed) = if n < 2 {
+            let (noun, n, n_needed) = if n < 2 {
                 ("examples of a concept in the data set", n, 2)
             } else {
                 ("images in the pool", n_pool, 4 * n)
             };
             return Err(BaselineError::TooFew {
-                what: what.into(),
+                noun: noun.into(),
                 n,
                 n_needed,
             });

@@ -48,7 +48,7 @@ pub fn select(concept: &Concept, seed: u32) -> Result<(Vec<Labelled>, &'static s
     let (positive, negative) = (side(1), side(0));
     if positive.is_empty() || negative.is_empty() {
         return Err(BaselineError::TooFew {
-            what: "sides that the best learner sees in the pool".into(),
+            noun: "sides that the best learner sees in the pool".into(),
             n: 1,
             n_needed: 2,
         });

@@ -10,9 +10,9 @@ use crate::random::Random;
 /// The number of classifiers whose probabilities are averaged; each draws its own images as negative examples.
 pub const N_CLASSIFIERS: usize = 30;
 
-/// Trains logistic regressions on the examples and as many images drawn from the pool, which are negative but for a
-/// few; the images that they find positive on average are one side, the others the other, and the training set is
-/// drawn from both, as many of each.
+/// Trains logistic regressions on the examples and as many images drawn from the pool, which are
+/// almost all negative. The images that they classify as positive on average are one side, the
+/// others the other. The training set is drawn from both, as many of each.
 ///
 /// # Errors
 /// [`BaselineError`] when there are too few examples or one side is empty.
@@ -42,7 +42,7 @@ pub fn select(concept: &Concept, seed: u32) -> Result<Vec<Labelled>, BaselineErr
         (0..candidates.len()).partition(|&place| mean(place) >= 0.5);
     if positive.is_empty() || negative.is_empty() {
         return Err(BaselineError::TooFew {
-            what: "sides that the classifiers see in the pool".into(),
+            noun: "sides that the classifiers see in the pool".into(),
             n: 1,
             n_needed: 2,
         });

@@ -1,4 +1,4 @@
-//! What is said of descriptors.
+//! The attributes of descriptors.
 
 use wasmtime::Linker;
 

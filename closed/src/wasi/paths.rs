@@ -25,17 +25,17 @@ pub(super) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()>
             call(&mut p, |memory, host| {
                 const DIRECTORY: i32 = 1 << 1;
                 const CREATE_EXCLUSIVE_OR_TRUNCATE: i32 = 1 | 1 << 2 | 1 << 3;
-                let found = looked_up(memory, host, fd, path, n_path_bytes);
+                let target = looked_up(memory, host, fd, path, n_path_bytes);
                 if flags & CREATE_EXCLUSIVE_OR_TRUNCATE != 0
-                    && !matches!(found, Err(BADF | NOTCAPABLE | FAULT))
+                    && !matches!(target, Err(BADF | NOTCAPABLE | FAULT))
                 {
                     return Err(ROFS);
                 }
-                let found = found?;
+                let target = target?;
                 if rights as u64 & WRITE_RIGHT != 0 {
                     return Err(ROFS);
                 }
-                let descriptor = match found {
+                let descriptor = match target {
                     Some(_) if flags & DIRECTORY != 0 => return Err(NOTDIR),
                     Some(idx) => Descriptor::File { idx, position: 0 },
                     None => Descriptor::Directory,
@@ -59,8 +59,8 @@ pub(super) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()>
         "path_filestat_get",
         |mut p: Program<'_>, fd: i32, _lookup: i32, path: i32, n_path_bytes: i32, out: i32| {
             call(&mut p, |memory, host| {
-                let found = looked_up(memory, host, fd, path, n_path_bytes)?;
-                memory.put(out, &file_stat(host, found)).map(|()| 0)
+                let target = looked_up(memory, host, fd, path, n_path_bytes)?;
+                memory.put(out, &file_stat(host, target)).map(|()| 0)
             })
         },
     )?;

@@ -25,9 +25,9 @@ fn every_function_is_linked_once() {
 }
 
 #[test]
-fn a_path_names_a_file_of_the_directory_or_nothing() {
+fn a_path_resolves_only_inside_the_directory() {
     let host = host();
-    for (path, found) in [
+    for (path, expected) in [
         ("task.json", Ok(Some(0))),
         ("./pool.npy", Ok(Some(1))),
         (".", Ok(None)),
@@ -38,14 +38,14 @@ fn a_path_names_a_file_of_the_directory_or_nothing() {
         ("/etc/passwd", Err(NOTCAPABLE)),
         ("x/../task.json", Err(NOTCAPABLE)),
     ] {
-        assert_eq!(host.find(path.as_bytes()), found, "{path}");
+        assert_eq!(host.find(path.as_bytes()), expected, "{path}");
     }
     assert_eq!(host.find(&[b'a'; MAX_PATH_BYTES + 1]), Err(NAMETOOLONG));
     assert_eq!(host.find(&[0xff]), Err(NOENT));
 }
 
 #[test]
-fn random_bytes_follow_from_the_seed_however_they_are_asked_for() {
+fn random_bytes_depend_only_on_the_seed() {
     let (mut one, mut other) = (host(), host());
     let (mut whole, mut parts) = ([0; 100], [0; 100]);
     one.random(&mut whole);

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use dataperf_collections::nibbler::scores::agreement::{Level, alpha};
+use dataperf_collections::nibbler::{
+    CharacterNgrams, Embed, Embedding, MODEL_DIRECTORY, MODEL_FILES, vendi_score,
+};
 use dataperf_minilm::MiniLm;
-use dataperf_nibbler::agreement::{Level, alpha};
-use dataperf_nibbler::{CharacterNgrams, Embed, Embedding, MODEL_DIRECTORY, MODEL_FILES, vendi_score};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -116,7 +116,7 @@ impl Bert {
     /// Loads the encoder from the bytes of a safetensors file.
     ///
     /// # Errors
-    /// What is missing in the file or has another form.
+    /// The part of the file that is missing or has another form.
     pub(crate) fn load(weights: &[u8], config: &Config) -> Result<Self, String> {
         let weights = Weights(SafeTensors::deserialize(weights).map_err(|error| error.to_string())?);
         let width = config.hidden_size;

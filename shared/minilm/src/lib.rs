@@ -6,7 +6,7 @@ mod numbers;
 mod tokens;
 
 use bert::{Bert, Config};
-use dataperf_nibbler::{Embed, EmbedError, Embedding, EmbeddingKind, MODEL_FILES};
+use dataperf_collections::nibbler::{Embed, EmbedError, Embedding, EmbeddingKind, MODEL_FILES};
 use tokens::Tokenizer;
 
 /// The most tokens of a prompt that are used, as in the original package (`sentence_bert_config.json`).
@@ -29,7 +29,7 @@ impl MiniLm {
     /// Loads the model from the bytes of [`FILES`](Self::FILES), in their order.
     ///
     /// # Errors
-    /// [`EmbedError`] if the files are not those of such a model.
+    /// [`EmbedError`] if the files do not contain this model.
     pub fn load([config, tokenizer, weights]: [&[u8]; 3]) -> Result<Self, EmbedError> {
         let config: Config = serde_json::from_slice(config).map_err(failed("`config.json`"))?;
         let tokenizer = Tokenizer::parse(tokenizer).map_err(failed("`tokenizer.json`"))?;
@@ -51,8 +51,8 @@ impl MiniLm {
     }
 }
 
-fn failed<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> EmbedError {
-    move |error| EmbedError(format!("{what} of all-MiniLM-L6-v2: {error}"))
+fn failed<E: std::fmt::Display>(action: &'static str) -> impl Fn(E) -> EmbedError {
+    move |error| EmbedError(format!("{action} of all-MiniLM-L6-v2: {error}"))
 }
 
 impl Embed for MiniLm {

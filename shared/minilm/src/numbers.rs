@@ -1,5 +1,6 @@
-//! What a transformer computes with 32-bit numbers. The order of every sum is fixed, so that a prompt has the same vector on
-//! all processors with AVX2; it is the order of candle 0.11, which embedded the prompts of earlier versions.
+//! A transformer's operations on 32-bit numbers. Every sum has a fixed order, so a prompt has the
+//! same vector on all processors with AVX2. It is the order of candle 0.11, which embedded the
+//! prompts of earlier versions.
 
 use gemm_common::Parallelism;
 use ndarray::{Array2, ArrayView2};
@@ -15,7 +16,8 @@ pub(crate) fn product(left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> 
     let mut out = Array2::zeros((n, m));
     let ([left_row, left_col], [right_row, right_col]) = (strides(&left), strides(&right));
     let threads = Parallelism::Rayon(rayon::current_num_threads());
-    // Its kernels write columns of the result: the transposed product is asked for, of `right` and `left` transposed.
+    // Its kernels write columns of the result, so the code computes the transposed product, of
+    // `right` and `left` transposed.
     #[expect(
         unsafe_code,
         clippy::cast_possible_wrap,
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn products_are_those_of_plain_loops_in_whatever_order_the_numbers_lie() {
+    fn products_match_plain_loops_in_any_layout() {
         for (n, k, m) in [
             (1, 1, 1),
             (1, 5, 7),
@@ -155,9 +157,9 @@ mod tests {
             });
             let turned = right.t().as_standard_layout().into_owned();
             for right in [right.view(), turned.t()] {
-                let found = product(left.view(), right);
+                let actual = product(left.view(), right);
                 assert!(
-                    (&found - &expected).iter().all(|apart| apart.abs() < 1e-4),
+                    (&actual - &expected).iter().all(|apart| apart.abs() < 1e-4),
                     "{n} {k} {m}"
                 );
             }
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn gelu_and_means_are_what_they_are_in_the_literature() {
+    fn gelu_and_means_match_the_literature() {
         for (x, expected) in [
             (0.0, 0.0),
             (1.0, 0.841_344_8),

@@ -151,11 +151,11 @@ impl Tokenizer {
         Ok((before, after.ok_or("its template has no sequence")?))
     }
 
-    /// The first added token in a text, and of those that begin at the same place the longest.
+    /// The first added token in a text: the longest one that begins there.
     fn first_added(&self, text: &str) -> Option<(usize, &AddedToken)> {
-        let found = self.added_tokens.iter();
-        let found = found.filter_map(|token| Some((text.find(&token.content)?, token)));
-        found.min_by_key(|(at, token)| (*at, std::cmp::Reverse(token.content.len())))
+        let added = self.added_tokens.iter();
+        let added = added.filter_map(|token| Some((text.find(&token.content)?, token)));
+        added.min_by_key(|(at, token)| (*at, std::cmp::Reverse(token.content.len())))
     }
 
     fn append(&self, text: &str, ids: &mut Vec<u32>) {

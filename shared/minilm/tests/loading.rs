@@ -1,12 +1,12 @@
-//! What can be told without the weights, which are too large to ship: the peer test has them. A model of the same form,
-//! with random weights, is embedded with and compared with nothing but itself.
+//! Tests without the weights, which are too large to ship; the peer test has them. They embed with
+//! a random model of the same form, and compare it only with itself.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use std::collections::BTreeMap;
 
+use dataperf_collections::nibbler::Embed as _;
 use dataperf_minilm::MiniLm;
-use dataperf_nibbler::Embed as _;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ fn a_model_of_this_form_embeds_prompts() {
 
 /// The texts have all lengths, and more tokens in all than go through the model at once.
 #[test]
-fn a_vector_is_the_same_bit_by_bit_whatever_it_is_embedded_with() {
+fn a_vector_is_identical_in_any_batch() {
     let (config, tokenizer) = (config().to_string(), tokenizer().to_string());
     let model = MiniLm::load([config.as_bytes(), tokenizer.as_bytes(), &weights()]).unwrap();
     let words = &VOCABULARY[4..];
@@ -141,13 +141,13 @@ fn a_vector_is_the_same_bit_by_bit_whatever_it_is_embedded_with() {
     let alone: Vec<Vec<u32>> = texts.iter().flat_map(|text| bits(&[text])).collect();
     assert!(alone.iter().collect::<std::collections::BTreeSet<_>>().len() > 40);
     for together in [2, 3, 10, 60] {
-        let found: Vec<Vec<u32>> = texts.chunks(together).flat_map(bits).collect();
-        assert!(found == alone, "{together} texts at once");
+        let actual: Vec<Vec<u32>> = texts.chunks(together).flat_map(bits).collect();
+        assert!(actual == alone, "{together} texts at once");
     }
 }
 
 #[test]
-fn what_is_no_model_is_said_to_be_none() {
+fn an_invalid_model_file_is_refused() {
     let (config, tokenizer) = (config().to_string(), tokenizer().to_string());
     let error = |files: [&[u8]; 3]| MiniLm::load(files).err().unwrap().to_string();
     let weights = weights();

@@ -1,4 +1,4 @@
-//! What the kernel holds a program in Python to, beside its namespaces.
+//! The kernel's restrictions on a Python program, in addition to its namespaces.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,9 +19,11 @@ const MAX_FILE_BYTES: u64 = 4096;
 /// Bytes of the first thread's stack.
 const STACK_BYTES: u64 = 8 << 20;
 
-/// System calls that a program may make, beside those of [`conditional`]: what an interpreter and libraries of numbers need to read files, write to
-/// standard output and manage their own memory, signals and time. All others fail as if they did not exist: they would start or reach other processes
-/// or threads, or use something of which the kernel counts how much all runs have together, by which two runs could tell each other something.
+/// System calls that a program may make, in addition to those of [`conditional`]. An interpreter
+/// and numeric libraries need them to read files, write to standard output and manage their memory,
+/// signals and time. All others fail as if they did not exist. They would start or reach other
+/// processes or threads. Others use something that the kernel counts over all runs, through which
+/// two runs could communicate.
 const ALLOWED: &[i64] = &[
     libc::SYS_read,
     libc::SYS_readv,
@@ -146,7 +148,8 @@ const OF_IOCTL: &[libc::Ioctl] = &[
 /// The operations of `prctl` that are allowed: the thread's name.
 const OF_PRCTL: &[libc::c_int] = &[libc::PR_SET_NAME, libc::PR_GET_NAME];
 
-/// The advice about memory that may be given: of files none, since it would say or change which of them are in memory for all.
+/// The allowed advice about memory. Advice about files is not allowed, because it would reveal or
+/// change which files are in memory for everybody.
 const OF_MADVISE: &[libc::c_int] = &[
     libc::MADV_NORMAL,
     libc::MADV_DONTNEED,
@@ -167,10 +170,10 @@ fn conditional() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendErr
             .map(|value| one(argument, Dword, Eq, value))
             .collect::<Result<Vec<_>, _>>()
     };
-    let of_fcntl = one_of(1, &mut OF_FCNTL.iter().map(|&what| what as u64))?;
-    let of_ioctl = one_of(1, &mut OF_IOCTL.iter().map(|&what| u64::from(what as u32)))?;
-    let of_prctl = one_of(0, &mut OF_PRCTL.iter().map(|&what| what as u64))?;
-    let of_madvise = one_of(2, &mut OF_MADVISE.iter().map(|&what| what as u64))?;
+    let of_fcntl = one_of(1, &mut OF_FCNTL.iter().map(|&value| value as u64))?;
+    let of_ioctl = one_of(1, &mut OF_IOCTL.iter().map(|&value| u64::from(value as u32)))?;
+    let of_prctl = one_of(0, &mut OF_PRCTL.iter().map(|&value| value as u64))?;
+    let of_madvise = one_of(2, &mut OF_MADVISE.iter().map(|&value| value as u64))?;
     // not of the pages that the machine has set aside for all
     let of_mmap = vec![one(3, Dword, MaskedEq(libc::MAP_HUGETLB as u64), 0)?];
     // on a word of the process's own: another one may be in a file that several runs have mapped
@@ -188,7 +191,8 @@ fn conditional() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendErr
     ])
 }
 
-/// The filter of system calls, as bubblewrap reads it: instructions of 8 bytes. What is not allowed is said not to exist.
+/// The filter of system calls, in bubblewrap's form: instructions of 8 bytes. Forbidden calls fail
+/// as if they did not exist.
 pub(crate) fn filter() -> Result<Vec<u8>, String> {
     let made = || -> Result<BpfProgram, seccompiler::BackendError> {
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> = conditional()?.into_iter().collect();
@@ -205,7 +209,7 @@ pub(crate) fn filter() -> Result<Vec<u8>, String> {
     Ok(bytes.collect())
 }
 
-/// Limits of the kernel, of which none can be lifted again.
+/// Kernel limits; none can be raised again.
 pub(crate) fn limit(seconds: u64, address_space: u64) -> Result<(), String> {
     sandbox::lower(&[
         ("bytes of address space", Resource::As, address_space),

@@ -1,9 +1,14 @@
 //! Programs in Python, run by bubblewrap: for trying them, and for organizers who evaluate on one machine.
 //!
-//! A program is one file, or an archive with `main.py` in it. It finds `/data` as a WebAssembly module does and writes its artifact to standard output. It runs in namespaces of its own, without a
-//! network, without capabilities, over a system of which it can change nothing, under limits of the kernel and a filter of system calls. It is one
-//! process of one thread. What it does not promise: seconds instead of fuel, so that a run need not end alike twice, and the
-//! interpreter's own numbers, which differ between processors and versions.
+//! A program is one file, or an archive with `main.py` in it. It sees `/data` as a WebAssembly
+//! module does and writes its artifact to standard output. It runs in its own namespaces, without
+//! network and capabilities, on a read-only system, under kernel limits and a filter of system
+//! calls. It is one process with one thread. It is not deterministic: time is counted in seconds
+//! instead of fuel, so two runs may end differently. The interpreter's numbers differ between
+//! processors and versions.
+
+#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+mod restrictions;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -18,16 +23,16 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use crate::runner::{Process, lacks_none};
-use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, python_sandbox, sandbox};
+use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, sandbox};
 use dataperf::Digest;
-use dataperf::archive::{Bounds, is_zip, unpack};
+use dataperf::formats::archive::{Bounds, is_zip, unpack};
 use dataperf::programs::Layer;
 
 /// The program that makes the namespaces.
 const BWRAP: &str = "bwrap";
-/// Bytes of address space for the interpreter and its libraries, beside what the program may use.
+/// Bytes of address space for the interpreter and its libraries, in addition to the program's.
 const INTERPRETER_BYTES: u64 = 1 << 30;
-/// Where the program is in its namespace.
+/// The program's path in its namespace.
 const PROGRAM: &str = "/program/main.py";
 /// The file of an archive that is run; every archive has to have it.
 const MAIN: &str = "main.py";
@@ -60,9 +65,9 @@ maps = (line.split(maxsplit=5) for line in open('/proc/self/maps'))
 loaded = {fields[5].strip() for fields in maps if len(fields) == 6 and '.so' in fields[5]}
 print(json.dumps({'program': sys.executable, 'version': platform.python_version(), 'prefixes': sorted(prefixes),
     'modules': sorted(modules), 'loaded': sorted(loaded)}))";
-/// Where Linux distributions have what is theirs, an interpreter among much else.
+/// The folders in which Linux distributions install their files, including an interpreter.
 const SYSTEM: &str = "/usr";
-/// Where the kernel finds the program that loads shared libraries: the GNU C library's, and musl's.
+/// The paths of the program that loads shared libraries: the GNU C library's, and musl's.
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
 /// The folders at the top that are links into [`SYSTEM`] on most systems.
 const TOPS: [&str; 3] = ["/bin", "/lib", "/lib64"];
@@ -74,13 +79,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Python {
     executable: PathBuf,
     interpreter: PathBuf,
-    /// The files and folders of this machine that a program can read: what the interpreter needs, and nothing else.
+    /// The files and folders of this machine that a program can read: only those that the
+    /// interpreter needs.
     readable: Vec<PathBuf>,
     engine: String,
     layers: BTreeSet<Layer>,
 }
 
-/// What holds a program, or it is not run.
+/// The required layers; without them no program runs.
 const LAYERS: [Layer; 5] = [
     Layer::Process,
     Layer::KernelLimits,
@@ -89,7 +95,7 @@ const LAYERS: [Layer; 5] = [
     Layer::Namespaces,
 ];
 
-/// What an interpreter says of itself.
+/// An interpreter's description of itself.
 #[derive(Debug, Deserialize)]
 struct About {
     program: PathBuf,
@@ -104,12 +110,12 @@ fn refused(why: impl Into<String>) -> RunError {
 }
 
 impl Python {
-    /// Runs programs with this interpreter, and with what is installed beside it. `executable` calls [`child`](crate::child) first in its
-    /// `main`.
+    /// Runs programs with this interpreter and its installed packages. `executable` calls
+    /// [`child`](crate::child) first in its `main`.
     ///
     /// # Errors
     /// [`RunError::Refused`] when there is no such interpreter, or no bubblewrap.
-    pub fn of(executable: PathBuf, interpreter: &OsStr) -> Result<Self, RunError> {
+    pub fn new(executable: PathBuf, interpreter: &OsStr) -> Result<Self, RunError> {
         let name = Path::new(interpreter).display();
         let answer = Command::new(interpreter).args(["-I", "-c", ABOUT]).output();
         let answer = answer.map_err(|error| refused(format!("there is no Python at `{name}` ({error})")))?;
@@ -118,7 +124,8 @@ impl Python {
         let made = Command::new(BWRAP).arg("--version").output();
         let made = made.map_err(|error| {
             refused(format!(
-                "programs in Python run in bubblewrap, and there is no `{BWRAP}` here ({error}): install the package `bubblewrap`"
+                "programs in Python need `{BWRAP}`, which can't be started ({error}): install the package \
+                    `bubblewrap`"
             ))
         })?;
         let bubblewrap = String::from_utf8_lossy(&made.stdout).trim().to_owned();
@@ -141,7 +148,7 @@ impl Python {
         Ok(self)
     }
 
-    /// Checks that programs can read none of these places, each of which has a name for people.
+    /// Checks that programs can't read any of these places, each with a name for messages.
     ///
     /// # Errors
     /// [`RunError::Refused`] that names each place that they can read.
@@ -177,7 +184,7 @@ impl Python {
         let scratch = tempfile::tempdir()?;
         let n_bytes = job.module.len() as u64;
         let ended = |output, log, is_log_cut| Run {
-            module: Digest::of(job.module),
+            module: Digest::compute(job.module),
             fuel: None,
             memory_bytes: None,
             output,
@@ -231,7 +238,7 @@ impl Python {
             .arg(scratch)
             .arg(serde_json::to_string(&limits)?)
             .args(self.words(scratch))
-            // bubblewrap gets nothing from this process's environment but `PATH`, by which it is found
+            // only `PATH` is left of this process's environment, to locate bubblewrap
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .current_dir("/")
@@ -241,10 +248,10 @@ impl Python {
             .spawn()
     }
 
-    /// What bubblewrap is told, up to the descriptors that [`child`] opens.
+    /// The arguments of bubblewrap, up to the descriptors that [`child`] opens.
     fn words(&self, scratch: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
-        let mut say = |those: &[&OsStr]| words.extend(those.iter().map(|&word| word.to_owned()));
+        let mut say = |arguments: &[&OsStr]| words.extend(arguments.iter().map(|&word| word.to_owned()));
         let s = OsStr::new;
         for alone in [
             "--unshare-all",
@@ -298,7 +305,7 @@ impl Python {
 }
 
 impl About {
-    /// What the interpreter needs of this machine's files, none of it below another.
+    /// The interpreter's files on this machine, none below another.
     fn readable(&self) -> Vec<PathBuf> {
         // a virtual environment's interpreter is a link to another's, which may be a link as well
         let program = fs::canonicalize(&self.program).ok();
@@ -371,8 +378,8 @@ fn resolved(path: &Path) -> PathBuf {
             path.strip_prefix(above).ok()?.to_path_buf(),
         ))
     };
-    let found = path.ancestors().find_map(real);
-    match found {
+    let existing = path.ancestors().find_map(real);
+    match existing {
         Some((real, rest)) if rest.as_os_str().is_empty() => real, // joining would add a slash
         Some((real, rest)) => real.join(rest),
         None => path,
@@ -392,16 +399,16 @@ fn write(scratch: &Path, job: Job<'_>) -> io::Result<Result<(), Failure>> {
         let entries = match unpack(job.module, BOUNDS) {
             Ok(entries) => entries,
             Err(rejection) => {
-                let said = rejection.reasons().iter().map(|reason| reason.message.as_str());
+                let reasons = rejection.reasons().iter().map(|reason| reason.message.as_str());
                 let message = format!(
                     "the archive can't be used: {}",
-                    said.collect::<Vec<_>>().join("; ")
+                    reasons.collect::<Vec<_>>().join("; ")
                 );
                 return Ok(Err(Failure::new(Code::InvalidModule, message)));
             }
         };
         if !entries.iter().any(|entry| entry.name == MAIN) {
-            let message = format!("the archive has no `{MAIN}`: put the file there that is to be run");
+            let message = format!("the archive has no `{MAIN}`: add the file to run under that name");
             return Ok(Err(Failure::new(Code::InvalidModule, message)));
         }
         // names are of files without folders, which the archive's reader sees to
@@ -411,12 +418,12 @@ fn write(scratch: &Path, job: Job<'_>) -> io::Result<Result<(), Failure>> {
     } else {
         fs::write(program.join(MAIN), job.module)?;
     }
-    let filter = python_sandbox::filter().map_err(io::Error::other)?;
+    let filter = restrictions::filter().map_err(io::Error::other)?;
     fs::write(scratch.join(FILTER), filter)?;
     Ok(Ok(()))
 }
 
-/// Becomes bubblewrap, in a `dataperf` that was started anew with the scratch directory, the limits and bubblewrap's words. Returns only if that is
+/// Becomes bubblewrap, in a `dataperf` that was started again with the scratch directory, the limits and bubblewrap's words. Returns only if that is
 /// not possible.
 pub(crate) fn child(mut words: impl Iterator<Item = OsString>) -> io::Error {
     let limited = || -> Result<Command, String> {
@@ -429,11 +436,11 @@ pub(crate) fn child(mut words: impl Iterator<Item = OsString>) -> io::Error {
         sandbox::close_descriptors()?;
         let kept = |file: io::Result<fs::File>| {
             let file = file.map_err(|error| error.to_string())?;
-            python_sandbox::keep_when_replaced(file)
+            restrictions::keep_when_replaced(file)
         };
         let filter = kept(fs::File::open(scratch.join(FILTER)))?;
         let status = kept(fs::File::create(scratch.join(STATUS)))?;
-        python_sandbox::limit(limits.run_seconds, limits.max_memory_bytes + INTERPRETER_BYTES)?;
+        restrictions::limit(limits.run_seconds, limits.max_memory_bytes + INTERPRETER_BYTES)?;
         let mut command = Command::new(BWRAP);
         command.args([
             "--seccomp",
@@ -459,18 +466,18 @@ fn failure(
 ) -> Result<Option<Failure>, RunError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    struct Told {
+    struct Exit {
         exit_code: i32,
     }
-    let told = fs::read_to_string(scratch.join(STATUS)).unwrap_or_default();
-    let mut told = told
+    let status_one = fs::read_to_string(scratch.join(STATUS)).unwrap_or_default();
+    let mut status_one = status_one
         .lines()
-        .filter_map(|line| serde_json::from_str::<Told>(line).ok());
-    let Some(Told { exit_code }) = told.next() else {
-        let said = String::from_utf8_lossy(log);
-        let said = said.trim();
+        .filter_map(|line| serde_json::from_str::<Exit>(line).ok());
+    let Some(Exit { exit_code }) = status_one.next() else {
+        let text = String::from_utf8_lossy(log);
+        let text = text.trim();
         return Err(refused(format!(
-            "bubblewrap did not come to start the program ({status}): {said}; it needs unprivileged user namespaces, which some systems \
+            "bubblewrap did not come to start the program ({status}): {text}; it needs unprivileged user namespaces, which some systems \
              switch off (`sysctl kernel.unprivileged_userns_clone kernel.apparmor_restrict_unprivileged_userns`), or root"
         )));
     };
@@ -483,8 +490,7 @@ fn failure(
         1 if last.contains("MemoryError") => Some(Failure::out_of_memory(limits, None)),
         _ if [libc::SIGXCPU, libc::SIGKILL].contains(&signal) => Some(Failure::deadline(limits)),
         _ if (1..65).contains(&signal) => {
-            let message =
-                format!("the program was stopped by the signal {signal}; `--log` shows what it said");
+            let message = format!("the program was stopped by the signal {signal}; `--log` shows its output");
             Some(Failure::new(Code::Trap, message))
         }
         status => Some(Failure::exit_status(status.cast_unsigned())),
