@@ -31,7 +31,7 @@ impl DirectoryBucket {
             return Ok(self.root.join(key_path));
         }
         Err(PortError::Malformed {
-            what: key.to_owned(),
+            subject: key.to_owned(),
             why: "a key must stay below its directory".into(),
         })
     }
@@ -39,7 +39,7 @@ impl DirectoryBucket {
 
 fn failed(path: &Path, source: std::io::Error) -> PortError {
     PortError::Refused {
-        what: format!("`{}`", path.display()),
+        subject: format!("`{}`", path.display()),
         source: Box::new(source),
     }
 }
@@ -118,7 +118,7 @@ impl Bucket for DirectoryBucket {
             .find(|range| range.start > range.end || range.end > n_bytes)
         {
             return Err(PortError::Malformed {
-                what: format!("`{}`", path.display()),
+                subject: format!("`{}`", path.display()),
                 why: format!(
                     "bytes {} to {} were asked for, it has {n_bytes}",
                     beyond.start, beyond.end
@@ -157,7 +157,7 @@ impl Bucket for DirectoryBucket {
     }
 }
 
-/// The bytes in a file of their own beside `path`.
+/// The bytes, in a separate file next to `path`.
 fn stage(path: &Path, bytes: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
     let parent = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;

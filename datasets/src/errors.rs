@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::DatasetError;
-use dataperf::frozen::FrozenError;
+use dataperf::dataset::frozen::FrozenError;
 use dataperf::ports::PortError;
 use dataperf::{Reason, Rejection};
 
@@ -19,19 +19,18 @@ pub enum ImportError {
         problems: Vec<String>,
     },
     /// There is something at the destination.
-    #[error("`{}` is there already and is not this data set: choose another directory, or remove it", .0.display())]
+    #[error("`{}` exists already and is not this data set: choose another directory, or remove it", .0.display())]
     Occupied(PathBuf),
     /// A name of the source would become a path that leaves the data set.
     #[error(
-        "a name in the source would become the file `{0}`, which is no valid path within a data set: change \
-         the name in the source"
+        "a name in the source would become the file `{0}`, which is not a valid path: change the name in the source"
     )]
     Name(String),
     /// Reading or writing failed.
-    #[error("{what} `{}`: {source}", .path.display())]
+    #[error("{action} `{}`: {source}", .path.display())]
     Io {
-        /// What was being done.
-        what: &'static str,
+        /// The failed action.
+        action: &'static str,
         /// To which file.
         path: PathBuf,
         /// The cause.
@@ -68,13 +67,13 @@ impl From<DatasetError> for ImportError {
 }
 
 impl ImportError {
-    /// That reading or writing failed while `what` was being done to `path`.
-    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    /// An error of reading or writing `path`; `action` says what failed.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Io { what, path, source }
+        move |source| Self::Io { action, path, source }
     }
 
-    /// That a directory has one problem.
+    /// The error for a directory with one problem.
     pub fn refused(from: &Path, problem: impl Into<String>) -> Self {
         Self::Refused {
             from: from.to_owned(),
@@ -82,7 +81,7 @@ impl ImportError {
         }
     }
 
-    /// That a document breaks rules.
+    /// The error for a document that breaks rules.
     pub fn rejected(from: PathBuf, rejection: &Rejection) -> Self {
         let sentence = |reason: &Reason| match reason.at.as_str() {
             "" => reason.message.clone(),

@@ -1,28 +1,29 @@
-//! What importing is, whatever the benchmark.
+//! The interface of importers for all benchmarks.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dataperf::dataset::frozen::Manifest;
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::frozen::Manifest;
 pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 
 use crate::errors::ImportError;
-use crate::labelled::LabelledAt;
-use crate::lines::read_text;
+use crate::labels::labelled::LabelledAt;
 use crate::tables::KitTable;
+use crate::tables::lines::read_text;
 use crate::writer::DatasetWriter;
 
-/// The files of a directory whose names begin and end so, by what stands between. A missing directory has none.
+/// The files of a directory whose names have this beginning and ending, by the part between. A
+/// missing directory has none.
 ///
 /// # Errors
 /// [`ImportError::Io`] when the directory can't be listed.
 pub fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<String, PathBuf>, ImportError> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     if !directory.is_dir() {
-        return Ok(found);
+        return Ok(files);
     }
     for entry in fs::read_dir(directory).map_err(ImportError::io("can't list", directory))? {
         let entry = entry.map_err(ImportError::io("can't list", directory))?;
@@ -31,10 +32,10 @@ pub fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<St
             .strip_prefix(prefix)
             .and_then(|rest| rest.strip_suffix(suffix))
         {
-            found.insert(middle.to_owned(), entry.path());
+            files.insert(middle.to_owned(), entry.path());
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 /// An optional file of the layout; `None` when it is not there.
@@ -53,7 +54,7 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, String> {
 
 /// A benchmark whose public layout can be imported.
 pub trait Import: Benchmark {
-    /// What the public layout looks like, for `--help`.
+    /// A description of the public layout, for `--help`.
     const LAYOUT: &'static str;
 
     /// Reads the layout at `from`, writes the frozen files, and gives the manifest's parameters.
@@ -66,14 +67,18 @@ pub trait Import: Benchmark {
         progress: &dyn Progress,
     ) -> Result<serde_json::Value, ImportError>;
 
-    /// The eval sets with their labels, for audits and corrections: those of a data set, or of what participants have of it.
+    /// The test sets with their labels, for audits and corrections: of a full data set, or of a
+    /// participants' kit.
     ///
     /// # Errors
-    /// [`FrozenError`](dataperf::frozen::FrozenError) when the manifest's parameters are not this benchmark's.
-    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, dataperf::frozen::FrozenError>;
+    /// [`FrozenError`](dataperf::dataset::frozen::FrozenError) when the manifest's parameters are not this benchmark's.
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, dataperf::dataset::frozen::FrozenError>;
 
-    /// What participants are told: the artifact's form and the rules, in Markdown.
-    const GUIDE: &'static str;
+    /// The form of an artifact and the rules for participants, in Markdown.
+    ///
+    /// # Errors
+    /// [`FrozenError`](dataperf::dataset::frozen::FrozenError) when the manifest's parameters are not this benchmark's.
+    fn guide(manifest: &Manifest) -> Result<String, dataperf::dataset::frozen::FrozenError>;
 
     /// A program in Python, of the standard library and `NumPy`, that makes a valid artifact of a kit in the directory it is run in. Its
     /// cells begin with `# %%`, and its line `LEADERBOARD = ` names the board.
@@ -82,10 +87,14 @@ pub trait Import: Benchmark {
     /// The tables that participants may have, of a data set or a kit of it in `directory`.
     ///
     /// # Errors
-    /// [`FrozenError`](dataperf::frozen::FrozenError) when it is not what the manifest says.
-    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, dataperf::frozen::FrozenError>;
+    /// [`FrozenError`](dataperf::dataset::frozen::FrozenError) when it is not what the manifest says.
+    fn tables(
+        directory: &Path,
+        manifest: &Manifest,
+    ) -> Result<Vec<KitTable>, dataperf::dataset::frozen::FrozenError>;
 
-    /// Changes the parameters of a data set so that scoring takes as long as it can, where that depends on the artifact.
+    /// Changes the parameters of a data set so that scoring takes as long as possible, if that
+    /// depends on the artifact.
     fn prolong(_parameters: &mut serde_json::Value) {}
 
     /// The largest artifact that a board's rules allow, where the benchmark can make one: so that a data set is tried before it is published.
@@ -111,10 +120,10 @@ pub trait Import: Benchmark {
         std::future::ready(Ok(None))
     }
 
-    /// The artifact that a participant's file stands for: the file itself, or what functions read instead of a form that they don't.
+    /// The artifact of a participant's file: the file itself, or its form for functions.
     ///
     /// # Errors
-    /// Sentences about the file called `name`: it is in such a form, and damaged or not what it has to be.
+    /// Messages about the file called `name`: its form, and whether it is damaged or wrong.
     fn artifact_of(_name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
         Ok(file)
     }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use dataperf::frozen::Dtype;
+use dataperf::dataset::frozen::Dtype;
 use dataperf::{kind_of_file, list_names};
 use tempfile::NamedTempFile;
 use zip::ZipArchive;
@@ -22,7 +22,7 @@ const ALIGNMENT: usize = 64;
 /// Numbers decoded at a time.
 const BLOCK_NUMBERS: usize = 1 << 17;
 
-/// What the numbers of a file are.
+/// The type of a file's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// 16-bit floats.
@@ -38,7 +38,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(code: &str) -> Option<Self> {
+    fn parse(code: &str) -> Option<Self> {
         Some(match code {
             "f2" => Self::F16,
             "f4" => Self::F32,
@@ -69,13 +69,13 @@ impl Kind {
 /// A file's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// What the numbers are.
+    /// The type of the numbers.
     pub kind: Kind,
     is_big_endian: bool,
     is_fortran: bool,
     /// The lengths of the axes.
     pub shape: Vec<usize>,
-    /// Where the numbers begin.
+    /// The offset of the numbers.
     begin: u64,
 }
 
@@ -88,7 +88,7 @@ impl Header {
         let mut file = File::open(path).map_err(|error| error.to_string())?;
         let n_bytes = file.metadata().map_err(|error| error.to_string())?.len();
         let mut start = [0; 8];
-        let no_npy = "it is no `.npy` file: write it with `numpy.save`";
+        let no_npy = "it is not a `.npy` file: write it with `numpy.save`";
         file.read_exact(&mut start).map_err(|_| no_npy)?;
         if !start.starts_with(MAGIC) {
             let mut head = start.to_vec();
@@ -96,7 +96,7 @@ impl Header {
                 .take(4096)
                 .read_to_end(&mut head)
                 .map_err(|error| error.to_string())?;
-            let kind = kind_of_file(&head).map(|kind| format!("it is no `.npy` file but {kind}"));
+            let kind = kind_of_file(&head).map(|kind| format!("it is {kind} instead of a `.npy` file"));
             return Err(kind.unwrap_or_else(|| no_npy.into()));
         }
         let n_length = match start[6] {
@@ -104,7 +104,7 @@ impl Header {
             2 | 3 => 4,
             other => {
                 return Err(format!(
-                    "its form has version {other}, and 1 to 3 are known: save it with NumPy anew"
+                    "its format has version {other}, and versions 1 to 3 are supported: save it again with NumPy"
                 ));
             }
         };
@@ -113,7 +113,7 @@ impl Header {
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_HEADER_BYTES {
             return Err(format!(
-                "its header has {length} bytes: it holds structured data, and plain numbers are needed"
+                "its header has {length} bytes, so it holds structured data: save one array of numbers"
             ));
         }
         let mut text = vec![0; length];
@@ -146,15 +146,17 @@ impl Header {
         };
         let descr = value("descr").ok_or_else(no_header)?;
         let Some(descr) = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next()) else {
-            return Err(
-                "it holds structured data, and plain numbers are needed: save one array of numbers".into(),
-            );
+            return Err("it holds structured data: save one array of numbers".into());
         };
         let (order, code) = descr.split_at_checked(1).ok_or_else(no_header)?;
         if code.starts_with('O') {
-            return Err("it holds Python objects, which are never read: save an array of numbers, `array.astype(\"float64\")`".into());
+            return Err(
+                "it holds Python objects, which are not safe to read: save an array of numbers, \
+                `array.astype(\"float64\")`"
+                    .into(),
+            );
         }
-        let kind = Kind::of(code).ok_or_else(|| {
+        let kind = Kind::parse(code).ok_or_else(|| {
             format!(
                 "its numbers are of the type `{descr}`: save them as `float32`, `float64` or whole numbers"
             )
@@ -192,7 +194,7 @@ impl Header {
     pub fn matrix(&self) -> Result<(usize, usize), String> {
         let &[n_rows, n_columns] = self.shape.as_slice() else {
             return Err(format!(
-                "its shape is {:?}, and a matrix of rows and columns is needed: save `array.reshape(len(array), -1)`",
+                "its shape is {:?} instead of rows and columns: save `array.reshape(len(array), -1)`",
                 self.shape
             ));
         };
@@ -307,8 +309,8 @@ pub fn unpack(path: &Path) -> Result<NamedTempFile, String> {
         .map_err(|error| error.to_string())?;
     let no_npz = |error: zip::result::ZipError| match kind_of_file(&head).filter(|_| !head.starts_with(b"PK"))
     {
-        Some(kind) => format!("it is no `.npz` but {kind}"),
-        None => format!("it is no `.npz` ({error}): write it with `numpy.savez`"),
+        Some(kind) => format!("it is {kind} instead of a `.npz` file"),
+        None => format!("it is not a `.npz` file ({error}): write it with `numpy.savez`"),
     };
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(no_npz)?;
     let names: Vec<String> = archive
@@ -326,7 +328,7 @@ pub fn unpack(path: &Path) -> Result<NamedTempFile, String> {
             "save the one that counts, `numpy.save(FILE, arrays[NAME])`"
         };
         return Err(format!(
-            "it holds {} arrays, {}, and one is needed: {remedy}",
+            "it holds {} arrays, {}, instead of one: {remedy}",
             names.len(),
             list_names(&names)
         ));
@@ -408,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_every_kind_order_and_byte_order_are_read() {
+    fn every_number_type_and_byte_order_is_read() {
         assert_eq!(
             rows(&file(
                 "<f2",
@@ -443,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_of_numbers_is_refused() {
+    fn a_non_numeric_matrix_is_refused() {
         for (descr, shape, bytes, why) in [
             ("|O", "(1, 1)", vec![0; 8], "Python objects"),
             ("<f4", "(2, 1)", vec![0; 4], "copy it again"),

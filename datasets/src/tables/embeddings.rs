@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::table_file::TableFile;
+use crate::tables::table_file::TableFile;
 
 /// The columns that matter.
 #[derive(Debug, Clone, Copy)]
@@ -13,14 +13,14 @@ pub struct Columns {
     pub vector: &'static str,
 }
 
-/// Problems of one file's rows that are listed before the rest is given up.
+/// The maximum number of listed problems in one file's rows.
 const MAX_PROBLEMS: usize = 20;
 
 /// Calls `each` for every row, in file order, with its id and its vector.
 ///
 /// # Errors
-/// Sentences about the file: unreadable, a column missing or of another type, a null, a number that is not finite
-/// or does not fit into 32 bits; and those of `each`.
+/// Messages about the file: unreadable; a column missing or of another type; a null; a number that
+/// is not finite or does not fit into 32 bits. It includes the messages of `each`.
 pub fn read(
     path: &Path,
     columns: Columns,
@@ -31,7 +31,7 @@ pub fn read(
     let (mut problems, mut narrowed) = (Vec::new(), Vec::new());
     table.each_text_and_list((columns.id, columns.vector), &mut |id, list| {
         let vector = list
-            .map_err(|what| format!("its `{}` {what}", columns.vector))
+            .map_err(|problem| format!("its `{}` {problem}", columns.vector))
             .and_then(|list| narrow(list, columns.vector, &mut narrowed));
         let done = vector
             .map_err(|why| format!("`{name}`: `{id}`: {why}"))

@@ -1,15 +1,15 @@
-//! A data set with some eval labels put right: a new one, beside the one that it was made of.
+//! Makes a new data set with some corrected test labels; the original stays.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
 use dataperf::Digest;
-use dataperf::frozen::{CORRECTIONS, Corrected, Dtype, FrozenError, MANIFEST, Manifest};
+use dataperf::dataset::frozen::{CORRECTIONS, Corrected, Dtype, FrozenError, MANIFEST, Manifest};
 
 use crate::errors::ImportError;
-use crate::labelled::{Labelled, LabelsAt, whole};
-use crate::verdicts::{Edit, Verdicts};
+use crate::labels::labelled::{Labelled, LabelsAt, whole};
+use crate::labels::verdicts::{Edit, Verdicts};
 use crate::writer::DatasetWriter;
 
 /// Makes a data set at `out` of the one in `from` by putting labels right. Its manifest names the digest of the one that it was
@@ -25,10 +25,11 @@ pub fn correct(
     out: &Path,
 ) -> Result<Digest, ImportError> {
     if verdicts.edits.is_empty() {
-        let why = "no verdict differs from the label that is given: the data set would be the same";
+        let why =
+            "no verdict changes a label, so the data set would stay the same: check the column `verdict`";
         return Err(ImportError::refused(from, why));
     }
-    let parent = Digest::of(&whole(from, MANIFEST)?);
+    let parent = Digest::compute(&whole(from, MANIFEST)?);
     let mut edits_of: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
     for edit in &verdicts.edits {
         edits_of

@@ -17,7 +17,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// An empty one beside the data set that is being written.
+    /// An empty one next to the data set that is being written.
     ///
     /// # Errors
     /// [`ImportError::Io`] when no temporary file can be made.
@@ -46,7 +46,7 @@ impl Spool {
     /// # Errors
     /// [`ImportError::Io`], of earlier writing too.
     pub fn copy_to(self, out: &mut Hashing) -> Result<(), ImportError> {
-        let failed = || ImportError::io("can't write beside", Path::new("the data set"));
+        let failed = || ImportError::io("can't write next to", Path::new("the data set"));
         if let Some(error) = self.failed {
             return Err(failed()(error));
         }

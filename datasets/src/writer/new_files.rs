@@ -1,4 +1,4 @@
-//! Files of a directory that are written together, where none of them is yet.
+//! Writes files of a directory together, if none of them exists.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::errors::ImportError;
 
-/// Writes files by their names into the directory `out`, which is made where it is missing.
+/// Writes files by their names into the directory `out`, which it creates if missing.
 ///
 /// # Errors
 /// [`ImportError::Occupied`] when one of them is there already, before anything is written; [`ImportError::Io`].

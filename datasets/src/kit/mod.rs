@@ -3,19 +3,22 @@
 //! A kit is a data set as well, of the files that participants may have. Beside these lie, listed in no manifest, the same data in the
 //! forms that their programs read, what the contest asks for, an example and a program to begin with.
 
+pub(crate) mod example;
+pub(crate) mod lines;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
+use dataperf::benchmark::closed::ClosedBoards;
 use dataperf::benchmark::{FrozenPart, Leaderboard};
-use dataperf::closed::ClosedBoards;
-use dataperf::frozen::Manifest;
+use dataperf::dataset::frozen::Manifest;
 use serde_json::{Value, json};
 
 use crate::errors::ImportError;
 use crate::import::Import;
-use crate::kit_example::{Example, with_example};
+use crate::kit::example::{Example, with_example};
 use crate::tables::{KitTable, TableFiles};
 use crate::writer::DatasetWriter;
 
@@ -30,7 +33,16 @@ const CELL: &str = "# %%";
 /// The line of [`STARTER`] that says for which board.
 const BOARD: &str = "LEADERBOARD = ";
 
-/// What lies beside the data set's files in a kit, for people.
+/// A kit that was made.
+#[derive(Debug)]
+pub struct Kit {
+    /// The paths of its files, ascending.
+    pub files: Vec<String>,
+    /// The form of an artifact with an example, and the rules, in Markdown: part of its README.
+    pub rules: String,
+}
+
+/// The documents of a kit, next to the data set's files.
 #[derive(Debug)]
 pub(crate) struct Documents {
     /// Valid files, by their paths.
@@ -41,8 +53,8 @@ pub(crate) struct Documents {
     pub(crate) readme: String,
 }
 
-/// Makes the participants' kit of the data set `from`. Gives the paths of its files, ascending. The kits of two data sets are the
-/// same where these differ in nothing but hidden files.
+/// Makes the participants' kit of the data set `from`. Two data sets that differ only in hidden
+/// files have the same kit.
 ///
 /// # Errors
 /// [`ImportError::Io`] when a file can't be read or written; [`ImportError::Occupied`] when something else is at `out`;
@@ -52,18 +64,21 @@ pub fn export_kit<B: Import>(
     manifest: &Manifest,
     examples: &[Example],
     out: &Path,
-) -> Result<Vec<String>, ImportError> {
+) -> Result<Kit, ImportError> {
     let kit = public_part(manifest, B::Frozen::is_public);
     let boards = B::Frozen::leaderboards(&kit)?;
     let tables = B::tables(from, &kit)?;
-    write_kit(from, kit, &tables, out, |tables| Documents {
+    let guide = B::guide(&kit)?;
+    let rules = with_example(guide.trim_end(), examples.first());
+    let files = write_kit(from, kit, &tables, out, |tables| Documents {
         examples: examples
             .iter()
             .map(|example| (example.path(), example.artifact.clone()))
             .collect(),
         starter: starter(B::STARTER, &names(&boards)),
-        readme: readme::<B>(&boards, tables, examples),
-    })
+        readme: readme::<B>(&rules, &boards, tables, examples),
+    })?;
+    Ok(Kit { files, rules })
 }
 
 /// A data set of the files that participants may have.
@@ -154,7 +169,12 @@ fn notebook(program: &str) -> Value {
     })
 }
 
-fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[Example]) -> String {
+fn readme<B: Import>(
+    rules: &str,
+    boards: &[Leaderboard],
+    tables: &[TableFiles],
+    examples: &[Example],
+) -> String {
     let title = boards
         .iter()
         .find_map(|board| board.title.as_deref())
@@ -162,14 +182,13 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
     let description = boards.iter().find_map(|board| board.description.as_deref());
     let description = description.map_or_else(
         || format!("To do: {}.", B::ABOUT),
-        |said| said.trim_end().to_owned(),
+        |message| message.trim_end().to_owned(),
     );
     let paths: BTreeMap<&str, String> = examples
         .iter()
         .map(|example| (example.leaderboard.as_str(), example.path()))
         .collect();
-    let guide = with_example(B::GUIDE.trim_end(), examples.first());
-    let mut lines = vec![format!("# {title}\n\n{description}\n\n{guide}\n")];
+    let mut lines = vec![format!("# {title}\n\n{description}\n\n{rules}\n")];
     lines.push(leaderboards(boards, |board| paths.get(board).cloned()));
     lines.push(files(
         "makes a valid artifact with Python's standard library and NumPy",
@@ -208,13 +227,17 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
 
 /// The part of a README about the boards, each with the path of its example where there is one.
 pub(crate) fn leaderboards(boards: &[Leaderboard], example: impl Fn(&str) -> Option<String>) -> String {
-    let mut lines = vec!["## Leaderboards\n\n| leaderboard | | a valid artifact |\n|---|---|---|".to_owned()];
+    let header =
+        "## Leaderboards\n\n| leaderboard | | score | model | a valid artifact |\n|---|---|---|---|---|";
+    let mut lines = vec![header.to_owned()];
     lines.extend(boards.iter().map(|board| {
         let path = example(&board.name).map(|path| format!("`{path}`"));
         format!(
-            "| `{}` | {} | {} |",
+            "| `{}` | {} | {} | {} | {} |",
             board.name,
             board.about,
+            board.metric.as_deref().unwrap_or_default(),
+            board.model.as_deref().unwrap_or_default(),
             path.unwrap_or_default()
         )
     }));
@@ -272,7 +295,7 @@ fn score<B: Import>(examples: &[Example], board: &str, file: &str) -> String {
     match (can_score, B::ClosedBoards::ONLY) {
         (true, false) => format!(
             "`dataperf score {id} --dataset . --leaderboard {board} {file}` scores on the practice set, which is the table `{PRACTICE}`. \
-             The eval set of the leaderboard is another one, which the organizer keeps."
+             The test set of the leaderboard is another one, which the organizer keeps."
         ),
         (true, true) => format!(
             "The right answers are here, for practice: `dataperf closed run my-program.wasm --leaderboard {board} --dataset .` tells the score \
@@ -289,5 +312,5 @@ fn score<B: Import>(examples: &[Example], board: &str, file: &str) -> String {
     }
 }
 
-/// The table of an eval set that participants may have.
+/// The table of a test set that participants may have.
 pub const PRACTICE: &str = "practice";

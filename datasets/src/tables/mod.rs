@@ -1,4 +1,9 @@
-//! Tables of numbers with what is said of their rows, in the forms that programs for data read: `.npy`, CSV and Parquet.
+//! Tables of numbers with labels of their rows, in forms that data programs read: `.npy`, CSV and
+//! Parquet.
+
+pub mod embeddings;
+pub mod lines;
+pub mod table_file;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dataperf::csv_cell;
-use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use ndarray::Array2;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
@@ -17,7 +22,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::errors::{ImportError, WriteError};
-use crate::labelled::RowsAt;
+use crate::labels::labelled::RowsAt;
 use crate::npy::{header, header_of_records};
 use crate::writer::DatasetWriter;
 
@@ -33,15 +38,15 @@ const FEATURES: &str = "features";
 /// A table that participants may have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KitTable {
-    /// Its name, which is that of its files.
+    /// Its name, which its files share.
     pub name: String,
-    /// What is said of each row, such as ids and labels.
+    /// Columns about each row, such as ids and labels.
     pub columns: Vec<(String, Values)>,
     /// The rows' numbers, where they have some.
     pub rows: Option<KitRows>,
 }
 
-/// Where the numbers of a table's rows are.
+/// The place of the numbers in a table's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KitRows {
     /// In a file of the data set.
@@ -74,7 +79,7 @@ impl KitRows {
 
     fn element(&self, manifest: &Manifest) -> Result<Element, FrozenError> {
         match self {
-            Self::At(rows) => Element::of(rows, manifest),
+            Self::At(rows) => Element::from_manifest(rows, manifest),
             Self::Read(_, Dtype::U8) => Ok(Element::Byte),
             Self::Read(_, Dtype::F32) => Ok(Element::Narrow),
             Self::Read(..) => Ok(Element::Wide),
@@ -118,7 +123,7 @@ pub enum Values {
     MaybeWhole(Vec<Option<i64>>),
     /// Other numbers that some rows lack.
     MaybeReal(Vec<Option<f64>>),
-    /// Yes or no, where that is known.
+    /// Yes or no, if known.
     MaybeFlag(Vec<Option<bool>>),
     /// Several words a row, or none.
     Words(Vec<Vec<String>>),
@@ -176,7 +181,7 @@ fn widest(texts: &[String]) -> usize {
     n_chars.max().unwrap_or_default().max(1)
 }
 
-/// A value as text, empty where there is none.
+/// A value as text; empty for a missing value.
 fn text(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
@@ -268,7 +273,7 @@ pub(crate) struct TableFiles {
     pub name: String,
     /// The number of rows.
     pub n_rows: usize,
-    /// Numbers of a row, where it has some.
+    /// Numbers of a row, if it has some.
     pub n_features: Option<usize>,
     /// The names of its columns.
     pub columns: Vec<String>,
@@ -277,8 +282,8 @@ pub(crate) struct TableFiles {
 }
 
 impl KitTable {
-    /// Writes the table's files into `data/` of what is being written, without listing them in the manifest. What the data set has as
-    /// `.npy` with a CSV beside it is not written again.
+    /// Writes the table's files into `data/` of the data set being written, without listing them in
+    /// the manifest. Tables that the data set has as `.npy` with a CSV file are not written again.
     ///
     /// # Errors
     /// [`ImportError`] when the data set is not what its manifest says, or nothing can be written.
@@ -443,7 +448,7 @@ impl KitTable {
     }
 }
 
-/// What the numbers of rows are.
+/// The type of the rows' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
     Byte,
@@ -452,7 +457,7 @@ enum Element {
 }
 
 impl Element {
-    fn of(rows: &RowsAt, manifest: &Manifest) -> Result<Self, FrozenError> {
+    fn from_manifest(rows: &RowsAt, manifest: &Manifest) -> Result<Self, FrozenError> {
         let dtype = manifest.any_tensor(&rows.file, rows.tensor)?.dtype;
         Ok(match (dtype, rows.id_bytes) {
             (Dtype::U8, None) => Self::Byte,
@@ -561,10 +566,10 @@ fn write_values<W: Write + Send>(
     Ok(())
 }
 
-/// The values that are there, and for each row 1 or, where it has none, 0: Parquet's definition levels.
-fn split<T, U>(values: &[Option<T>], of: impl Fn(&T) -> U) -> (Vec<U>, Vec<i16>) {
+/// The existing values, and for each row 1 or, without a value, 0: Parquet's definition levels.
+fn split<T, U>(values: &[Option<T>], get: impl Fn(&T) -> U) -> (Vec<U>, Vec<i16>) {
     let there = values.iter().map(|value| i16::from(value.is_some())).collect();
-    (values.iter().flatten().map(of).collect(), there)
+    (values.iter().flatten().map(get).collect(), there)
 }
 
 /// A list of numbers a row, all as long as each other.

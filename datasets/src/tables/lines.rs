@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufReader, Error, Read, Result};
 use std::path::Path;
 
-use dataperf::delimited::{Dialect, HEAD_BYTES};
+use dataperf::formats::delimited::{Dialect, HEAD_BYTES};
 use dataperf::{FileKind, kind_of_file, line_number, text_of_file};
 
 /// The most bytes of a line: forty times what 4,096 numbers with all their digits take.
@@ -21,7 +21,8 @@ pub fn read_text(path: &Path) -> std::result::Result<String, String> {
     text_of_file(&bytes)
 }
 
-/// What a download or a checkout has left in place of a file that is no text: a web page, or a pointer of Git LFS.
+/// Identifies a file that replaced the text in a download or a checkout: a web page, or a pointer
+/// of Git LFS.
 ///
 /// # Errors
 /// When the file can't be read.
@@ -115,7 +116,7 @@ impl<R: Read> Read for Lines<R> {
                 b'\n' if !self.is_quoted => self.n_bytes = 0,
                 _ => {}
             }
-            // two quotation marks in a quoted field stand for one: the second one continues the field
+            // two quotation marks in a quoted field mean one: the second one continues the field
             let ends_field = byte == self.separator || matches!(byte, b'\n' | b'\r');
             self.begins_field = !self.is_quoted && (was_quoted || ends_field);
             if self.n_bytes > MAX_LINE_BYTES {

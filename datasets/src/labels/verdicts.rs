@@ -1,15 +1,15 @@
-//! What people say of labels in doubt: the work list of an audit, filled in.
+//! People's verdicts on labels in doubt: the completed work list of an audit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use dataperf::delimited::text_of;
-use dataperf::frozen::Samples;
+use dataperf::dataset::frozen::Samples;
+use dataperf::formats::delimited::text_of;
 use dataperf::{csv_cell, offer, quote};
 
-use crate::labelled::Labelled;
+use crate::labels::labelled::Labelled;
 
 /// The columns of a work list, in order.
 pub const WORK_LIST_COLUMNS: [&str; 10] = [
@@ -34,7 +34,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// A label that is to be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The place of the eval set among those of the data set.
+    /// The place of the test set among those of the data set.
     pub set: usize,
     /// The row, from 0.
     pub row: usize,
@@ -44,14 +44,14 @@ pub struct Edit {
     pub right: usize,
 }
 
-/// What a file of verdicts says.
+/// The content of a file of verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdicts {
     /// The labels that are to be changed, by set and row.
     pub edits: Vec<Edit>,
-    /// Lines with a verdict, those that leave the label as it is included, of each eval set by its name.
+    /// Lines with a verdict, those that leave the label as it is included, of each test set by its name.
     pub reviewed: BTreeMap<String, usize>,
-    /// What the lines say of the share of wrong labels, of each eval set by its name.
+    /// The result of the lines for the share of wrong labels, of each test set by its name.
     pub samples: BTreeMap<String, Samples>,
 }
 
@@ -64,12 +64,12 @@ struct Line<'a> {
 }
 
 impl Verdicts {
-    /// Lines with a verdict in all eval sets.
+    /// Lines with a verdict in all test sets.
     pub fn n_reviewed(&self) -> usize {
         self.reviewed.values().sum()
     }
 
-    /// Reads a file of verdicts on these eval sets.
+    /// Reads a file of verdicts on these test sets.
     ///
     /// # Errors
     /// Sentences, all at once: the file can't be read, lacks a column, or a line does not fit the data set.
@@ -100,7 +100,7 @@ impl Verdicts {
         let mut problems = header_problems(&header, sets.len() > 1);
         let mut lines: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
         let mut samples = Sampled(vec![None; sets.len()]);
-        let mut numbers = LineNumbers::of(&text);
+        let mut numbers = LineNumbers::index(&text);
         for record in reader.records() {
             if !header_is_usable(&header, sets.len() > 1) {
                 break;
@@ -109,7 +109,7 @@ impl Verdicts {
             let number = record.position().map_or(0, |at| numbers.at(at.byte()));
             if record.len() != header.len() {
                 problems.push(format!(
-                    "line {number} has {} fields and the first line {}: mend it, or put quotation marks around commas",
+                    "line {number} has {} fields and the first line {}: fix it, or put quotation marks around commas",
                     record.len(),
                     header.len()
                 ));
@@ -135,7 +135,7 @@ impl Verdicts {
                     let Some(class) = class_of(&set.at.classes, line.verdict) else {
                         let known: Vec<&str> = set.at.classes.iter().map(String::as_str).collect();
                         problems.push(format!(
-                            "line {number}: the verdict {} is no class: {}",
+                            "line {number}: the verdict {} is not a class: {}",
                             quote(line.verdict),
                             offer(line.verdict, &known)
                         ));
@@ -146,7 +146,7 @@ impl Verdicts {
                     if let Some((first, other)) = before {
                         let how = if other == class { "the same" } else { "another" };
                         problems.push(format!(
-                            "line {number}: line {first} has {how} verdict on this row: keep one of them"
+                            "line {number}: line {first} also has {how} verdict on this row: keep one of them"
                         ));
                     }
                 }
@@ -175,7 +175,7 @@ impl Verdicts {
             Ok(Self {
                 edits,
                 reviewed,
-                samples: samples.of(sets),
+                samples: samples.by_set(sets),
             })
         } else {
             Err(problems)
@@ -191,7 +191,7 @@ struct LineNumbers<'a> {
 }
 
 impl<'a> LineNumbers<'a> {
-    fn of(text: &'a str) -> Self {
+    fn index(text: &'a str) -> Self {
         Self {
             text,
             counted: 0,
@@ -237,7 +237,8 @@ fn header_problems(header: &csv::StringRecord, needs_set: bool) -> Vec<String> {
     problems
 }
 
-/// What the lines so far say of each eval set; `None` where none says whether it is in doubt or of a control sample.
+/// The result of the lines so far for each test set; `None` if no line says whether it is in doubt
+/// or in a control sample.
 struct Sampled(Vec<Option<Samples>>);
 
 impl Sampled {
@@ -262,7 +263,7 @@ impl Sampled {
         stratum.n_found += usize::from(is_wrong);
     }
 
-    fn of(self, sets: &[Labelled]) -> BTreeMap<String, Samples> {
+    fn by_set(self, sets: &[Labelled]) -> BTreeMap<String, Samples> {
         let with_rest = |(set, samples): (&Labelled, Option<Samples>)| {
             let mut samples = samples?;
             samples.others.n_items = set.labels.len().saturating_sub(samples.doubts.n_items);
@@ -272,7 +273,7 @@ impl Sampled {
     }
 }
 
-/// Whether a line is of the control sample, or of a label in doubt; `None` where it does not say.
+/// Whether a line belongs to the control sample, or to a label in doubt; `None` if it does not say.
 fn is_control<'a>(number: u64, field: &dyn Fn(&str) -> Option<&'a str>) -> Result<Option<bool>, String> {
     match field("sample").unwrap_or_default() {
         CONTROL => Ok(Some(true)),
@@ -285,7 +286,7 @@ fn is_control<'a>(number: u64, field: &dyn Fn(&str) -> Option<&'a str>) -> Resul
     }
 }
 
-/// The eval set that a line is of.
+/// The test set that a line is of.
 fn set_of<'a>(field: &dyn Fn(&str) -> Option<&'a str>, sets: &[Labelled]) -> Option<usize> {
     let name = field("set").unwrap_or_default();
     let only = (sets.len() == 1 && name.is_empty()).then_some(0);
@@ -306,7 +307,7 @@ fn line<'a>(
         let name = field("set").unwrap_or_default();
         let known: Vec<&str> = sets.iter().map(|set| set.at.name.as_str()).collect();
         return Err(vec![format!(
-            "line {number}: there is no eval set {}: {}",
+            "line {number}: {} is not a test set: {}",
             quote(name),
             offer(name, &known)
         )]);
@@ -316,7 +317,7 @@ fn line<'a>(
     let row = text.parse::<usize>().ok().filter(|&row| row < n);
     let Some(row) = row else {
         return Err(vec![format!(
-            "line {number}: the row {} is no number from 0 to {} of the eval set {}",
+            "line {number}: the row {} is not a number from 0 to {} of the test set {}",
             quote(text),
             n.saturating_sub(1),
             quote(&of_set.at.name)
@@ -326,12 +327,14 @@ fn line<'a>(
     let given = &of_set.at.classes[of_set.labels[row]];
     let id = of_set.ids.as_ref().map_or("", |ids| &ids[row]);
     for (column, own) in [("given", given.as_str()), ("id", id)] {
-        if let Some(said) = field(column).filter(|said| *said != own.trim() && *said != csv_cell(own).trim())
+        if let Some(shown) =
+            field(column).filter(|shown| *shown != own.trim() && *shown != csv_cell(own).trim())
         {
             problems.push(format!(
-                "line {number}: the {column} of row {row} is {}, and the file says {}: it is the work list of another data set",
+                "line {number}: the {column} of row {row} is {}, but the file has {}: it is the work list \
+                    of another data set",
                 quote(own),
-                quote(said)
+                quote(shown)
             ));
         }
     }
@@ -376,7 +379,7 @@ fn emptied(edits: &[Edit], sets: &[Labelled]) -> Vec<String> {
         );
         for class in before.difference(&after) {
             problems.push(format!(
-                "no item of the eval set {} would be left in the class {}: keep one, or import a data set without the class",
+                "no item of the test set {} would be left in the class {}: keep one, or import a data set without the class",
                 quote(&set.at.name),
                 quote(&set.at.classes[**class])
             ));

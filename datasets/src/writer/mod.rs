@@ -1,4 +1,7 @@
-//! Writes a frozen data set beside its destination and moves it there when it is whole.
+//! Writes a frozen data set next to its destination and moves it there when it is complete.
+
+pub(crate) mod new_files;
+pub(crate) mod spool;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -8,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dataperf::Digest;
-use dataperf::frozen::{
+use dataperf::dataset::frozen::{
     Corrected, Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry,
     is_within, row_digest, row_digests_file,
 };
@@ -22,8 +25,8 @@ use crate::npy::header;
 const ALIGNMENT: usize = 64;
 const COPY_BYTES: usize = 1 << 20;
 
-/// The directories in which data sets are being written. Locked while a file or a directory is made in one of them, so that none appears while
-/// [`remove_unfinished`] removes them.
+/// The directories in which data sets are being written. It is locked while a file or a directory
+/// is created in one of them, so that [`remove_unfinished`] misses none.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -35,8 +38,8 @@ pub fn note_unfinished(directory: &Path) {
     staged().push(directory.to_owned());
 }
 
-/// Removes the unfinished data sets, because they have hidden labels. For a program that a signal is about to end: whoever still writes a data set
-/// waits from then on.
+/// Removes the unfinished data sets, because they contain hidden labels. It serves a program that a
+/// signal is about to end: other writers wait from then on.
 pub fn remove_unfinished() {
     let staged = staged();
     for path in staged.iter() {
@@ -50,7 +53,7 @@ pub struct DatasetWriter {
     staging: TempDir,
     out: PathBuf,
     files: BTreeMap<String, FileEntry>,
-    /// Files beside the data set's, which the manifest does not list.
+    /// Files stored with the data set, which the manifest does not list.
     documents: Vec<String>,
 }
 
@@ -58,7 +61,7 @@ pub struct DatasetWriter {
 pub struct Planned {
     /// Its name.
     pub name: &'static str,
-    /// What its numbers are.
+    /// The type of its numbers.
     pub dtype: Dtype,
     /// Its extents, slowest first.
     pub shape: Vec<usize>,
@@ -68,8 +71,8 @@ impl DatasetWriter {
     /// Starts a data set that will be at `out`, making its parent directories.
     ///
     /// # Errors
-    /// [`ImportError::Io`] when nothing can be written beside `out`, [`ImportError::Occupied`] when something else is there: before anything
-    /// is read for it.
+    /// [`ImportError::Io`] if nothing can be written next to `out`, [`ImportError::Occupied`] if
+    /// something else is there. Both are detected before any reading.
     pub fn create(out: &Path) -> Result<Self, ImportError> {
         if is_occupied(out) {
             return Err(ImportError::Occupied(out.to_owned()));
@@ -119,7 +122,7 @@ impl DatasetWriter {
         &self.documents
     }
 
-    /// Where a file is written. Its name may come from the source.
+    /// The place for a file. Its name may come from the source.
     fn staged(&self, path: &str) -> Result<PathBuf, ImportError> {
         if !is_within(path) {
             return Err(ImportError::Name(path.to_owned()));
@@ -127,7 +130,7 @@ impl DatasetWriter {
         Ok(self.staging.path().join(path))
     }
 
-    /// A file without a name beside the destination: for what is too large to keep in memory.
+    /// An unnamed file next to the destination, for data that is too large for memory.
     ///
     /// # Errors
     /// [`ImportError::Io`].
@@ -194,7 +197,7 @@ impl DatasetWriter {
             .get(path)
             .is_none_or(|copied| copied.digest != entry.digest)
         {
-            return Err(FrozenError::damaged(path, "its digest is another than the manifest's").into());
+            return Err(FrozenError::damaged(path, "its digest differs from the manifest's").into());
         }
         self.files.insert(path.to_owned(), entry.clone());
         Ok(())
@@ -263,7 +266,7 @@ impl DatasetWriter {
         if file.n_bytes != n_bytes {
             let source = std::io::Error::other(format!("{} bytes were written of {n_bytes}", file.n_bytes));
             return Err(ImportError::Io {
-                what: "can't write",
+                action: "can't write",
                 path: file.path,
                 source,
             });
@@ -332,7 +335,7 @@ impl DatasetWriter {
         if rows.n_rows != n_rows {
             let source = std::io::Error::other(format!("{} rows were written of {n_rows}", rows.n_rows));
             return Err(ImportError::Io {
-                what: "can't write",
+                action: "can't write",
                 path: staged,
                 source,
             });
@@ -349,8 +352,8 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Writes the manifest and moves the data set to its place. The same data set may be there already: what is damaged
-    /// of it is replaced.
+    /// Writes the manifest and moves the data set to its place. If the same data set is there
+    /// already, damaged files are replaced.
     ///
     /// # Errors
     /// [`ImportError::Occupied`] when something else is there; [`ImportError::Io`].
@@ -373,14 +376,14 @@ impl DatasetWriter {
             corrected,
         };
         let bytes = manifest.to_bytes()?;
-        let digest = Digest::of(&bytes);
+        let digest = Digest::compute(&bytes);
         let path = self.staging.path().join(MANIFEST);
         let mut file = make(&path, File::options().create_new(true))?;
         file.write_all(&bytes)
             .map_err(ImportError::io("can't write", &path))?;
         drop(file);
         if fs::read(self.out.join(MANIFEST)).is_ok_and(|there| there == bytes) {
-            mend(self.staging.path(), &self.out, &manifest)?;
+            repair(self.staging.path(), &self.out, &manifest)?;
             add_missing(self.staging.path(), &self.out, &self.documents)?;
             return Ok(digest);
         }
@@ -409,7 +412,7 @@ fn is_occupied(out: &Path) -> bool {
 }
 
 /// Moves every file that is missing or damaged at `out` there from `staging`.
-fn mend(staging: &Path, out: &Path, manifest: &Manifest) -> Result<(), ImportError> {
+fn repair(staging: &Path, out: &Path, manifest: &Manifest) -> Result<(), ImportError> {
     for (path, entry) in &manifest.files {
         let there = out.join(path);
         if digest_of(&there).is_ok_and(|digest| digest == entry.digest) {
@@ -443,7 +446,8 @@ pub(crate) fn digest_of(path: &Path) -> std::io::Result<Digest> {
     Ok(Digest::of_all(File::open(path)?)?.0)
 }
 
-/// The permissions for the directory: those of the directory that it replaces, or of one that is made anew.
+/// The permissions for the directory: those of the directory that it replaces, or of a newly made
+/// one.
 #[cfg(unix)]
 fn mode_for(out: &Path, scratch: &Path) -> Result<fs::Permissions, ImportError> {
     if let Ok(there) = out.metadata() {
@@ -500,7 +504,7 @@ fn layout(planned: &[Planned]) -> (Vec<u8>, BTreeMap<String, TensorEntry>, u64) 
     (bytes, tensors, n_bytes)
 }
 
-/// A tensor whose rows come in another order than they are to stand in.
+/// A tensor whose rows arrive in another order than they are stored.
 pub struct Scattered {
     path: PathBuf,
     file: File,

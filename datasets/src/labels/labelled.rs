@@ -1,4 +1,4 @@
-//! Where a data set keeps the labels that it is scored with, and what they are the labels of.
+//! The places of the labels in a data set, and of the rows that they describe.
 //!
 //! A benchmark says it of its manifest by [`crate::Import::labelled`]; audits and corrections go by it, and know no benchmark.
 
@@ -8,14 +8,14 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use bytes::Bytes;
-use dataperf::encoding::encoding;
-use dataperf::frozen::{Dtype, FrozenError, Manifest, TensorEntry};
+use dataperf::dataset::encoding::encoding;
+use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest, TensorEntry};
 use dataperf_numerics::numbers::Stored;
 use ndarray::Array2;
 
-use crate::near::BLOCK_ROWS;
+use crate::labels::near::BLOCK_ROWS;
 
-/// An eval set with labels.
+/// A test set with labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledAt {
     /// Its name, as the unit of evidence has it.
@@ -26,11 +26,11 @@ pub struct LabelledAt {
     pub rows: RowsAt,
     /// Its labels.
     pub labels: LabelsAt,
-    /// The rows that models are trained on: none of them may be in the eval set.
+    /// The rows that models are trained on: none of them may be in the test set.
     pub training: Vec<RowsAt>,
 }
 
-/// Where rows of numbers are: of floats, of whole numbers that stand for decimals, or of grey levels.
+/// The place of rows of numbers: floats, whole numbers for decimals, or grey levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowsAt {
     /// The file.
@@ -39,13 +39,13 @@ pub struct RowsAt {
     pub tensor: &'static str,
     /// The decimals of whole numbers.
     pub n_decimals: Option<u32>,
-    /// Bytes of an id before each row's 32-bit floats, as a [`dataperf::pool`] has them.
+    /// Bytes of an id before each row's 32-bit floats, as a [`dataperf::dataset::pool`] has them.
     pub id_bytes: Option<usize>,
-    /// Where the rows' ids are, where they have some.
+    /// The place of the rows' ids, if they have some.
     pub ids: Option<IdsAt>,
 }
 
-/// Where the ids of rows are.
+/// The place of the rows' ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdsAt {
     /// In a text file, one a line.
@@ -54,7 +54,7 @@ pub enum IdsAt {
     Column(String, &'static str),
 }
 
-/// Where labels are.
+/// The place of labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabelsAt {
     /// Class numbers, a byte each, in a tensor.
@@ -82,10 +82,10 @@ impl LabelsAt {
     }
 }
 
-/// An eval set that has been read.
+/// A test set that has been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labelled {
-    /// Where it is.
+    /// Its place.
     pub at: LabelledAt,
     /// `(n_items, n_features)`
     pub features: Array2<f64>,
@@ -97,7 +97,7 @@ pub struct Labelled {
 
 impl RowsAt {
     /// Rows in a tensor of floats, without ids.
-    pub fn of(file: impl Into<String>, tensor: &'static str) -> Self {
+    pub fn new(file: impl Into<String>, tensor: &'static str) -> Self {
         Self {
             file: file.into(),
             tensor,
@@ -261,7 +261,7 @@ impl RowsAt {
 }
 
 impl LabelledAt {
-    /// Reads the eval set.
+    /// Reads the test set.
     ///
     /// # Errors
     /// [`FrozenError`] when a file is not what the manifest says.
@@ -301,7 +301,7 @@ impl LabelledAt {
         };
         let known = |label: Option<usize>| label.filter(|&label| label < self.classes.len());
         let labels: Option<Vec<usize>> = labels.into_iter().map(known).collect();
-        labels.ok_or_else(|| FrozenError::damaged(file, "it has a label that is no class"))
+        labels.ok_or_else(|| FrozenError::damaged(file, "it has a label that is not a class"))
     }
 }
 
@@ -322,7 +322,7 @@ pub fn bytes(
 ) -> Result<Vec<u8>, FrozenError> {
     let entry = manifest.tensor(file, tensor, Dtype::U8, 1)?;
     let whole = whole(directory, file)?;
-    Ok(dataperf::frozen::slice(entry, file, &Bytes::from(whole))?.to_vec())
+    Ok(dataperf::dataset::frozen::slice(entry, file, &Bytes::from(whole))?.to_vec())
 }
 
 /// The columns of a frozen CSV by name.

@@ -4,14 +4,14 @@ use dataperf_numerics::agreement::Stratum;
 use ndarray::Array2;
 
 use super::*;
-use crate::labelled::{LabelledAt, LabelsAt, RowsAt};
+use crate::labels::labelled::{LabelledAt, LabelsAt, RowsAt};
 
 fn set(name: &str, labels: &[usize]) -> Labelled {
     Labelled {
         at: LabelledAt {
             name: name.into(),
             classes: ["cat", "dog", "=cow"].map(str::to_owned).into(),
-            rows: RowsAt::of("eval.npy", "features"),
+            rows: RowsAt::new("eval.npy", "features"),
             labels: LabelsAt::Column {
                 file: "eval.csv".into(),
                 column: "label",
@@ -49,7 +49,7 @@ fn verdicts_become_edits() {
     };
     assert_eq!(verdicts.edits, [edit(0, 0, 1), edit(3, 1, 2)]);
     assert_eq!((verdicts.n_reviewed(), verdicts.reviewed["eval"]), (4, 4));
-    // with one eval set, row and verdict are enough
+    // with one test set, row and verdict are enough
     let short = Verdicts::parse(b"verdict,row\ncat,5\n", &sets()).unwrap();
     assert_eq!(short.edits, [edit(5, 2, 0)]);
 }
@@ -63,12 +63,15 @@ fn a_control_sample_gives_an_error_rate() {
         eval,3,dog,control,\n";
     let verdicts = Verdicts::parse(text.as_bytes(), &sets()).unwrap();
     let samples = verdicts.samples["eval"];
-    let of = |n_items, n_decided, n_found| Stratum {
+    let stratum = |n_items, n_decided, n_found| Stratum {
         n_items,
         n_decided,
         n_found,
     };
-    assert_eq!((samples.doubts, samples.others), (of(2, 1, 1), of(4, 1, 0)));
+    assert_eq!(
+        (samples.doubts, samples.others),
+        (stratum(2, 1, 1), stratum(4, 1, 0))
+    );
     let (share, (low, high)) = samples.error_rate().unwrap();
     assert!((share - 2.0 / 6.0).abs() < 1e-12 && (low - 1.0 / 6.0).abs() < 1e-12 && high > 0.9);
     let without = Verdicts::parse(b"row,sample,verdict\n0,doubt,dog\n", &sets()).unwrap();
@@ -82,7 +85,7 @@ fn a_control_sample_gives_an_error_rate() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn all_errors_are_reported_together() {
     let text = "set,row,id,given,verdict\n\
         other,0,i0,cat,dog\n\
         eval,6,i6,cat,dog\n\
@@ -95,20 +98,20 @@ fn all_that_is_wrong_is_said_at_once() {
         eval,3,i3,dog,cat\n\
         eval,3,i3,dog,=cow\n\
         eval,3\n";
-    let said = problems(text.as_bytes(), &sets());
+    let listed = problems(text.as_bytes(), &sets());
     for expected in [
-        "line 2: there is no eval set `other`",
-        "line 3: the row `6` is no number from 0 to 5",
+        "line 2: `other` is not a test set",
+        "line 3: the row `6` is not a number from 0 to 5",
         "line 4: the row `-1`",
         "line 5: the row `1.0`",
-        "line 6: the given of row 0 is `cat`, and the file says `dog`",
-        "line 6: the id of row 0 is `i0`, and the file says `i9`",
-        "line 7: the verdict `Dogg` is no class",
-        "line 9: line 8 has the same verdict on this row",
-        "line 11: line 10 has another verdict on this row",
+        "line 6: the given of row 0 is `cat`, but the file has `dog`",
+        "line 6: the id of row 0 is `i0`, but the file has `i9`",
+        "line 7: the verdict `Dogg` is not a class",
+        "line 9: line 8 also has the same verdict on this row",
+        "line 11: line 10 also has another verdict on this row",
         "line 12 has 2 fields",
     ] {
-        assert!(said.contains(expected), "{expected} in\n{said}");
+        assert!(listed.contains(expected), "{expected} in\n{listed}");
     }
 }
 
@@ -116,23 +119,23 @@ fn all_that_is_wrong_is_said_at_once() {
 fn lines_are_numbered_as_editors_do() {
     let rows = ["set,row,verdict", "eval,9,dog", "", "eval,0,dog", "eval,1,Dogg"];
     for (end, expected) in [("\n", [2, 5]), ("\r\n", [2, 5])] {
-        let said = problems(rows.join(end).as_bytes(), &sets());
+        let listed = problems(rows.join(end).as_bytes(), &sets());
         for line in expected {
-            assert!(said.contains(&format!("line {line}:")), "{end:?} {said}");
+            assert!(listed.contains(&format!("line {line}:")), "{end:?} {listed}");
         }
-        assert_eq!(said.matches("line ").count(), 2, "{said}");
+        assert_eq!(listed.matches("line ").count(), 2, "{listed}");
     }
     let quoted = "row,id,verdict\r\n0,\"i0\r\n\",dog\r\n9,,dog\r\n";
     assert!(problems(quoted.as_bytes(), &sets()).contains("line 4: the row `9`"));
 }
 
 #[test]
-fn a_class_that_is_a_number_may_come_back_from_pandas() {
+fn numeric_classes_may_return_as_pandas_floats() {
     let mut digits = set("eval", &[0, 1, 1, 0]);
     digits.at.classes = ["3", "4"].map(str::to_owned).into();
     let verdicts = Verdicts::parse(b"row,given,verdict\n0,3,4.0\n1,4,3\n", &[digits.clone()]).unwrap();
     assert_eq!(verdicts.edits.len(), 2);
-    assert!(problems(b"row,verdict\n0,4.5\n", &[digits]).contains("`4.5` is no class"));
+    assert!(problems(b"row,verdict\n0,4.5\n", &[digits]).contains("`4.5` is not a class"));
 }
 
 #[test]
@@ -144,13 +147,13 @@ fn files_that_are_no_work_list_are_refused() {
     let semicolons = Verdicts::parse(b"set;row;verdict\neval;0;dog\n", &sets).unwrap();
     assert_eq!(semicolons.n_reviewed(), 1);
     assert!(problems(b"row,verdict,verdict\n0,dog,cat\n", &sets).contains("`verdict` twice"));
-    assert!(problems(b"row,verdict\n0,d\xffg\n", &sets).contains("another encoding than UTF-8"));
+    assert!(problems(b"row,verdict\n0,d\xffg\n", &sets).contains("it is not UTF-8"));
     for nothing in [&b"row,verdict\n"[..], b"row,verdict\n0,\n1,  \n"] {
         assert!(problems(nothing, &sets).contains("no line has a verdict"));
     }
     let two = [sets, vec![set("public/eval", &[0, 1])]].concat();
     assert!(problems(b"row,verdict\n0,dog\n", &two).contains("no column `set`"));
-    assert!(problems(b"set,row,verdict\n,0,dog\n", &two).contains("there is no eval set"));
+    assert!(problems(b"set,row,verdict\n,0,dog\n", &two).contains("is not a test set"));
     let of_two = b"set,row,verdict\neval,0,dog\neval,1,dog\npublic/eval,0,cat\n";
     let verdicts = Verdicts::parse(of_two, &two).unwrap();
     let counts = [("eval".to_owned(), 2), ("public/eval".to_owned(), 1)];
@@ -159,10 +162,10 @@ fn files_that_are_no_work_list_are_refused() {
 
 #[test]
 fn no_class_loses_its_last_item() {
-    let said = problems(b"row,verdict\n4,cat\n5,dog\n", &sets());
+    let listed = problems(b"row,verdict\n4,cat\n5,dog\n", &sets());
     assert!(
-        said.contains("no item of the eval set `eval` would be left in the class `=cow`"),
-        "{said}"
+        listed.contains("no item of the test set `eval` would be left in the class `=cow`"),
+        "{listed}"
     );
     assert!(Verdicts::parse(b"row,verdict\n4,cat\n", &sets()).is_ok());
     let one_row = [set("eval", &[0])];

@@ -1,9 +1,9 @@
-//! The examples in a kit, and the one in its README: the beginning of an artifact that is in the kit, so that its
-//! ids are those of the data set.
+//! The examples in a kit and in its README. The latter is the beginning of an artifact in the kit,
+//! so that its ids exist in the data set.
 
 use std::collections::BTreeMap;
 
-use dataperf::archive::{Bounds, unpack, unpack_folders};
+use dataperf::formats::archive::{Bounds, unpack, unpack_folders};
 use serde_json::Value;
 
 /// Members of an object or an array, fields of a line, lines of a table, files of an archive that are shown.
@@ -33,7 +33,7 @@ impl Example {
         format!("examples/{}.{}", self.leaderboard, self.form())
     }
 
-    /// What its file's name ends with: `json`, `zip` or `csv`.
+    /// The ending of its file's name: `json`, `zip` or `csv`.
     fn form(&self) -> &'static str {
         if self.artifact.starts_with(b"PK") {
             "zip"
@@ -109,12 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn the_example_is_the_beginning_of_the_kits_own() {
+    fn a_guide_example_shortens_the_kits_own() {
         let whole = example(r#"{"t": {"b": ["x", "y", "z", "zz"], "a": []}, "n": [1, 2, 3, 4]}"#);
-        let said = with_example(GUIDE, Some(&whole));
+        let message = with_example(GUIDE, Some(&whole));
         let expected = "## The artifact\n\nSome ids:\n\n```json\n{\"n\":[1,2,3],\"t\":{\"a\":[],\"b\":[\"x\",\"y\",\"z\"]}}\n```\n\n\
             This is the beginning of `examples/en-25.json`, which is whole and valid.\n\nNo more.";
-        assert_eq!(said, expected);
+        assert_eq!(message, expected);
         let table = with_example(
             GUIDE,
             Some(&example("label,f0,f1,f2,f3\na,1,2,3,4\nb,1,2,3,4\nc,1,2,3,4\n")),

@@ -12,7 +12,7 @@ const COLUMNS: Columns = Columns {
     vector: "embedding",
 };
 
-/// What the files hold, and what is wrong with some.
+/// The contents of the files, and the defects of some.
 #[derive(Deserialize)]
 struct Expected {
     ids: Vec<String>,
@@ -36,7 +36,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 #[test]
-fn whatever_pyarrow_and_pandas_write_is_read_to_the_bit() {
+fn pyarrow_and_pandas_files_read_bit_exactly() {
     let expected = expected();
     assert!(expected.good.len() > 15);
     for name in &expected.good {
@@ -61,7 +61,7 @@ fn whatever_pyarrow_and_pandas_write_is_read_to_the_bit() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said() {
+fn a_wrong_file_explains_its_errors() {
     for (name, problem) in expected().bad.as_object().unwrap() {
         let path = file(name);
         let read = read(&path, COLUMNS, |_, _| Ok(()));
@@ -86,7 +86,7 @@ fn problems_of_single_rows_are_collected() {
 }
 
 #[test]
-fn a_damaged_file_is_an_error_and_no_panic() {
+fn a_damaged_file_returns_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("damaged.parquet");
     let whole = std::fs::read(file("pages")).unwrap();

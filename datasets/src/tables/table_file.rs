@@ -51,7 +51,7 @@ enum Source {
     FeatherBytes(Bytes),
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holds {
     /// Texts, one a row, or categories.
@@ -64,7 +64,7 @@ pub enum Holds {
     Other(String),
 }
 
-/// What the numbers of a column are.
+/// The type of a column's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberKind {
     /// 16-bit floats.
@@ -128,7 +128,7 @@ impl TableFile {
         let read = unless_damaged(|| ArrowReaderMetadata::load(file, ArrowReaderOptions::default()));
         read.map_err(|why| {
             let kind = kind_of_file(head).filter(|_| !head.starts_with(PARQUET));
-            let why = kind.map_or(why, |kind| format!("it is no Parquet file but {kind}"));
+            let why = kind.map_or(why, |kind| format!("it is {kind} instead of a Parquet file"));
             vec![format!("`{name}`: {why}")]
         })
     }
@@ -186,7 +186,9 @@ impl TableFile {
         let mut fields = self.schema.fields().iter().filter(|field| field.name() == name);
         match (fields.next(), fields.next()) {
             (Some(field), None) => Ok(field),
-            (Some(_), Some(_)) => Err(self.about(format!("two columns are called {}", quote(name)))),
+            (Some(_), Some(_)) => {
+                Err(self.about(format!("two columns have the name {}: rename one", quote(name))))
+            }
             (None, _) => {
                 let names: Vec<String> = self.schema.fields().iter().map(|f| quote(f.name())).collect();
                 Err(self.about(format!("it has no column `{name}`, only {}", names.join(", "))))
@@ -194,7 +196,7 @@ impl TableFile {
         }
     }
 
-    /// What a column holds.
+    /// The type of a column.
     ///
     /// # Errors
     /// A sentence: there is no such column.
@@ -205,7 +207,7 @@ impl TableFile {
     /// Calls `each` for every part of the file, in order, with the number of its first row, from 0, and the named columns in this order.
     ///
     /// # Errors
-    /// Sentences: the file is damaged, a column is missing; and those of `each`.
+    /// Messages: the file is damaged, or a column is missing. It includes the messages of `each`.
     fn each_part(&self, names: &[&str], each: &mut EachPart<'_>) -> Result<(), Vec<String>> {
         for name in names {
             self.field(name)?;
@@ -305,8 +307,8 @@ impl TableFile {
                     return Ok(format!("{number:.0}"));
                 }
                 Err(self.about(format!(
-                    "row {}: a `{name}` is the number {number}, and names are texts or whole numbers: write the column as texts, \
-                     `frame[\"{name}\"].astype(str)`",
+                    "row {}: the `{name}` {number} is neither text nor a whole number: write the column as \
+                        text, `frame[\"{name}\"].astype(str)`",
                     first + row + 1
                 )))
             };
@@ -367,7 +369,7 @@ impl TableFile {
     /// has none.
     ///
     /// # Errors
-    /// Sentences: the column is missing or of another type; and those of `each`.
+    /// Messages: the column is missing or has another type. It includes the messages of `each`.
     pub fn each_list(&self, name: &str, each: &mut EachList<'_>) -> Result<(), Vec<String>> {
         self.check_lists(name)?;
         self.each_part(&[name], &mut |first, columns| {

@@ -21,7 +21,7 @@ pub struct Nearest {
     rows: Array2<f32>,
     columns: Vec<Column>,
     n_compared: usize,
-    /// Similarity and number of the most similar row; 0 where nothing is similar.
+    /// Similarity and number of the most similar row; 0 without similar rows.
     best: Vec<(f32, usize)>,
 }
 
@@ -34,7 +34,7 @@ impl Nearest {
         if rows.is_empty() {
             return None;
         }
-        let columns: Vec<Column> = rows.columns().into_iter().map(Column::of).collect();
+        let columns: Vec<Column> = rows.columns().into_iter().map(Column::from_numbers).collect();
         normalize(&mut rows, &columns);
         Some(Self {
             best: vec![(0.0, 0); rows.nrows()],
@@ -44,7 +44,7 @@ impl Nearest {
         })
     }
 
-    /// Compares with a block of rows, which are numbered after those of the blocks before.
+    /// Compares with a block of rows; their numbers continue those of earlier blocks.
     ///
     /// # Panics
     /// If the block's rows have another number of features.
@@ -97,19 +97,20 @@ impl Nearest {
 #[derive(Debug, Clone, Copy)]
 struct Column {
     mean: f64,
-    /// 1 / standard deviation, without outliers; 0 of a column that is constant but for rounding, or has numbers that are not finite.
+    /// 1 / standard deviation, without outliers; 0 for a column that is constant except for
+    /// rounding, or has numbers that are not finite.
     scale: f64,
 }
 
 impl Column {
-    fn of(numbers: ArrayView1<'_, f32>) -> Self {
+    fn from_numbers(numbers: ArrayView1<'_, f32>) -> Self {
         let mut sorted: Vec<f32> = numbers.to_vec();
         sorted.sort_unstable_by(f32::total_cmp);
         let rare = (WINSORIZED * sorted.len() as f64).ceil() as usize;
         let last = sorted.len() - 1;
         let (low, high) = (sorted[rare.min(last / 2)], sorted[last - rare.min(last / 2)]);
         let robust = Self::with(sorted.iter().map(|number| number.clamp(low, high)));
-        // but for a few numbers it is constant
+        // it is constant except for a few numbers
         if low < high && robust.scale > 0.0 {
             robust
         } else {
@@ -140,7 +141,7 @@ impl Column {
     }
 }
 
-/// Standardizes columns and scales rows to length 1; those of length 0 stay.
+/// Standardizes columns and scales rows to length 1; rows of length 0 stay unchanged.
 fn normalize(rows: &mut Array2<f32>, columns: &[Column]) {
     let columns = ArrayView1::from(columns);
     rows.axis_iter_mut(Axis(0)).into_par_iter().for_each(|mut row| {
@@ -160,23 +161,23 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn similar_rows_are_found_in_any_block() {
+    fn similar_rows_match_across_blocks() {
         let rows = array![[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]];
         let mut nearest = Nearest::new(rows).expect("rows");
         nearest.compare(array![[5.0, 5.0]]);
         nearest.compare(array![[0.5, -0.5], [1.0, 0.0001]]);
-        let found: Vec<_> = nearest.near().map(|(row, other, _)| (row, other)).collect();
-        assert_eq!(found, [(0, 2)]);
+        let pairs: Vec<_> = nearest.near().map(|(row, other, _)| (row, other)).collect();
+        assert_eq!(pairs, [(0, 2)]);
         assert!(Nearest::new(Array2::zeros((0, 3))).is_none());
     }
 
     #[test]
-    fn among_themselves_each_pair_is_found_once() {
+    fn self_comparison_lists_each_pair_once() {
         let rows = array![[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
         let mut nearest = Nearest::new(rows).expect("rows");
         nearest.compare_among_themselves();
-        let found: Vec<_> = nearest.near().map(|(row, other, _)| (row, other)).collect();
-        assert_eq!(found, [(2, 0), (3, 1)]);
+        let pairs: Vec<_> = nearest.near().map(|(row, other, _)| (row, other)).collect();
+        assert_eq!(pairs, [(2, 0), (3, 1)]);
     }
 
     /// A number from -1 to 1 for a row and a column, always the same one.
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn planted_copies_with_noise_are_found() {
+    fn the_search_detects_noisy_planted_copies() {
         let (eval, mut pool) = (rows(0, 200), rows(1_000, 300));
         for copy in 0..20 {
             for column in 0..8 {
@@ -229,8 +230,8 @@ mod tests {
         for row in 0..200 {
             pool[[row, 2]] = drawn(9_000 + row, 2);
         }
-        let found = near(eval, pool);
-        assert!(found.len() < 20, "{} rows", found.len());
+        let rows = near(eval, pool);
+        assert!(rows.len() < 20, "{} rows", rows.len());
     }
 
     #[test]
