@@ -12,13 +12,13 @@ use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-struct Asked(String);
+struct RequestedError(String);
 
-impl From<Asked> for Diagnostic {
-    fn from(asked: Asked) -> Self {
+impl From<RequestedError> for Diagnostic {
+    fn from(request: RequestedError) -> Self {
         Self {
             error_type: "AskedFor".into(),
-            error_message: asked.0,
+            error_message: request.0,
         }
     }
 }
@@ -31,7 +31,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     lambda_runtime::run(service_fn(echo)).await
 }
 
-async fn echo(event: LambdaEvent<Value>) -> Result<Value, Asked> {
+async fn echo(event: LambdaEvent<Value>) -> Result<Value, RequestedError> {
     let (payload, context) = event.into_parts();
     let key = payload["Records"][0]["s3"]["object"]["key"]
         .as_str()
@@ -46,11 +46,13 @@ async fn echo(event: LambdaEvent<Value>) -> Result<Value, Asked> {
         match word.split_once('-').unwrap_or((word, "")) {
             ("linger", ms) if n_attempts == 1 => tokio::time::sleep(Duration::from_millis(number(ms))).await,
             ("sleep", ms) => tokio::time::sleep(Duration::from_millis(number(ms))).await,
-            ("error", _) => return Err(Asked(key)),
+            ("error", _) => return Err(RequestedError(key)),
             ("panic", _) => panic!("asked to panic"),
             ("exit", _) => std::process::exit(3),
             ("hang", _) => std::future::pending().await,
-            ("flaky", n) if n_attempts <= number(n) => return Err(Asked(format!("attempt {n_attempts}"))),
+            ("flaky", n) if n_attempts <= number(n) => {
+                return Err(RequestedError(format!("attempt {n_attempts}")));
+            }
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Measures the local cloud by itself: small puts, the table, process starts, and what an invocation costs beside its work.
+//! Measures the local cloud by itself: small puts, the table, process starts, and the cost of an invocation besides its work.
 //!
 //! `cargo run --release -p dataperf-local --example measure`, after `cargo build --release -p dataperf-local --examples`.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is what a tool for tests should do
@@ -59,7 +59,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let table = table(&cloud);
     for n_clients in [1_u32, 16] {
-        for (what, is_write) in [("writes", true), ("reads", false)] {
+        for (operation, is_write) in [("writes", true), ("reads", false)] {
             let n = 2000;
             let (began, cpu) = (Instant::now(), cpu_seconds());
             let tasks: Vec<_> = (0..n_clients)
@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 task.await?;
             }
             println!(
-                "{n_clients} clients: {:.0} {what} of a row a second, {:.0} us of processor time each, the client's included",
+                "{n_clients} clients: {:.0} {operation} of a row a second, {:.0} us of processor time each, the client's included",
                 f64::from(n) / began.elapsed().as_secs_f64(),
                 (cpu_seconds() - cpu) / f64::from(n) * 1e6
             );

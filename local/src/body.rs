@@ -13,7 +13,7 @@ const SMALL: usize = 64 << 10;
 const MAX_SMALL_KIB: usize = 64 << 10;
 /// KiB of memory that the larger bodies of one port may take at once, counted apart so that no small body waits.
 const MAX_LARGE_KIB: usize = 256 << 10;
-/// The time in which a body has to arrive, its wait for room included.
+/// The time limit for receiving a body, including its wait for room.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// Why a body was not read.
@@ -36,7 +36,8 @@ pub(crate) struct Held<'a> {
 pub(crate) struct Bodies {
     small: Semaphore,
     large: Semaphore,
-    /// Bytes of memory that one byte of a body takes until its request is answered, what is made of the body included.
+    /// Bytes of memory that one byte of a body takes until its request is answered, including
+    /// everything derived from the body.
     weight: usize,
     patience: Duration,
 }
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_never_ends_is_given_up_and_makes_room_for_others() {
+    async fn a_stalled_body_is_dropped_to_free_room() {
         let bodies = bodies(Duration::from_millis(20));
         // without a length it takes the room of the largest
         let unread = bodies.whole(begun(10), LARGE).await.map(|held| held.bytes);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bodies_above_the_bound_wait_until_others_are_answered() {
+    async fn bodies_above_the_bound_wait_for_room() {
         let bodies = bodies(PATIENCE);
         let soon = Duration::from_millis(20);
         let answered = bodies.whole(Body::from(vec![1; LARGE]), LARGE).await.unwrap();
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_is_too_large_is_refused_by_its_length_and_by_its_bytes() {
+    async fn a_too_large_body_is_refused() {
         let bodies = Bodies::new(1);
         for body in [Body::from(vec![0; 11]), begun(11)] {
             let unread = bodies.whole(body, 10).await.map(|held| held.bytes);

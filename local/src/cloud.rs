@@ -19,21 +19,21 @@ use tokio_util::task::TaskTracker;
 use crate::access::{Admission, Callers, Guard};
 use crate::config::{AccessKey, Config, FunctionSpec, OutsideService};
 use crate::data_dir::DataDir;
+use crate::data_dir::private_files;
 use crate::database::Database;
+use crate::dynamodb::throttle::Throttling;
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
-use crate::exposure::Service;
-use crate::faults::{Faults, Gate};
+use crate::faults::exposure::Service;
+use crate::faults::switches::{Faults, Gate};
+use crate::host::http_function;
 use crate::host::{self, Host, HostContext, Waiting};
-use crate::http_function;
-use crate::kms::SigningKeys;
 use crate::lock::locked;
-use crate::on_failure::OnFailureRecord;
-use crate::private;
 use crate::queue::Queue;
-use crate::schedule::scheduled_event;
+use crate::queue::failure_record::OnFailureRecord;
+use crate::queue::schedule::scheduled_event;
 use crate::serve::{Bounds, Port, Ports, serve};
+use crate::services::kms::SigningKeys;
 use crate::status::{Snapshot, Status};
-use crate::throttle::Throttling;
 
 /// A running local cloud; clones are handles to the same one.
 ///
@@ -68,7 +68,7 @@ struct Inner {
 impl LocalCloud {
     /// Starts S3, `DynamoDB` and the function host, and resumes what was left on the queue.
     ///
-    /// Has to run inside a `tokio` runtime.
+    /// Must run inside a `tokio` runtime.
     ///
     /// # Errors
     /// [`StartError`]: a port or the data directory is in use, the data directory cannot be used, or a bucket or
@@ -77,7 +77,7 @@ impl LocalCloud {
         host::check(&config.functions)?;
         let mut owned_dir = DataDir::take(&config.data_dir)?;
         let data_dir = owned_dir.path().to_owned();
-        private::close_to_others(&data_dir);
+        private_files::close_to_others(&data_dir);
         let ports = Ports::open(&config).await?;
 
         let throttling = Arc::new(Throttling::new(config.table.as_ref()));
@@ -122,8 +122,8 @@ impl LocalCloud {
             ),
         ];
         let waiting = Waiting::default();
-        let lambda = crate::lambda::router(Arc::clone(&queue), waiting.clone(), guard.clone())
-            .merge(crate::targets::router(config.secrets, signing_keys, guard));
+        let lambda = crate::host::invoke::router(Arc::clone(&queue), waiting.clone(), guard.clone())
+            .merge(crate::services::post::router(config.secrets, signing_keys, guard));
         let lambda_endpoint = ports.lambda.endpoint.clone();
         servers.push(spawn(
             ports.lambda,
@@ -198,7 +198,7 @@ impl LocalCloud {
         &self.inner.lambda_endpoint
     }
 
-    /// The URL of the web page, if [`Config::http_port`] asked for one.
+    /// The URL of the web page, if [`Config::http_port`] is set.
     pub fn http_endpoint(&self) -> Option<&str> {
         self.inner.http_endpoint.as_deref()
     }
@@ -225,9 +225,9 @@ impl LocalCloud {
         self.inner.throttling.n_throttled()
     }
 
-    /// Serves `page` on the web page's port, and as `/metrics.json` the version, to whoever sends the organizer's secret
-    /// (`Authorization: Bearer SECRET`) the counters and the functions' metrics instead; whether there was such a port that served
-    /// nothing yet.
+    /// Serves `page` on the web page's port. `/metrics.json` has the version, or the counters and
+    /// the functions' metrics for callers with the organizer's secret (`Authorization: Bearer
+    /// SECRET`). Returns whether there was such a port without a page.
     pub fn serve_page(&self, page: Router) -> bool {
         let Some(port) = locked(&self.inner.http).take() else {
             return false;
@@ -252,7 +252,8 @@ impl LocalCloud {
             return axum::Json(json!({ "version": env!("CARGO_PKG_VERSION") })).into_response();
         };
         if !is_bearer(sent, &self.inner.organizer.secret) {
-            let message = "the metrics are the organizer's: send `Authorization: Bearer SECRET` with the secret of the key that the cloud was started with";
+            let message = "only the organizer can read metrics: send `Authorization: Bearer SECRET` with the secret of \
+                the cloud's key";
             let scheme = [(WWW_AUTHENTICATE, "Bearer")];
             return (StatusCode::UNAUTHORIZED, scheme, message).into_response();
         }
@@ -262,8 +263,8 @@ impl LocalCloud {
         }
     }
 
-    /// A service that answers HTTP requests with a function, as API Gateway does. The function is no trigger's and
-    /// stands beside those of [`Config::functions`].
+    /// A service that answers HTTP requests with a function, as API Gateway does. No trigger calls
+    /// this function; it is not one of [`Config::functions`].
     ///
     /// # Errors
     /// [`StartError::Function`] when it could never run.
@@ -342,7 +343,7 @@ impl LocalCloud {
 
     /// Stops: hands out no more work, lets what runs end for a while, closes all ports, and frees the data directory.
     ///
-    /// What did not end stays on the queue and runs after the next start.
+    /// Unfinished work stays on the queue and runs after the next start.
     pub async fn shutdown(&self) {
         self.inner.host.stop(self.inner.shutdown_grace).await;
         self.inner.stop_servers.cancel();

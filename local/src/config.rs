@@ -1,4 +1,4 @@
-//! What a caller decides: ports, buckets, the table, the functions.
+//! The caller's configuration: ports, buckets, the table, the functions.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::policy::Policy;
+use crate::access::policy::Policy;
 
 /// The organizer's access key, which may do everything, unless [`Config::organizer`] says another.
 pub const ACCESS_KEY_ID: &str = "local";
@@ -16,9 +16,9 @@ pub const SECRET_ACCESS_KEY: &str = "local";
 /// An access key and its secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessKey {
-    /// What requests name.
+    /// The id that requests name.
     pub id: String,
-    /// What they are signed with.
+    /// The secret that signs requests.
     pub secret: String,
 }
 
@@ -41,27 +41,29 @@ impl std::fmt::Debug for AccessKey {
     }
 }
 
-/// Somebody who may use the services beside the organizer.
+/// A caller, other than the organizer, who may use the services.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The access key.
     pub access_key: String,
     /// The secret that belongs to it.
     pub secret: String,
-    /// What is allowed; nothing else is.
+    /// The allowed actions; all others are denied.
     pub policy: Policy,
 }
 
 /// Everything [`LocalCloud::start`](crate::LocalCloud::start) needs.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where objects, the table, logs and the queue live; made if missing. A directory that holds anything else is refused.
+    /// The directory of objects, the table, logs and the queue; created if missing. A directory
+    /// with foreign contents is refused.
     pub data_dir: PathBuf,
     /// The address that the ports are opened on. One that other machines can reach needs an [`Self::organizer`] of its own;
     /// services of others, which only functions use, then stay on the loopback address.
     pub host: IpAddr,
-    /// The names beside `127.0.0.1`, `localhost`, `[::1]` and [`Self::host`] by which requests may reach the ports, with a
-    /// port where it is not the one that is listened on. Requests by another name are refused.
+    /// Additional names by which requests may reach the ports, besides `127.0.0.1`, `localhost`,
+    /// `[::1]` and [`Self::host`]. A name includes a port if it differs from the listening one.
+    /// Requests by another name are refused.
     pub allowed_hosts: Vec<String>,
     /// The organizer's key, which may do everything.
     pub organizer: AccessKey,
@@ -81,12 +83,12 @@ pub struct Config {
     pub table: Option<TableSpec>,
     /// The functions and the uploads that start them.
     pub functions: Vec<FunctionSpec>,
-    /// What Secrets Manager holds, by name. It is reached at Lambda's address.
+    /// The secrets of Secrets Manager, by name. It is reached at Lambda's address.
     pub secrets: BTreeMap<String, String>,
     /// Aliases of keys of KMS, such as `alias/receipts`. Those without a key at the start share a new one. KMS is reached at Lambda's
     /// address; its keys are in the data directory.
     pub signing_aliases: Vec<String>,
-    /// Who may use the services beside the organizer.
+    /// The callers, besides the organizer, who may use the services.
     pub identities: Vec<Identity>,
     /// The function that reads the queue of events that failed for good; without one they are only recorded.
     pub on_failure: Option<String>,
@@ -131,16 +133,16 @@ impl Config {
     }
 }
 
-/// A service of others, which stands on this machine for one on the Internet.
+/// A local stand-in for a service on the Internet.
 #[derive(Clone, Debug)]
 pub struct OutsideService {
-    /// What it is called, by which [`LocalCloud::outside`](crate::LocalCloud::outside) gives its address.
+    /// Its name, by which [`LocalCloud::outside`](crate::LocalCloud::outside) returns its address.
     pub name: &'static str,
     /// Its port; 0 takes any free one.
     pub port: u16,
     /// The option that changes the port, for the error when it is in use.
     pub option: &'static str,
-    /// What answers requests.
+    /// The handler of requests.
     pub router: axum::Router,
 }
 
@@ -253,15 +255,17 @@ pub struct FunctionSpec {
     pub binary: PathBuf,
     /// Which uploads start it.
     pub trigger: Trigger,
-    /// What the function is told about its memory; the local cloud reports the peak but does not enforce it.
+    /// The memory size reported to the function; the local cloud reports the peak but does not
+    /// enforce it.
     pub memory_mb: u32,
     /// The time limit of one invocation; past it the process is killed.
     pub timeout: Duration,
     /// How many processes may run at once.
     pub concurrency: usize,
-    /// What the function may do with S3, `DynamoDB`, Lambda, Secrets Manager and KMS; everything without a policy.
+    /// The function's rights for S3, `DynamoDB`, Lambda, Secrets Manager and KMS; all rights
+    /// without a policy.
     pub policy: Option<Policy>,
-    /// Variables for the function beside those that Lambda sets.
+    /// Variables for the function in addition to those that Lambda sets.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -274,7 +278,7 @@ pub struct Schedule {
     pub first_after: Duration,
     /// The time between two runs.
     pub every: Duration,
-    /// The event, where it is another than that of `EventBridge`.
+    /// The event, if it is not the usual `EventBridge` one.
     pub input: Option<Value>,
 }
 
@@ -283,9 +287,9 @@ pub struct Schedule {
 pub struct Trigger {
     /// The bucket to watch.
     pub bucket: String,
-    /// What keys begin with; empty matches all.
+    /// The required prefix of keys; empty matches all.
     pub prefix: String,
-    /// What keys end with; empty matches all.
+    /// The required ending of keys; empty matches all.
     pub suffix: String,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong when the local cloud starts or is asked about itself.
+//! Errors of starting the local cloud and of queries about it.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,13 @@ use std::path::PathBuf;
 pub enum StartError {
     /// Another process listens on a port.
     #[error(
-        "port `{port}` for {service} is already in use; stop the other process or choose another port with `{option}` (0 takes any free one)"
+        "another process uses port `{port}` for {service}: stop it, or choose another port with `{option}` \
+            (0 takes any free one)"
     )]
     PortInUse {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
-        /// What was to be served on it.
+        /// The service for that port.
         service: &'static str,
         /// The option that changes the port.
         option: &'static str,
@@ -22,18 +23,19 @@ pub enum StartError {
     Listen {
         /// The address.
         host: String,
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
-        /// What was to be served on it.
+        /// The service for that port.
         service: &'static str,
         /// The option that changes the port.
         option: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Other machines could use the key that everybody knows.
     #[error(
-        "other machines can reach `{host}`, and the key `{access_key}` is known to everybody: give the organizer another one, or listen on 127.0.0.1"
+        "other machines can reach `{host}`, and everybody knows the key `{access_key}`: give the organizer \
+            another key, or listen on 127.0.0.1"
     )]
     KnownKey {
         /// The address that was to be listened on.
@@ -42,24 +44,25 @@ pub enum StartError {
         access_key: String,
     },
     /// Another local cloud runs on the same directory.
-    #[error("the data directory `{}` is used by another running local cloud; stop it or choose another with `--data-dir`", path.display())]
+    #[error("another running local cloud uses the data directory `{}`: stop it, or choose another with `--data-dir`", path.display())]
     DataDirInUse {
         /// The directory.
         path: PathBuf,
     },
     /// The data directory is something else's.
     #[error(
-        "`{}` is no data directory of a local cloud, and it is not empty: it has no `dataperf-local.json`, but {found}; nothing in it was changed; choose an empty or new directory with `--data-dir`",
+        "`{}` is not a data directory of a local cloud: it has no `dataperf-local.json`, but {files}. \
+            Nothing was changed. Choose an empty or new directory with `--data-dir`",
         path.display()
     )]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// The first of what is in it.
-        found: String,
+        /// The first of its files.
+        files: String,
     },
     /// The data directory is a file.
-    #[error("`{}` is no directory; choose an empty or new one with `--data-dir`", path.display())]
+    #[error("`{}` is not a directory: choose an empty or new one with `--data-dir`", path.display())]
     NoDirectory {
         /// The file.
         path: PathBuf,
@@ -72,12 +75,13 @@ pub enum StartError {
     Marker {
         /// The marker.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A directory from which a start removes what is left over is a link to another one.
     #[error(
-        "`{}` is a symbolic link, and the local cloud would remove leftovers from where it leads; make it a directory or choose another data directory with `--data-dir`",
+        "`{}` is a symbolic link, and the local cloud would remove files from its target: make it a \
+            directory, or choose another data directory with `--data-dir`",
         path.display()
     )]
     Link {
@@ -89,34 +93,37 @@ pub enum StartError {
     DataDir {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A database of a data directory that was in use is not there, or has no bytes.
     #[error(
-        "`{}` is missing or empty, but the data directory was in use: without it {loss}; put it back from a copy, together with its `-wal` file if there is one, or choose another data directory with `--data-dir`; nothing was changed",
+        "`{}` is missing or empty, but the data directory was in use: without it {loss}. Nothing was \
+            changed. Restore it from a copy, with its `-wal` file if there is one, or choose another data \
+            directory with `--data-dir`",
         path.display()
     )]
     Lost {
         /// The `SQLite` file.
         path: PathBuf,
-        /// What nobody knows without it.
+        /// The facts that are unknown without it.
         loss: &'static str,
     },
     /// A database is damaged.
     #[error(
-        "`{}` is damaged: {reason}; put it back from a copy, together with its `-wal` file if there is one, or choose another data directory with `--data-dir`",
+        "`{}` is damaged: {reason}. Restore it from a copy, with its `-wal` file if there is one, or \
+            choose another data directory with `--data-dir`",
         path.display()
     )]
     Damaged {
         /// The `SQLite` file.
         path: PathBuf,
-        /// What `SQLite` found.
+        /// `SQLite`'s findings.
         reason: String,
     },
     /// The index knows nothing of files that are whole objects or parts.
     #[error(
-        "the index does not know {n_files} of the stored objects ({n_bytes} bytes) in `{}`, so it is lost, older than they are or another directory's: {found}; nothing was changed; put `index.sqlite` back from a copy, together with its `-wal` file if there is one, or move these files elsewhere to go on without them",
+        "the index does not know {n_files} of the stored objects ({n_bytes} bytes) in `{}`, so it is lost, older than they are or another directory's: {names}; nothing was changed; put `index.sqlite` back from a copy, together with its `-wal` file if there is one, or move these files elsewhere to go on without them",
         path.display()
     )]
     UnknownObjects {
@@ -127,14 +134,14 @@ pub enum StartError {
         /// How many bytes they have.
         n_bytes: u64,
         /// The first of them.
-        found: String,
+        names: String,
     },
     /// The index of objects and events cannot be opened.
     #[error("cannot open the index `{}`", path.display())]
     Index {
         /// The `SQLite` file.
         path: PathBuf,
-        /// What went wrong.
+        /// The problem.
         source: DatabaseError,
     },
     /// The table's file cannot be opened or the table cannot be made.
@@ -142,7 +149,7 @@ pub enum StartError {
     Table {
         /// The `SQLite` file.
         path: PathBuf,
-        /// What the table engine said.
+        /// The table engine's error.
         reason: String,
     },
     /// S3 does not allow the bucket's name.
@@ -156,7 +163,7 @@ pub enum StartError {
     Function {
         /// The function's name.
         function: String,
-        /// What is wrong and how to mend it.
+        /// The problem and the remedy.
         reason: String,
     },
 }
@@ -167,16 +174,16 @@ pub enum DatabaseError {
     /// `SQLite` refused.
     #[error("the index of objects and events failed")]
     Sqlite(#[from] rusqlite::Error),
-    /// A file beside the index could not be written.
+    /// A file next to the index could not be written.
     #[error("cannot write `{}`", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The disk did not take what was committed.
-    #[error("cannot bring the index of objects and events to the disk")]
+    #[error("can't flush the index of objects and events to the disk")]
     Flush(#[from] std::io::Error),
     /// The work was given up because the runtime is stopping.
     #[error("the local cloud is stopping")]

@@ -1,4 +1,4 @@
-//! Ids of what is made here: bodies, versions, uploads, processes, data directories.
+//! Generates ids: of bodies, versions, uploads, processes and data directories.
 
 /// An id that nothing else has.
 pub(crate) fn fresh() -> String {
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_made_here_has_the_form_of_an_id() {
+    fn only_generated_names_count_as_ids() {
         assert!(is_one(&fresh()));
         assert_ne!(fresh(), fresh());
         for other in [

@@ -34,41 +34,19 @@ mod config;
 mod data_dir;
 mod database;
 mod dynamodb;
-mod engine;
 mod error;
-mod events;
-mod exposure;
-#[cfg(feature = "faults")]
 mod faults;
-#[cfg(not(feature = "faults"))]
-#[path = "no_faults.rs"]
-mod faults;
-mod flush;
 mod host;
-mod http_function;
 mod ids;
-#[cfg(feature = "faults")]
-mod injection;
-mod kms;
-mod lambda;
+pub mod image_service;
 mod lock;
-mod on_failure;
-mod policy;
-mod private;
 mod queue;
-mod refusals;
 mod s3;
-mod schedule;
-mod secrets;
-mod sent_again;
 mod serve;
-mod sqlite_file;
+mod services;
 mod status;
-#[cfg(feature = "faults")]
-mod storm;
-mod targets;
-mod throttle;
 
+pub use access::policy::{Policy, PolicyError};
 pub use arns::{ACCOUNT_ID, REGION};
 pub use cloud::LocalCloud;
 pub use config::{
@@ -77,12 +55,11 @@ pub use config::{
 };
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
 #[cfg(feature = "faults")]
-pub use exposure::Shortage;
+pub use faults::exposure::Shortage;
 #[cfg(feature = "faults")]
-pub use faults::{Faults, Moment};
-pub use on_failure::OnFailureRecord;
-pub use policy::{Policy, PolicyError};
+pub use faults::storm::Storm;
+#[cfg(feature = "faults")]
+pub use faults::switches::{Faults, Moment};
+pub use queue::failure_record::OnFailureRecord;
 pub use s3::MAX_FORM_FILE_BYTES;
 pub use status::{FunctionSnapshot, Metric, Snapshot, Times};
-#[cfg(feature = "faults")]
-pub use storm::Storm;

@@ -1,4 +1,4 @@
-//! Listening, and serving HTTP until told to stop.
+//! Listens, and serves HTTP until stopped.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,7 +24,7 @@ use crate::error::StartError;
 const GRACE: Duration = Duration::from_secs(2);
 /// The numbers of the error that the system knows no such kind of address, on Linux and on macOS.
 const UNKNOWN_FAMILY: [i32; 2] = [97, 47];
-/// How often the system is asked for a port that is free at both loopback addresses.
+/// How often to request a port that is free at both loopback addresses.
 const MAX_TRIES: usize = 20;
 
 /// The limits of a port on its connections.
@@ -32,8 +32,8 @@ const MAX_TRIES: usize = 20;
 pub(crate) struct Bounds {
     /// The most connections that are open at once; further ones wait to be accepted.
     pub(crate) n_connections: usize,
-    /// The time in which the head of a request has to arrive, from the moment that the connection can take it; a connection may be idle for as
-    /// long. `None` sets no limit.
+    /// The time limit for the head of a request, from the moment that the connection can take it; a
+    /// connection may be idle for as long. `None` sets no limit.
     pub(crate) head: Option<Duration>,
 }
 
@@ -228,7 +228,7 @@ async fn listen(
         })
 }
 
-/// The URL of what listens.
+/// The URL of a listener.
 fn endpoint(address: SocketAddr) -> String {
     // all addresses of the machine are reached by its loopback address too
     let address = if address.ip().is_unspecified() {
@@ -310,10 +310,10 @@ pub(crate) async fn serve<S, B>(
     connections.shutdown().await;
 }
 
-/// Closes the connection after an answer that came instead of the `100 Continue` that the client expected: when the body
-/// is empty, for which hyper sends none, or the request was refused before its body was read. HTTP allows such an answer
-/// on a connection that stays open, but botocore, and with it the AWS command line, then takes its status line for that of
-/// the next answer, and hangs.
+/// Closes the connection after an answer in place of the expected `100 Continue`. That happens when
+/// the body is empty, for which hyper sends none, or when the request was refused before its body
+/// was read. HTTP allows such an answer on an open connection. But botocore, and with it the AWS
+/// command line, takes its status line for that of the next answer, and hangs.
 fn closing_after_expectations<S, B>(
     service: S,
 ) -> impl Service<Request<Incoming>, Response = Response<B>, Error = S::Error, Future: Send>
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connections_above_the_bound_are_served_once_others_have_ended() {
+    async fn connections_above_the_bound_wait_for_others() {
         let bounds = Bounds {
             n_connections: 1,
             ..Bounds::OPEN

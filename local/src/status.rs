@@ -1,4 +1,4 @@
-//! Counters of what the local cloud does.
+//! Counters of the local cloud's activity.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_summed_over_lines_and_other_lines_are_left_alone() {
+    fn numbers_sum_over_lines_and_others_stay() {
         let mut function = FunctionSnapshot::default();
         let line = |scored: u32| format!(r#"{{"numbers": {{"Scored": {scored}, "text": "7"}}, "x": 7}}"#);
         for line in [

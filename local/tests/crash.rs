@@ -44,10 +44,10 @@ fn client(port: u16) -> aws_sdk_s3::Client {
     aws_sdk_s3::Client::from_conf(config)
 }
 
-async fn until(what: &str, is_true: impl Fn() -> bool) {
+async fn until(event: &str, is_true: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_true() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {event}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -30,12 +30,12 @@ async fn top(client: &Client, board: &str) -> Vec<String> {
         .table_name("dataperf")
         .index_name("ranking")
         .key_condition_expression("board = :board");
-    let found = query
+    let items = query
         .expression_attribute_values(":board", text(board))
         .send()
         .await
         .unwrap();
-    found
+    items
         .items()
         .iter()
         .map(|item| item["sk"].as_s().unwrap().clone())
@@ -43,7 +43,7 @@ async fn top(client: &Client, board: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conditions_transactions_and_the_index_work_and_survive_a_restart() {
+async fn conditions_transactions_and_the_index_survive_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let client = dynamodb(&cloud);

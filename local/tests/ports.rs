@@ -1,4 +1,4 @@
-//! Every port that the process listens on, whoever opened it, is closed to browsers and to forged signatures.
+//! Every port that the process listens on is closed to browsers and to forged signatures.
 //!
 //! Alone in its file: other tests of the same process would have ports of their own.
 #![cfg(target_os = "linux")] // where the system tells which ports those are
@@ -93,7 +93,7 @@ async fn no_port_is_left_unguarded() {
             Request::new("OPTIONS", "/").with("access-control-request-method", "POST"),
             forged.clone(),
         ] {
-            for (what, request, host) in [
+            for (case, request, host) in [
                 ("host", request.clone(), rebound(&endpoint)),
                 (
                     "origin",
@@ -113,10 +113,10 @@ async fn no_port_is_left_unguarded() {
             ] {
                 let answer = tokio::time::timeout(PATIENCE, request.send_as(&endpoint, &host)).await;
                 let answer = answer.expect("an answer");
-                assert_eq!(answer.status, 403, "{what} at {endpoint}: {answer:?}");
+                assert_eq!(answer.status, 403, "{case} at {endpoint}: {answer:?}");
                 assert!(
                     !answer.is_readable_elsewhere(),
-                    "{what} at {endpoint}: {answer:?}"
+                    "{case} at {endpoint}: {answer:?}"
                 );
             }
         }

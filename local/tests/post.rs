@@ -66,7 +66,7 @@ fn signed_form(key: &str, secret: &str) -> Form {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_uploads_what_its_policy_allows_and_nothing_else() {
+async fn a_form_uploads_only_as_its_policy_allows() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config_with_echo(dir.path())).await.unwrap();
     let url = format!("{}/submissions", cloud.s3_endpoint());

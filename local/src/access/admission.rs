@@ -1,9 +1,10 @@
-//! Decides which requests a port lets in, before any body is read: requests under one of the cloud's own names and, of those that browsers send,
-//! only the page's.
+//! Decides which requests a port admits, before any body is read: requests under one of the cloud's
+//! own names and, from browsers, only those of the page.
 //!
-//! The organizer's key is known to everybody as long as only this machine can reach the ports. So whatever a browser lets a
-//! page of another origin send has to be refused, signed or not: a form, an image's address, a request by a name that its
-//! owner lets point to this machine (DNS rebinding).
+//! The organizer's key is public as long as only this machine can reach the ports. So the local
+//! cloud has to refuse every request that a browser sends for a page of another origin, signed or
+//! not: a form, an image's address, a request by a name that its owner points to this machine (DNS
+//! rebinding).
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,7 +18,7 @@ use serde_json::json;
 
 /// The content security policy of stored objects and errors: in a browser they may do nothing, and have an origin of their own.
 const INERT: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'; frame-ancestors 'none'");
-/// The headers of an answer that a page may read beside the body.
+/// The headers of an answer that a page may read, besides the body.
 const EXPOSED: HeaderValue = HeaderValue::from_static("etag, x-amz-request-id, x-amz-version-id");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, PUT, POST, DELETE");
 
@@ -114,7 +115,7 @@ enum Form {
     Text,
 }
 
-/// What a port lets in. Clones are cheap.
+/// The admission rules of a port. Clones are cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct Admission {
     hosts: Hosts,
@@ -177,7 +178,8 @@ impl Admission {
         Ok(admitted)
     }
 
-    /// Gives the origin of the page if the page sent the request from another port. An error says why the request is refused.
+    /// Returns the origin of the page if the page sent the request from another port. An error says
+    /// why the request is refused.
     fn check<B>(&self, request: &Request<B>) -> Result<Option<HeaderValue>, String> {
         let headers = request.headers();
         let host = one(headers, &header::HOST)?.ok_or("the request names no host")?;
@@ -190,7 +192,8 @@ impl Admission {
         {
             let own: Vec<&str> = self.hosts.names.iter().map(String::as_str).collect();
             return Err(format!(
-                "`{foreign}` is not one of this cloud's hosts ({}; buckets stand in the path); another name is allowed by `--allow-host`",
+                "`{foreign}` is not one of this cloud's hosts ({}; buckets belong in the path). \
+                    `--allow-host` allows another name",
                 own.join(", ")
             ));
         }
@@ -207,7 +210,7 @@ impl Admission {
             };
         }
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let is = |name: &'static str, value: &str| headers.get(name).is_some_and(|found| found == value);
+        let is = |name: &'static str, value: &str| headers.get(name).is_some_and(|given| given == value);
         let is_link = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document");
         let is_framed = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "iframe");
         let is_embedded = is_framed && EMBEDDED.contains(&request.uri().path());
@@ -286,13 +289,13 @@ impl Admitted {
     }
 
     /// The answer to a browser that asks whether the page may send a request.
-    fn permission(&self, asked: &HeaderMap) -> Response<Full<Bytes>> {
+    fn permission(&self, header_map: &HeaderMap) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let headers = response.headers_mut();
         self.finish(headers);
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-        if let Some(names) = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        if let Some(names) = header_map.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
         }
         response
@@ -306,7 +309,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     match (first.map(HeaderValue::to_str), second) {
         (None, _) => Ok(None),
         (Some(Ok(value)), None) => Ok(Some(value)),
-        _ => Err(format!("the header `{name}` is there twice, or is no text")),
+        _ => Err(format!("the header `{name}` appears twice, or is no text")),
     }
 }
 
@@ -316,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_the_machines_own_names_with_the_port() {
+    fn hosts_include_machine_names_with_the_port() {
         let hosts = Hosts::new(
             "127.0.0.1:9000".parse().unwrap(),
             &["Box".into(), "proxy:80".into()],
@@ -346,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn where_every_address_is_listened_on_numbers_are_hosts_and_names_are_not() {
+    fn wildcard_listening_accepts_numeric_hosts_and_configured_names() {
         for any in ["0.0.0.0:9000", "[::]:9000"] {
             let hosts = Hosts::new(any.parse().unwrap(), &["box".into()]);
             for own in ["10.1.2.3:9000", "[fe80::1]:9000", "localhost:9000", "box:9000"] {
@@ -359,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn where_an_address_of_the_network_is_listened_on_localhost_is_somebody_else() {
+    fn listening_on_a_network_address_excludes_localhost() {
         let hosts = Hosts::new("10.0.0.5:9000".parse().unwrap(), &["box".into()]);
         for own in ["10.0.0.5:9000", "box:9000"] {
             assert!(hosts.contains(own), "{own}");
@@ -370,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_its_scheme_its_host_and_its_port() {
+    fn a_page_origin_includes_scheme_host_and_port() {
         let hosts = Hosts::new("127.0.0.1:8080".parse().unwrap(), &[]);
         assert!(hosts.have_origin("http://127.0.0.1:8080") && hosts.have_origin("http://localhost:8080"));
         for foreign in [

@@ -1,4 +1,5 @@
-//! Holds requests to `DynamoDB`, Lambda, Secrets Manager and KMS to their signature and their caller's rights.
+//! Checks the signature and the caller's rights for requests to `DynamoDB`, Lambda, Secrets Manager
+//! and KMS.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use http::request::Parts;
 
 use super::signature::Claim;
 use super::{Callers, Rights, table};
+use crate::access::policy::Request;
 use crate::arns::{function_arn, secret_arn};
-use crate::policy::Request;
 
 /// Why a request is refused, in AWS's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,8 @@ impl Guard {
         check(&access_key, &rights, &request)
     }
 
-    /// Lets a request to KMS pass if its caller may take the action on the resource, which was asked for by an alias or not.
+    /// Admits a request to KMS if its caller may take the action on the resource, which may be
+    /// named by an alias.
     pub(crate) fn key(
         &self,
         parts: &Parts,
@@ -98,11 +100,10 @@ impl Guard {
         let claim = Claim::read(parts);
         let claim = claim
             .ok_or_else(|| refused("MissingAuthenticationTokenException", "the request is not signed"))?;
-        let unknown = || refused("UnrecognizedClientException", "there is no such access key");
+        let unknown = || refused("UnrecognizedClientException", "the access key does not exist");
         let secret = self.callers.secret(claim.access_key).ok_or_else(unknown)?;
         if !claim.holds(parts, body, &secret, service) {
-            let message =
-                "the signature does not match: check the secret, the clock, and what lies in between";
+            let message = "the signature does not match: check the secret, the clock, and proxies in between";
             return Err(refused("InvalidSignatureException", message));
         }
         let rights = self.callers.rights(claim.access_key).ok_or_else(unknown)?;

@@ -1,7 +1,8 @@
-//! Who may do what: the callers' keys, and the policies they are held to.
+//! Access control: the callers' keys, and their policies.
 
 mod admission;
 mod guard;
+pub(crate) mod policy;
 mod s3;
 mod signature;
 mod table;
@@ -14,11 +15,11 @@ pub(crate) use self::admission::{Admission, Hosts};
 pub(crate) use self::guard::{Guard, Refused};
 pub(crate) use self::s3::{Access, Keys};
 
+use crate::access::policy::{Policy, Request};
 use crate::config::{Config, TableSpec};
 use crate::lock::locked;
-use crate::policy::{Policy, Request};
 
-/// What a caller is allowed.
+/// A caller's permissions.
 #[derive(Clone, Debug)]
 pub(crate) enum Rights {
     /// Everything: the organizer, and functions without a policy.
@@ -51,7 +52,7 @@ struct Caller {
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
     callers: Mutex<BTreeMap<String, Caller>>,
-    /// The attributes by which policies know what of the table is asked for.
+    /// The attributes by which policies identify the requested part of the table.
     partition_keys: Vec<String>,
 }
 

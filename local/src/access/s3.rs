@@ -1,4 +1,4 @@
-//! Holds requests to S3 to their caller's rights; signatures and browsers' forms are `s3s`'s.
+//! Checks callers' rights for requests to S3; `s3s` checks signatures and browsers' forms.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use s3s::path::S3Path;
 use s3s::{S3Request, S3Result, s3_error};
 
 use super::Callers;
-use crate::policy::Request;
+use crate::access::policy::Request;
 
 /// The callers' secrets.
 pub(crate) struct Keys(pub(crate) Arc<Callers>);
@@ -53,7 +53,7 @@ impl Access {
         ))
     }
 
-    /// The object that is copied has to be readable.
+    /// The caller must be allowed to read the copied object.
     fn require_source(&self, credentials: Option<&Credentials>, source: &CopySource) -> S3Result<()> {
         let CopySource::Bucket {
             bucket,

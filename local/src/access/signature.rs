@@ -17,7 +17,7 @@ use time::macros::format_description;
 /// How far the clocks may differ.
 const LARGEST_SKEW: Duration = Duration::from_mins(15);
 
-/// What the header says.
+/// The content of the header.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Claim<'a> {
     pub(crate) access_key: &'a str,
@@ -27,7 +27,7 @@ pub(crate) struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    /// Reads the header; `None` when there is none of this form.
+    /// Reads the header; `None` if it has another form.
     pub(crate) fn read(parts: &'a Parts) -> Option<Self> {
         let header = parts.headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
         let fields = header.strip_prefix("AWS4-HMAC-SHA256 ")?;
@@ -123,7 +123,8 @@ mod tests {
 
     use super::*;
 
-    /// Whether a request of `DynamoDB` with these headers holds when those of `signed` are signed, with this beginning of the right signature.
+    /// Whether a request of `DynamoDB` with these headers is valid when those of `signed` are
+    /// signed, with this beginning of the right signature.
     fn holds(signed: &str, n_characters: usize) -> bool {
         let format = format_description!("[year][month][day]T[hour][minute][second]Z");
         let moment = OffsetDateTime::now_utc().format(format).expect("a moment");

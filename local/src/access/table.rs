@@ -1,19 +1,19 @@
-//! What a request to `DynamoDB` wants, in the words of policies.
+//! A request to `DynamoDB`, in the words of policies.
 
 use std::collections::BTreeMap;
 
 use http::request::Parts;
 use serde_json::Value;
 
+use crate::access::policy::Request;
 use crate::arns::{ACCOUNT_ID, REGION};
-use crate::policy::Request;
 
-/// One thing that is asked for.
+/// One requested item.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccessNeeded {
     action: String,
     resource: String,
-    /// The partition keys it concerns, if they can be told.
+    /// Its partition keys, if they are known.
     keys: Option<Vec<String>>,
 }
 
@@ -108,7 +108,7 @@ fn batch(operation: &str, tables: &Value, names: &[String]) -> Result<Vec<Access
     wanted.collect()
 }
 
-/// The partition key of what a batch writes or deletes.
+/// The partition key that a batch writes or deletes.
 fn written_key(request: &Value, names: &[String]) -> Result<Option<String>, String> {
     match (request.get("PutRequest"), request.get("DeleteRequest")) {
         (Some(put), None) => {
@@ -202,8 +202,8 @@ mod tests {
         super::one(operation, body, &names()).unwrap()
     }
 
-    /// What a request wants, or why that can't be told.
-    fn asked(operation: &str, body: &[u8]) -> Result<Vec<AccessNeeded>, String> {
+    /// The requested actions, or why they are unknown.
+    fn access(operation: &str, body: &[u8]) -> Result<Vec<AccessNeeded>, String> {
         let request =
             http::Request::builder().header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
         let (parts, ()) = request.body(()).unwrap().into_parts();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn partition_keys_are_found_wherever_they_are() {
+    fn partition_keys_are_extracted_from_every_operation() {
         let put = one(
             "PutItem",
             &json!({"TableName": "t", "Item": {"pk": {"S": "b#1"}, "sk": {"S": "s"}}}),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_an_operation_lacks_stands_for_nothing() {
+    fn a_missing_operation_member_is_ignored() {
         let own = json!({"pk": {"S": "own"}, "sk": {"S": "s"}});
         let others = json!({"pk": {"S": "others"}, "sk": {"S": "s"}});
         let query = json!({"TableName": "t", "Key": own, "KeyConditionExpression": "pk = :a",
@@ -266,7 +266,7 @@ mod tests {
                 json!({"RequestItems": {"t": [{"PutRequest": {"Key": own, "Item": others}}]}}),
             ),
         ] {
-            let refused = asked(operation, body.to_string().as_bytes()).unwrap_err();
+            let refused = access(operation, body.to_string().as_bytes()).unwrap_err();
             assert!(refused.contains("has no"), "{operation}: {refused}");
         }
         let renamed = json!({"TableName": "t", "KeyConditionExpression": "sk = :b AND pk = :a",
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_engine_may_understand_is_not_passed_over() {
+    fn ambiguous_requests_are_refused() {
         let key = r#"{"pk": {"S": "others"}, "sk": {"S": "s"}}"#;
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         for (operation, body) in [
@@ -300,7 +300,7 @@ mod tests {
                 ),
             ),
         ] {
-            assert!(asked(operation, body.as_bytes()).is_err(), "{operation} {body}");
+            assert!(access(operation, body.as_bytes()).is_err(), "{operation} {body}");
         }
     }
 

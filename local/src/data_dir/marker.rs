@@ -14,12 +14,14 @@ use crate::ids;
 pub(super) const MARKER: &str = "dataperf-local.json";
 /// A marker that a start which was cut off may leave; it becomes the marker when it is whole.
 pub(super) const UNFINISHED_MARKER: &str = "dataperf-local.json.partial";
-/// What this program reads and writes; a directory of a later version is refused.
+/// The version of the form that this program reads and writes; a directory of a later version is
+/// refused.
 const VERSION: u64 = 1;
-const ABOUT: &str = "This directory holds the state of one `dataperf local`. A start removes what an earlier one left \
-    unfinished in `functions` and `objects`. Copy or move the directory only as a whole, and only while nothing runs on it.";
+const ABOUT: &str = "This directory holds the state of one `dataperf local`. Each start removes unfinished files of the start \
+    before from `functions` and `objects`. Copy or move the directory only as a whole, and only while no \
+    cloud uses it.";
 
-/// What the marker says.
+/// The content of the marker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Marker {
     about: String,
@@ -56,7 +58,7 @@ impl Marker {
         };
         match std::fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => {}
-            // a link says nothing about the directory that it stands in
+            // a link to a marker says nothing about the directory that contains the link
             Ok(_) => return Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -66,12 +68,13 @@ impl Marker {
         let value: Value = serde_json::from_slice(&bytes).map_err(damaged)?;
         if let Some(version) = value["version"].as_u64().filter(|&version| version > VERSION) {
             return Err(refused(format!(
-                "it has version {version}, written by a later program; this one knows {VERSION}"
+                "a later program wrote it with version {version}, and this program knows {VERSION}: use a \
+                    newer `dataperf`"
             )));
         }
         let marker: Self = serde_json::from_value(value).map_err(damaged)?;
         if !ids::is_one(&marker.id) {
-            return Err(refused("it is damaged: `id` is no id".into()));
+            return Err(refused("it is damaged: `id` is not an id".into()));
         }
         Ok(Some(marker))
     }

@@ -1,10 +1,11 @@
 //! The directory that holds all state: a local cloud's own, and used by one at a time.
 //!
-//! A start removes what a killed one left behind. It must never do so in a directory of something else, so a directory
-//! is taken only if it is new or empty, or says that it is a local cloud's: by its marker, or, made before there were
-//! markers, by the files that only a local cloud makes.
+//! A start removes leftovers of a killed cloud. It must never do so in a foreign directory. So it
+//! takes a directory only if it is new or empty, or belongs to a local cloud. Its marker shows
+//! that, or, from before markers, the files that only a local cloud makes.
 
 mod marker;
+pub(crate) mod private_files;
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -30,7 +31,7 @@ pub(crate) struct DataDir {
     lock: File,
 }
 
-/// What a directory says about itself.
+/// The state of a directory.
 enum Kind {
     Marked(Marker),
     /// It has all that a local cloud made before there were markers.
@@ -112,7 +113,7 @@ fn make(path: &Path) -> Result<PathBuf, StartError> {
     }
 }
 
-/// Locks the directory, whose lock must not be made before it is known to be a local cloud's.
+/// Locks the directory. It must be known to be a local cloud's first.
 fn lock(dir: &Path) -> Result<File, StartError> {
     let path = dir.join(LOCK);
     let mut options = OpenOptions::new();
@@ -148,12 +149,13 @@ fn examine(dir: &Path) -> Result<Kind, StartError> {
     }
     Err(StartError::Foreign {
         path: dir.to_owned(),
-        found: list(&foreign),
+        files: list(&foreign),
     })
 }
 
-/// Whether a local cloud of before made the directory: an empty lock, all 256 directories of bodies, and at least one
-/// of the two databases. No single one is asked for, so that who lost one is told which.
+/// Whether an old local cloud made the directory: it has an empty lock, all 256 directories of
+/// bodies, and at least one of the two databases. Neither database is required, so that the error
+/// can name a lost one.
 fn was_made_before_markers(dir: &Path) -> bool {
     let is_shard = |shard: u8| is_directory(&dir.join("objects").join(format!("{shard:02x}")));
     let is_database = |name: &str| begins_as_sqlite(&dir.join(name)).unwrap_or(false);

@@ -15,7 +15,8 @@ use crate::queue::Queued;
 
 /// How long to wait after the queue could not be read.
 const AFTER_FAULT: Duration = Duration::from_secs(1);
-/// How long to wait at most before the queue is read again while there is a free process: whoever has queued an event may have been stopped before saying so.
+/// The maximum wait before the queue is read again while a process is free: a producer may have
+/// stopped before sending its signal.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// How often to look whether events are held no more.
 const WHILE_HELD: Duration = Duration::from_millis(5);

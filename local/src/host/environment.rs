@@ -12,7 +12,7 @@ use super::process::{Outcome, Process};
 use crate::config::FunctionSpec;
 use crate::database::now_ms;
 use crate::error::DatabaseError;
-use crate::on_failure::FunctionError;
+use crate::queue::failure_record::FunctionError;
 use crate::queue::{AfterFailure, Queued};
 use crate::status::Warmth;
 
@@ -72,7 +72,7 @@ impl Environment {
             Ok(process) => process,
             Err(error) if is_shortage(&error) => {
                 let binary = self.spec.binary.display();
-                tracing::warn!("cannot start `{binary}` now, which counts as no attempt: {error}");
+                tracing::warn!("can't start `{binary}` now, and tries again: {error}");
                 tokio::time::sleep(PAUSE_IN_SHORTAGE).await;
                 let _ = mailbox.send(Message::Done { id });
                 return;
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortage_of_the_machine_is_told_from_a_program_that_cannot_be_started() {
+    fn a_machine_shortage_differs_from_a_start_failure() {
         let is = |number| is_shortage(&io::Error::from_raw_os_error(number));
         for (shortage, number) in [
             ("processes", 11),

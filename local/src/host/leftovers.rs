@@ -8,7 +8,8 @@ use std::path::Path;
 
 use crate::ids;
 
-/// The variable by which a process tells whose it is: the id of the data directory that it was started for.
+/// The variable that identifies a process's owner: the id of the data directory that it was started
+/// for.
 pub(super) const OWNER: &str = "DATAPERF_LOCAL_ID";
 
 /// Clears `functions_dir` of the data directory with this id, which no host uses.

@@ -1,4 +1,4 @@
-//! What processes print, kept in a file and passed on to `tracing`.
+//! The output of processes, kept in a file and passed on to `tracing`.
 
 use std::fs::File;
 use std::io::Write as _;

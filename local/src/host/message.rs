@@ -1,10 +1,10 @@
-//! What the processes of a function tell its dispatcher.
+//! Messages from the processes of a function to its dispatcher.
 
 use tokio::sync::mpsc;
 
 use crate::queue::Queued;
 
-/// What a process tells the dispatcher.
+/// A process's message to the dispatcher.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// The invocation ended, and the queue knows, or it goes back as it came.
@@ -14,7 +14,7 @@ pub(crate) enum Message {
     },
     /// The process waits for work that comes by `jobs`.
     Idle {
-        /// Where to send the next work.
+        /// The channel for the next work.
         jobs: mpsc::Sender<Queued>,
     },
     /// The process is gone.

@@ -2,6 +2,8 @@
 
 mod dispatcher;
 mod environment;
+pub(crate) mod http_function;
+pub(crate) mod invoke;
 mod leftovers;
 mod log;
 mod message;
@@ -20,22 +22,22 @@ use tokio_util::task::TaskTracker;
 use crate::access::Callers;
 use crate::config::{FunctionSpec, Schedule};
 use crate::error::StartError;
-use crate::faults::Faults;
+use crate::faults::switches::Faults;
 use crate::queue::Queue;
-use crate::schedule;
+use crate::queue::schedule;
 use crate::status::Status;
 
 pub(crate) use self::leftovers::clear_leftovers;
 pub(crate) use self::synchronous::{Synchronous, Waiting};
 
-/// What all functions share.
+/// State shared by all functions.
 #[derive(Clone)]
 pub(crate) struct HostContext {
     pub(crate) queue: Arc<Queue>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) callers: Arc<Callers>,
     pub(crate) status: Arc<Status>,
-    /// Holds the working directories, `functions/NAME`, and the logs, `logs/NAME`.
+    /// The folder of the working directories, `functions/NAME`, and the logs, `logs/NAME`.
     pub(crate) data_dir: PathBuf,
     /// The id of the data directory, which processes carry.
     pub(crate) data_dir_id: String,
@@ -45,7 +47,7 @@ pub(crate) struct HostContext {
     pub(crate) idle_timeout: Duration,
     /// No new work is handed out.
     pub(crate) stop: CancellationToken,
-    /// What still runs is killed; it stays on the queue.
+    /// Running work is killed; it stays on the queue.
     pub(crate) kill: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }

@@ -17,11 +17,11 @@ use crate::access::{Callers, Rights};
 use crate::arns::{REGION, function_arn};
 use crate::config::FunctionSpec;
 use crate::database::now_ms;
-use crate::exposure::{Shortage, token};
-use crate::faults::Faults;
+use crate::faults::exposure::{Shortage, token};
+use crate::faults::switches::Faults;
 use crate::ids;
-use crate::on_failure::FunctionError;
 use crate::queue::Queued;
+use crate::queue::failure_record::FunctionError;
 
 /// How long a process may take until it first asks for work, as in AWS.
 const INIT_LIMIT: Duration = Duration::from_secs(10);
@@ -236,7 +236,7 @@ fn access_key(function: &str, id: &str) -> String {
     format!("{function}.{id}")
 }
 
-/// What keeps the allocator of a process from reserving 1 GiB before its memory is limited.
+/// Keeps the allocator of a process from reserving 1 GiB before its memory is limited.
 fn without_reserve(shortage: Shortage) -> Option<(&'static str, &'static str)> {
     shortage.memory_bytes.map(|_| ("MIMALLOC_ARENA_RESERVE", "0"))
 }
@@ -267,7 +267,7 @@ fn limit(pid: Option<u32>, shortage: Shortage) {
 #[cfg(not(all(feature = "faults", target_os = "linux")))]
 fn limit(_pid: Option<u32>, _shortage: Shortage) {}
 
-/// The variables that a function finds, those of the caller last.
+/// The variables of a function; the caller's come last.
 fn environment(
     context: &HostContext,
     spec: &FunctionSpec,

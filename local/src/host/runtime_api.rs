@@ -1,7 +1,7 @@
 //! The Lambda Runtime API, as one process of a function sees it.
 //!
-//! Every process has an address of its own, so the API always knows which process asks. The address ends with a secret, because all users of the
-//! machine reach its ports, and whoever asks for work is given requests that contain tokens.
+//! Every process has its own address, which tells the API who asks. The address ends with a secret:
+//! all users of the machine can reach its ports, and requests contain tokens.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -21,16 +21,16 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Admission, Hosts};
 use crate::ids;
 use crate::lock::locked;
-use crate::on_failure::FunctionError;
+use crate::queue::failure_record::FunctionError;
 use crate::serve::{Bounds, serve};
 
 /// The largest answer of a function, as in AWS.
 const MAX_RESPONSE_BYTES: usize = 6 << 20;
 
-/// Where the outcome of an invocation goes.
+/// The channel for the outcome of an invocation.
 type Answer = oneshot::Sender<Result<Bytes, FunctionError>>;
 
-/// What the process is to do.
+/// The work for the process.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) request_id: String,
@@ -54,7 +54,7 @@ struct Shared {
 /// The API of one process; it ends when dropped.
 #[derive(Debug)]
 pub(crate) struct RuntimeApi {
-    /// Where the process finds it, with the secret.
+    /// The address for the process, with the secret.
     pub(crate) url: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
@@ -90,7 +90,7 @@ impl RuntimeApi {
         })
     }
 
-    /// Returns when the process has asked for work for the first time.
+    /// Returns when the process has requested work for the first time.
     pub(crate) async fn ready(&self) {
         // the sender lives as long as `self`
         let _ = self
@@ -107,12 +107,12 @@ impl RuntimeApi {
         self.shared.offer.notify_one();
     }
 
-    /// Takes back what the process did not take; whether there was such work.
+    /// Takes back the work that the process did not take; returns whether there was any.
     pub(crate) fn withdraw(&self) -> bool {
         locked(&self.shared.offered).take().is_some()
     }
 
-    /// The error that the process reported before it asked for work.
+    /// The error that the process reported before it requested work.
     pub(crate) fn init_error(&self) -> Option<FunctionError> {
         locked(&self.shared.init_error).take()
     }
@@ -174,7 +174,7 @@ fn all_messages_done(body: &[u8]) -> Result<(), FunctionError> {
     }
     match serde_json::from_slice::<Batch>(body) {
         Ok(batch) if !batch.failures.is_empty() => {
-            let message = "the function could not do a message of the queue, its log says why";
+            let message = "the function failed on a message of the queue: see its log";
             Err(FunctionError::new("BatchItemFailures", message))
         }
         _ => Ok(()),

@@ -12,8 +12,8 @@ use super::process::{Outcome, Process};
 use crate::config::FunctionSpec;
 use crate::database::now_ms;
 use crate::lock::locked;
-use crate::on_failure::FunctionError;
 use crate::queue::Queued;
+use crate::queue::failure_record::FunctionError;
 
 /// One function for callers that wait.
 #[derive(Clone)]
@@ -125,7 +125,8 @@ impl Synchronous {
     }
 }
 
-/// All functions, for callers that wait. A function has processes for them beside those that take events from the queue.
+/// All functions, for callers that wait. A function has separate processes for them and for events
+/// of the queue.
 #[derive(Clone, Default)]
 pub(crate) struct Waiting(Arc<OnceLock<BTreeMap<String, Starting>>>);
 
@@ -148,13 +149,13 @@ impl Waiting {
         drop(self.0.set(by_name.collect())); // a host starts once
     }
 
-    /// What a function answers.
+    /// A function's answer.
     pub(crate) async fn invoke(&self, function: &str, payload: String) -> Result<Bytes, FunctionError> {
-        let found = self.0.get().and_then(|functions| functions.get(function));
-        let Some(found) = found else {
+        let entry = self.0.get().and_then(|functions| functions.get(function));
+        let Some(entry) = entry else {
             return Err(FunctionError::new("Runtime.Unknown", "the cloud has not started"));
         };
-        let start = || Synchronous::new(found.context.clone(), found.spec.clone());
-        found.started.get_or_init(start).invoke(payload).await
+        let start = || Synchronous::new(entry.context.clone(), entry.spec.clone());
+        entry.started.get_or_init(start).invoke(payload).await
     }
 }

@@ -1,9 +1,10 @@
 //! The bodies of objects and parts.
 //!
-//! A small body of an object is in the index, with the row that names it: both are made durable by one flush of the disk. All others
-//! are files. A body is written to a file whose name ends in `.partial` and forced to the disk. A row of the index makes it an object
-//! or a part, and then, before the client hears of it, the file loses that ending. So a file with the ending that no row
-//! names is a write that never ended. `recovery` clears up what a crash left.
+//! The index stores a small body of an object in the row that names it, so one flush of the disk
+//! makes both durable. All others are files. A body is written to a file whose name ends in
+//! `.partial` and flushed to the disk. A row of the index makes it an object or a part. Then,
+//! before the client gets an answer, the file loses that ending. So a `.partial` file without a row
+//! is an unfinished write. `recovery` removes the leftovers of a crash.
 
 use std::fs::File;
 use std::io;
@@ -32,7 +33,7 @@ pub(crate) struct Bodies {
     dir: PathBuf,
 }
 
-/// What the client says about the body it sends.
+/// The client's announcements about its body.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
     pub(crate) checksums: Checksums,
@@ -136,8 +137,8 @@ impl Bodies {
         remove(&self.path(name));
     }
 
-    /// Takes what the client sends and checks it against what the client announced. More than `most_in_index` bytes are written
-    /// to the disk.
+    /// Receives the client's bytes and checks them against its announcement. More than
+    /// `most_in_index` bytes are written to the disk.
     pub(crate) async fn receive(
         &self,
         sent: Option<StreamingBlob>,
@@ -309,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_readable_before_and_after_it_is_renamed() {
+    fn a_body_stays_readable_before_and_after_renaming() {
         let dir = tempfile::tempdir().unwrap();
         let bodies = Bodies::open(dir.path()).unwrap();
         let name = ids::fresh();
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_removed_before_it_is_renamed_does_not_come_back() {
+    fn a_removed_body_does_not_return_after_renaming() {
         let dir = tempfile::tempdir().unwrap();
         let bodies = Bodies::open(dir.path()).unwrap();
         let name = ids::fresh();

@@ -6,23 +6,23 @@ use s3s::dto::{
 };
 use s3s::{S3Error, s3_error};
 
-use super::changes;
 use super::failure::Failure;
 use super::headers::{Preconditions, take_headers};
 use super::index;
+use super::index::changes;
 use super::objects::last_modified;
-use super::store::{Asked, NewObject, Source, Store};
+use super::store::{NewObject, ObjectRequest, Source, Store};
 use crate::database::blocking;
-use crate::events::Origin;
+use crate::queue::events::Origin;
 
 /// The place that a copy comes from.
-pub(crate) fn copy_source(source: CopySource) -> Result<Asked, Failure> {
+pub(crate) fn copy_source(source: CopySource) -> Result<ObjectRequest, Failure> {
     match source {
         CopySource::Bucket {
             bucket,
             key,
             version_id,
-        } => Ok(Asked {
+        } => Ok(ObjectRequest {
             bucket: bucket.into(),
             key: key.into(),
             version_id: version_id.map(Into::into),
@@ -35,7 +35,7 @@ pub(crate) fn copy_source(source: CopySource) -> Result<Asked, Failure> {
 
 impl Store {
     pub(crate) async fn copy_object(&self, mut input: CopyObjectInput) -> Result<CopyObjectOutput, Failure> {
-        let asked = copy_source(input.copy_source.clone())?;
+        let request = copy_source(input.copy_source.clone())?;
         let conditions = Preconditions {
             if_match: input.copy_source_if_match.take(),
             if_none_match: input.copy_source_if_none_match.take(),
@@ -58,7 +58,7 @@ impl Store {
             .copy(
                 object,
                 Source {
-                    asked,
+                    request,
                     conditions,
                     sse_customer_key_md5,
                 },
@@ -86,12 +86,12 @@ impl Store {
             if_match: input.if_match,
             if_none_match: None,
         };
-        let asked = Asked {
+        let request = ObjectRequest {
             bucket: input.bucket,
             key: input.key,
             version_id: input.version_id,
         };
-        let deleted = self.delete(asked, conditions).await?;
+        let deleted = self.delete(request, conditions).await?;
         Ok(DeleteObjectOutput {
             delete_marker: deleted.is_delete_marker.then_some(true),
             version_id: deleted.version_id,
@@ -108,7 +108,7 @@ impl Store {
         let mut deleted = Vec::new();
         let mut errors = Vec::new();
         for object in input.delete.objects {
-            let asked = Asked {
+            let request = ObjectRequest {
                 bucket: input.bucket.clone(),
                 key: object.key.clone(),
                 version_id: object.version_id.clone(),
@@ -117,7 +117,7 @@ impl Store {
                 if_match: object.e_tag.map(ETagCondition::ETag),
                 if_none_match: None,
             };
-            match self.delete(asked, conditions).await {
+            match self.delete(request, conditions).await {
                 Ok(_) if is_quiet => {}
                 Ok(done) => deleted.push(DeletedObject {
                     delete_marker: done.is_delete_marker.then_some(true),
@@ -144,15 +144,19 @@ impl Store {
         })
     }
 
-    async fn delete(&self, asked: Asked, conditions: Preconditions) -> Result<changes::Deleted, Failure> {
+    async fn delete(
+        &self,
+        request: ObjectRequest,
+        conditions: Preconditions,
+    ) -> Result<changes::Deleted, Failure> {
         let store = self.clone();
         blocking(move || {
             let deleted = store.database.write_now(|transaction| {
                 changes::delete(
                     transaction,
-                    &asked.bucket,
-                    &asked.key,
-                    asked.version_id.as_deref(),
+                    &request.bucket,
+                    &request.key,
+                    request.version_id.as_deref(),
                     &conditions,
                 )
             })?;

@@ -17,13 +17,14 @@ use tokio::sync::Semaphore;
 
 /// The largest file, in bytes, that a browser's form may send.
 pub const MAX_FORM_FILE_BYTES: u64 = 32 << 20;
-/// The most bytes that a form may have beside its file: its fields, and what lies between them.
+/// The maximum bytes of a form besides its file: its fields, and their separators.
 const MAX_FIELDS_BYTES: usize = 1 << 20;
 /// The most parts that a form may have; those that are signed here have fewer than ten.
 const MAX_PARTS: usize = 32;
 /// The most forms that are read at once; of the others nothing is read until there is room.
 const MAX_AT_ONCE: usize = 8;
-/// The time in which a form has to arrive before it is refused to make room for the next: as long as forms of the page are valid.
+/// The time limit for receiving a form before it is refused to make room for the next: the validity
+/// of the page's forms.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Bounds what `s3s` takes of a form.
@@ -99,7 +100,7 @@ fn refusal(n_bytes: Option<u64>) -> Option<HttpResponse> {
             message,
         ));
     };
-    let message = format!("a form has at most {most} bytes, and this one {n_bytes}: send a smaller file");
+    let message = format!("the form has {n_bytes} bytes, and the limit is {most}: send a smaller file");
     (n_bytes > most).then(|| error(StatusCode::BAD_REQUEST, "EntityTooLarge", &message))
 }
 
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_s3s_may_take_for_a_form_is_one() {
+    fn every_possible_s3_form_is_recognized() {
         let is_form = |method: Method, types: &[&str]| {
             let mut request = Request::builder().method(method);
             for content_type in types {

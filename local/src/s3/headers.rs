@@ -1,4 +1,4 @@
-//! What is kept of a request's headers, and the conditions it sets.
+//! The stored headers of a request, and its conditions.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ macro_rules! set_checksums {
 }
 pub(crate) use {set_checksums, take_checksums};
 
-/// The headers that are given back with an object.
+/// The headers that are returned with an object.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ObjectHeaders {
@@ -109,7 +109,7 @@ impl ObjectHeaders {
         }
     }
 
-    /// The metadata in the type that answers carry; `None` where there is none.
+    /// The metadata in the type that answers carry; `None` if there is none.
     pub(crate) fn metadata(&self) -> Option<Metadata> {
         let pairs = self
             .metadata
@@ -149,13 +149,13 @@ pub(crate) fn own_encoding(sent: Option<String>) -> Option<String> {
     (!own.is_empty()).then(|| own.join(","))
 }
 
-/// The storage class where it is not the usual one.
+/// The storage class, if it is not the usual one.
 pub(crate) fn own_class(sent: Option<StorageClass>) -> Option<String> {
     sent.map(|class| class.as_str().to_owned())
         .filter(|class| class != StorageClass::STANDARD)
 }
 
-/// What a write demands of the object that it replaces.
+/// A write's conditions on the object that it replaces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Preconditions {
     pub(crate) if_match: Option<ETagCondition>,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_name_what_they_found() {
+    fn conditions_compare_the_existing_entity_tag() {
         let only_if_absent = Preconditions {
             if_none_match: Some(ETagCondition::Any),
             if_match: None,

@@ -1,21 +1,18 @@
-//! S3: the protocol, signatures and POST policies are `s3s`'s; what is stored and what it means is here.
+//! S3. `s3s` implements the protocol, signatures and POST policies; this module implements storage
+//! and semantics.
 
 mod bodies;
-mod changes;
 mod copies;
 mod failure;
 mod forms;
 mod headers;
 mod index;
-mod list;
-mod listings;
+mod listing;
 mod multipart;
 mod objects;
 mod operations;
 mod recovery;
 mod store;
-mod uploads;
-mod version_listings;
 
 use std::path::Path;
 use std::sync::Arc;

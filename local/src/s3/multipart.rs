@@ -11,14 +11,14 @@ use super::bodies::{Announced, NewBody};
 use super::failure::Failure;
 use super::headers::{Preconditions, set_checksums, take_checksums, take_headers};
 use super::index;
-use super::store::{NewObject, Store};
-use super::uploads::{
+use super::index::uploads::{
     UploadName, begun_ms, checksums_of_parts, chosen_parts, etag_of_parts, parts, remove_upload,
     upload_headers,
 };
+use super::store::{NewObject, Store};
 use crate::database::{blocking, now_ms};
-use crate::events::Origin;
 use crate::ids;
+use crate::queue::events::Origin;
 
 /// The largest part number.
 const MAX_PARTS: i32 = 10_000;

@@ -11,10 +11,10 @@ use super::bodies::{Announced, SMALL_BYTES};
 use super::failure::Failure;
 use super::headers::{Checksums, Preconditions, matches, set_checksums, take_checksums, take_headers};
 use super::index::{self, Version};
-use super::store::{Asked, NewObject, Opened, Store, invalid_range};
-use crate::events::Origin;
+use super::store::{NewObject, ObjectRequest, Opened, Store, invalid_range};
+use crate::queue::events::Origin;
 
-/// What the client may ask of the object that it reads.
+/// The client's wishes for the object that it reads.
 #[allow(clippy::struct_field_names)] // the names of the headers
 struct ReadConditions {
     if_match: Option<ETagCondition>,
@@ -193,7 +193,7 @@ impl Store {
 
     pub(crate) fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
         let conditions = take_read_conditions!(input);
-        let asked = Asked {
+        let request = ObjectRequest {
             bucket: input.bucket,
             key: input.key,
             version_id: input.version_id,
@@ -203,22 +203,22 @@ impl Store {
             conditions.check(version)?;
             wanted_bytes(wanted, version.n_bytes)
         };
-        let opened = self.open(asked, choose)?;
+        let opened = self.open(request, choose)?;
         let key_md5 = input.sse_customer_key_md5.as_deref();
-        opened.found.headers.check_readable(key_md5)?;
+        opened.object.headers.check_readable(key_md5)?;
         let mut output = GetObjectOutput {
             body: Some(opened.body()?),
             ..GetObjectOutput::default()
         };
         let Opened {
-            found,
+            object,
             range,
             chosen: content_range,
         } = opened;
-        let (version, headers) = (found.version.clone(), found.headers.clone());
+        let (version, headers) = (object.version.clone(), object.headers.clone());
         // a checksum is of the whole object: a part has none
         describe!(output, version, headers, range, content_range.is_none());
-        // what a presigned address asks for goes before what was stored
+        // the parameters of a presigned address override the stored headers
         if let Some(disposition) = input.response_content_disposition {
             output.content_disposition = Some(disposition);
         }
@@ -228,12 +228,12 @@ impl Store {
 
     pub(crate) fn head(&self, mut input: HeadObjectInput) -> Result<HeadObjectOutput, Failure> {
         let conditions = take_read_conditions!(input);
-        let asked = Asked {
+        let request = ObjectRequest {
             bucket: input.bucket,
             key: input.key,
             version_id: input.version_id,
         };
-        let (version, headers) = self.find(&asked)?;
+        let (version, headers) = self.find(&request)?;
         headers.check_key(input.sse_customer_key_md5.as_deref())?;
         conditions.check(&version)?;
         let (range, content_range) = wanted_bytes(input.range, version.n_bytes)?;

@@ -12,9 +12,9 @@ use s3s::dto::{
 use s3s::{S3, S3Request, S3Response, S3Result};
 
 use super::failure::Failure;
+use super::index::uploads::UploadName;
 use super::objects::last_modified;
 use super::store::Store;
-use super::uploads::UploadName;
 use crate::arns::REGION;
 
 type Answer<T> = S3Result<S3Response<T>>;

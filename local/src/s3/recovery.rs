@@ -1,4 +1,5 @@
-//! What a start makes of the files of bodies: it clears up what a crash left, and refuses an index that is not theirs.
+//! Checks the files of bodies at a start. It removes the leftovers of a crash, and refuses an index
+//! that belongs to other files.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,17 +15,17 @@ use crate::ids;
 /// How many of the files that the index does not know an error names.
 const N_NAMED: usize = 10;
 
-/// What the index says about bodies.
+/// The index's information about bodies.
 struct Index {
     /// Bodies that a row names.
     named: BTreeSet<String>,
-    /// Bodies whose rows were removed, so that they are to be removed too.
+    /// Bodies without rows, which have to be removed.
     removed: BTreeSet<String>,
     /// The number of bodies that are named and in no file.
     n_small: usize,
 }
 
-/// What the files are, by the names of their bodies.
+/// The files by the names of their bodies.
 #[derive(Default)]
 struct Files {
     /// Written and named, but not renamed.
@@ -152,6 +153,6 @@ fn refusal(bodies: &Bodies, unknown: &[(String, u64)]) -> StartError {
         path: bodies.dir().to_owned(),
         n_files: unknown.len(),
         n_bytes: unknown.iter().map(|(_, n_bytes)| n_bytes).sum(),
-        found: named.join(", "),
+        names: named.join(", "),
     }
 }

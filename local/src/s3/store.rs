@@ -13,15 +13,15 @@ use s3s::dto::StreamingBlob;
 use s3s::{Body, s3_error};
 
 use super::bodies::{Bodies, NewBody};
-use super::changes::{self, NewVersion, Written};
 use super::failure::Failure;
 use super::headers::{ObjectHeaders, Preconditions};
+use super::index::changes::{self, NewVersion, Written};
 use super::index::{self, Version};
 use crate::database::{Database, blocking};
 use crate::error::DatabaseError;
-use crate::events::{ObjectCreated, Origin};
 use crate::lock::locked;
 use crate::queue::Queue;
+use crate::queue::events::{ObjectCreated, Origin};
 
 /// How many bytes of a body are read at a time.
 const READ_BYTES: u64 = 256 << 10;
@@ -36,21 +36,22 @@ pub(crate) struct Store {
     pub(crate) recent: Arc<Mutex<Option<Recent>>>,
 }
 
-/// What was found of an object, which holds until something is written. Its file stays open, deleted or not, until another object is read.
+/// The last object read, which is valid until something is written. Its file stays open, deleted or
+/// not, until another object is read.
 pub(crate) struct Recent {
     n_commits: u64,
-    asked: Asked,
-    found: Arc<Found>,
+    request: ObjectRequest,
+    object: Arc<StoredObject>,
 }
 
 /// A version whose body is open: it stays readable when it is replaced or deleted.
-pub(crate) struct Found {
+pub(crate) struct StoredObject {
     pub(crate) version: Version,
     pub(crate) headers: ObjectHeaders,
     content: Content,
 }
 
-/// Where the bytes of a body are.
+/// The place of a body's bytes.
 enum Content {
     File(File),
     Index(Bytes),
@@ -110,7 +111,7 @@ impl Store {
         .await
     }
 
-    /// Makes another object of the body of `source`, which stays where it is: bodies never change.
+    /// Makes another object from the body of `source`, which stays in place: bodies never change.
     pub(crate) async fn copy(
         &self,
         object: NewObject,
@@ -120,12 +121,12 @@ impl Store {
         let store = self.clone();
         blocking(move || {
             let (version, written, with_work) = store.database.write_now(|transaction| {
-                let asked = &source.asked;
+                let request = &source.request;
                 let version = index::find(
                     transaction,
-                    &asked.bucket,
-                    &asked.key,
-                    asked.version_id.as_deref(),
+                    &request.bucket,
+                    &request.key,
+                    request.version_id.as_deref(),
                 )?;
                 source.conditions.check(Some(&version.etag))?;
                 let old: ObjectHeaders = serde_json::from_str(&version.headers)?;
@@ -218,41 +219,45 @@ impl Store {
     }
 
     /// The version that a client asks for, with its headers.
-    pub(crate) fn find(&self, asked: &Asked) -> Result<(Version, ObjectHeaders), Failure> {
-        self.database.read_now(|connection| find(connection, asked))
+    pub(crate) fn find(&self, request: &ObjectRequest) -> Result<(Version, ObjectHeaders), Failure> {
+        self.database.read_now(|connection| find(connection, request))
     }
 
     /// [`Self::find`] with the bytes of the body that `choose` wants.
     pub(crate) fn open<T>(
         &self,
-        asked: Asked,
+        request: ObjectRequest,
         choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure>,
     ) -> Result<Opened<T>, Failure> {
         let n_commits = self.database.n_commits();
         let recent = locked(&self.recent)
             .as_ref()
-            .filter(|recent| recent.n_commits == n_commits && recent.asked == asked)
-            .map(|recent| Arc::clone(&recent.found));
-        let found = if let Some(found) = recent {
-            found
+            .filter(|recent| recent.n_commits == n_commits && recent.request == request)
+            .map(|recent| Arc::clone(&recent.object));
+        let object = if let Some(object) = recent {
+            object
         } else {
-            let found = Arc::new(self.look_up(&asked)?);
+            let object = Arc::new(self.look_up(&request)?);
             *locked(&self.recent) = Some(Recent {
                 n_commits,
-                asked,
-                found: Arc::clone(&found),
+                request,
+                object: Arc::clone(&object),
             });
-            found
+            object
         };
-        let (range, chosen) = choose(&found.version)?;
-        Ok(Opened { found, range, chosen })
+        let (range, chosen) = choose(&object.version)?;
+        Ok(Opened {
+            object,
+            range,
+            chosen,
+        })
     }
 
-    fn look_up(&self, asked: &Asked) -> Result<Found, Failure> {
+    fn look_up(&self, request: &ObjectRequest) -> Result<StoredObject, Failure> {
         let mut missing = None;
         loop {
             let (version, headers, small) = self.database.read_now(|connection| {
-                let (version, headers) = find(connection, asked)?;
+                let (version, headers) = find(connection, request)?;
                 let small = index::small_body(connection, &version)?;
                 Ok::<_, Failure>((version, headers, small))
             })?;
@@ -262,7 +267,7 @@ impl Store {
             };
             match content {
                 Ok(content) => {
-                    return Ok(Found {
+                    return Ok(StoredObject {
                         version,
                         headers,
                         content,
@@ -286,37 +291,42 @@ pub(crate) fn invalid_range(n_bytes: u64) -> s3s::S3Error {
     )
 }
 
-fn find(connection: &Connection, asked: &Asked) -> Result<(Version, ObjectHeaders), Failure> {
-    let version = index::find(connection, &asked.bucket, &asked.key, asked.version_id.as_deref())?;
+fn find(connection: &Connection, request: &ObjectRequest) -> Result<(Version, ObjectHeaders), Failure> {
+    let version = index::find(
+        connection,
+        &request.bucket,
+        &request.key,
+        request.version_id.as_deref(),
+    )?;
     let headers = serde_json::from_str(&version.headers)?;
     Ok((version, headers))
 }
 
 /// A version that is being read.
 pub(crate) struct Opened<T> {
-    pub(crate) found: Arc<Found>,
+    pub(crate) object: Arc<StoredObject>,
     pub(crate) range: Range<u64>,
-    /// What the function that chose the range gave beside it.
+    /// The additional result of the function that chose the range.
     pub(crate) chosen: T,
 }
 
 impl<T> Opened<T> {
     /// The bytes of the range, as the body of an answer; few are read at once.
     pub(crate) fn body(&self) -> Result<StreamingBlob, Failure> {
-        let (found, range) = (Arc::clone(&self.found), self.range.clone());
+        let (object, range) = (Arc::clone(&self.object), self.range.clone());
         if range.end - range.start <= READ_BYTES {
-            return Ok(StreamingBlob::from(Body::from(found.read(range)?)));
+            return Ok(StreamingBlob::from(Body::from(object.read(range)?)));
         }
         Ok(StreamingBlob::wrap(stream::try_unfold(
             range.start,
             move |start| {
-                let (found, block) = (Arc::clone(&found), start..range.end.min(start + READ_BYTES));
+                let (object, block) = (Arc::clone(&object), start..range.end.min(start + READ_BYTES));
                 async move {
                     if block.is_empty() {
                         return Ok(None);
                     }
                     let next = block.end;
-                    let read = tokio::task::spawn_blocking(move || found.read(block)).await;
+                    let read = tokio::task::spawn_blocking(move || object.read(block)).await;
                     Ok::<_, io::Error>(Some((read.map_err(io::Error::other)??, next)))
                 }
             },
@@ -324,7 +334,7 @@ impl<T> Opened<T> {
     }
 }
 
-impl Found {
+impl StoredObject {
     /// Reads a range of the body without a position in the file, which readers could change for each other.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let file = match &self.content {
@@ -339,7 +349,7 @@ impl Found {
 
 /// The object or version that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ObjectRequest {
     pub(crate) bucket: String,
     pub(crate) key: String,
     pub(crate) version_id: Option<String>,
@@ -348,7 +358,7 @@ pub(crate) struct Asked {
 /// The object that a copy is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    pub(crate) asked: Asked,
+    pub(crate) request: ObjectRequest,
     pub(crate) conditions: Preconditions,
     pub(crate) sse_customer_key_md5: Option<String>,
 }

@@ -54,7 +54,7 @@ pub(crate) fn echo(dir: &Path) -> FunctionSpec {
     }
 }
 
-/// `cargo test` builds examples beside the tests.
+/// `cargo test` builds examples next to the tests.
 pub(crate) fn example_binary(name: &str) -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let profile = this.parent().unwrap().parent().unwrap(); // above `deps` or `examples`
@@ -67,7 +67,7 @@ pub(crate) fn example_binary(name: &str) -> PathBuf {
     path
 }
 
-/// What the echo function wrote down, in order.
+/// The echo function's log, in order.
 pub(crate) fn attempts(dir: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(dir.join("attempts")).unwrap_or_default();
     text.lines()

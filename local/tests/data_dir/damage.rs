@@ -22,7 +22,7 @@ fn noise(n_bytes: usize) -> Vec<u8> {
     (0..n_bytes).map(|_| next()).collect()
 }
 
-/// What an object holds: too much for the index.
+/// The content of an object, which is too large for the index.
 fn kept() -> String {
     "kept".repeat(10_000)
 }
@@ -70,7 +70,7 @@ fn databases(dir: &Path) -> [(PathBuf, &'static str); 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_database_stops_the_start_and_no_object_goes() {
+async fn a_lost_database_stops_startup_and_keeps_objects() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 3).await;
     for (path, loss) in databases(dir.path()) {
@@ -107,7 +107,7 @@ async fn a_lost_database_stops_the_start_and_no_object_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_database_stops_the_start_and_no_object_goes() {
+async fn a_damaged_database_stops_startup_and_keeps_objects() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 200).await;
     let other = dir.path().join("other.sqlite");
@@ -171,7 +171,7 @@ async fn a_key_that_was_overwritten_stops_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_is_older_than_the_objects_or_of_another_directory_is_refused() {
+async fn an_outdated_or_foreign_index_is_refused() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     filled(dir.path(), 1).await;
     copy(dir.path(), other.path());
@@ -201,7 +201,7 @@ async fn an_index_that_is_older_than_the_objects_or_of_another_directory_is_refu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_the_index_does_not_know_can_be_moved_away() {
+async fn files_missing_from_the_index_can_be_moved() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 1).await;
     let unknown = dir.path().join("cloud/objects/01").join(ID);
@@ -213,7 +213,7 @@ async fn files_that_the_index_does_not_know_can_be_moved_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_crash_leaves_of_writes_and_deletions_is_cleared_up() {
+async fn startup_clears_leftovers_of_interrupted_writes_and_deletions() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 2).await;
     let objects = dir.path().join("cloud/objects");
@@ -247,7 +247,7 @@ async fn what_a_crash_leaves_of_writes_and_deletions_is_cleared_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn damage_of_the_table_while_it_is_served_is_an_error() {
+async fn damaging_a_served_table_causes_an_error() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 200).await;
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();

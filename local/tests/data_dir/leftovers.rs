@@ -1,4 +1,4 @@
-//! What a start removes and whom it ends in its own directory, and nothing else.
+//! A start removes leftovers and ends processes of its own directory, and nothing else.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -28,7 +28,7 @@ async fn id_of_a_new_cloud(dir: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_processes_that_a_host_of_the_directory_started_are_ended() {
+async fn only_processes_of_this_directory_are_ended() {
     let dir = tempfile::tempdir().unwrap();
     let id = id_of_a_new_cloud(dir.path()).await;
     let working_dir = dir.path().join("cloud/functions/echo").join(PROCESS);
@@ -89,7 +89,7 @@ async fn only_working_directories_of_processes_are_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_in_the_place_of_the_working_directories_is_refused() {
+async fn a_link_replacing_the_working_directories_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     id_of_a_new_cloud(dir.path()).await;
     let elsewhere = dir.path().join("elsewhere/echo").join(PROCESS);

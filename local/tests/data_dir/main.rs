@@ -1,4 +1,4 @@
-//! What a start takes for its own, and what it refuses.
+//! A start accepts its own directories, and refuses others.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
 #[path = "../common/mod.rs"]
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use dataperf_local::{LocalCloud, StartError};
 
-/// Everything in a directory: of a file its bytes, of a link where it leads, of a directory nothing.
+/// Everything in a directory: the bytes of a file, the target of a link, nothing for a directory.
 fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let mut open = vec![dir.to_owned()];
     while let Some(next) = open.pop() {
         for entry in std::fs::read_dir(next).unwrap() {
@@ -27,10 +27,10 @@ fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else {
                 std::fs::read(&path).unwrap()
             };
-            found.insert(path, content);
+            files.insert(path, content);
         }
     }
-    found
+    files
 }
 
 /// Copies a directory as `cp -r` does.

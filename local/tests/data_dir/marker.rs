@@ -8,7 +8,7 @@ use crate::{copy, refusal, tree};
 const MARKER: &str = "cloud/dataperf-local.json";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_directory_of_something_else_is_refused_and_left_as_it_is() {
+async fn a_foreign_directory_is_refused_and_kept_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = dir.path().join("cloud");
     let source = cloud.join("functions/speech-selection/src");
@@ -46,7 +46,7 @@ async fn a_directory_of_something_else_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_that_was_cut_off_before_its_marker_is_begun_again() {
+async fn a_start_interrupted_before_its_marker_can_restart() {
     let dir = tempfile::tempdir().unwrap();
     let left = [("lock", ""), ("dataperf-local.json.partial", "{\"version\"")];
     for n_left in 0..=left.len() {
@@ -72,7 +72,7 @@ async fn a_start_that_was_cut_off_before_its_marker_is_begun_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_data_directory_from_before_there_were_markers_is_recognised() {
+async fn a_data_directory_without_a_marker_is_recognised() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     put(&s3(&cloud), "results", "key", "kept").await;
@@ -94,7 +94,7 @@ async fn a_data_directory_from_before_there_were_markers_is_recognised() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_that_start_at_once_in_a_new_directory_one_gets_it() {
+async fn one_of_many_concurrent_starts_gets_the_directory() {
     let dir = tempfile::tempdir().unwrap();
     let starts: Vec<_> = (0..8)
         .map(|_| tokio::spawn(LocalCloud::start(config(dir.path()))))
@@ -111,7 +111,7 @@ async fn of_many_that_start_at_once_in_a_new_directory_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_of_a_whole_data_directory_is_another_one() {
+async fn a_copied_data_directory_becomes_a_separate_cloud() {
     let dir = tempfile::tempdir().unwrap();
     let copied = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config_with_echo(dir.path())).await.unwrap();
@@ -153,7 +153,7 @@ async fn a_marker_that_cannot_be_trusted_is_refused() {
     nameless["id"] = "".into();
     let cases = [
         (later.to_string(), "version 2"),
-        (nameless.to_string(), "`id` is no id"),
+        (nameless.to_string(), "`id` is not an id"),
         (String::new(), "damaged"),
         (marker.to_string()[..20].to_owned(), "damaged"),
     ];
@@ -176,7 +176,7 @@ async fn a_marker_that_cannot_be_trusted_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_directory_or_cannot_be_made_is_named() {
+async fn an_unusable_data_directory_is_named() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("cloud"), "a file").unwrap();
     let error = refusal(dir.path()).await;

@@ -106,7 +106,7 @@ async fn the_time_limit_kills_the_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_binary_that_dies_before_it_asks_for_work_is_a_recorded_failure() {
+async fn a_binary_dying_early_is_a_recorded_failure() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config_with_echo(dir.path());
     config.functions[0]
@@ -170,7 +170,7 @@ async fn killed_processes_are_retried_and_duplicates_run_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn functions_that_cannot_run_are_refused_at_the_start() {
+async fn functions_that_cannot_run_are_refused_at_startup() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config_with_echo(dir.path());
     config.functions[0].binary = "/nowhere/echo".into();

@@ -9,7 +9,7 @@ use crate::common::{PATIENCE, attempts, config_with_echo, put, s3};
 use crate::is_running;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_runs_the_function_with_the_event_and_the_context_of_lambda() {
+async fn an_upload_runs_the_function_with_lambda_context() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config_with_echo(dir.path())).await.unwrap();
     let client = s3(&cloud);

@@ -1,4 +1,4 @@
-//! What a stop and a start mean for the work that is left.
+//! The effect of a stop and a start on the remaining work.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::common::{PATIENCE, attempts, config_with_echo, put, s3};
 use crate::is_running;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_stop_cuts_off_runs_after_the_next_start() {
+async fn interrupted_work_runs_after_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config_with_echo(dir.path());
     config.shutdown_grace = Duration::from_millis(100);
@@ -72,7 +72,7 @@ async fn retries_go_on_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_for_a_function_that_is_gone_waits_for_its_return() {
+async fn work_for_a_removed_function_waits_for_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config_with_echo(dir.path());
     config.retry_backoff = vec![Duration::from_mins(1)];

@@ -1,5 +1,5 @@
-//! Who may speak to the ports of a running cloud, byte by byte: programs under one of its own names, and of browsers' pages
-//! only its own.
+//! Access to the ports of a running cloud, byte by byte: programs under one of its own names, and
+//! browsers only for its own page.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
 #[path = "../common/mod.rs"]
@@ -28,11 +28,11 @@ async fn start() -> (tempfile::TempDir, LocalCloud) {
     (dir, cloud)
 }
 
-/// Asserts that `request`, which a program may make, is refused to pages of all kinds and under other names. It is made anew
+/// Asserts that `request`, which a program may make, is refused to pages of all kinds and under other names. It is made again
 /// for each host, because signatures hold for one.
 async fn assert_closed_to_browsers(endpoint: &str, request: impl Fn(&str) -> Request) {
     let own = wire::authority(endpoint);
-    for (what, request, host) in [
+    for (case, request, host) in [
         ("a foreign host", request(&rebound(endpoint)), rebound(endpoint)),
         (
             "a foreign origin",
@@ -52,10 +52,10 @@ async fn assert_closed_to_browsers(endpoint: &str, request: impl Fn(&str) -> Req
         ),
     ] {
         let answer = request.send_as(endpoint, &host).await;
-        assert_eq!(answer.status, 403, "{what} at {endpoint}: {answer:?}");
+        assert_eq!(answer.status, 403, "{case} at {endpoint}: {answer:?}");
         assert!(
             !answer.is_readable_elsewhere(),
-            "{what} at {endpoint}: {answer:?}"
+            "{case} at {endpoint}: {answer:?}"
         );
     }
     let asks_before = Request::new("OPTIONS", &request(own).target)

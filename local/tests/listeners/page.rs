@@ -40,8 +40,8 @@ async fn numbers_of_functions_are_the_organizers() {
     cloud.wait_idle(PATIENCE).await.unwrap();
     let request = Request::new("GET", "/metrics.json");
     let answer = request.send(endpoint).await;
-    let told: Value = serde_json::from_str(&answer.body).unwrap();
-    let names: Vec<&str> = told.as_object().unwrap().keys().map(String::as_str).collect();
+    let shown: Value = serde_json::from_str(&answer.body).unwrap();
+    let names: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!((answer.status, names), (200, vec!["version"]), "{answer:?}");
     for wrong in ["Bearer guessed", "Bearer", "Basic local", "local"] {
         let answer = request.clone().with("authorization", wrong).send(endpoint).await;
@@ -50,13 +50,13 @@ async fn numbers_of_functions_are_the_organizers() {
     }
     let answer = request.with("authorization", "Bearer local").send(endpoint).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let told: Value = serde_json::from_str(&answer.body).unwrap();
-    assert_eq!(told["functions"]["echo"]["n_succeeded"], 1, "{told}");
+    let shown: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(shown["functions"]["echo"]["n_succeeded"], 1, "{shown}");
     cloud.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_leads_to_the_page_and_a_frame_or_a_form_does_not() {
+async fn links_open_the_page_and_frames_do_not() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.http_endpoint().unwrap();
     let from_elsewhere = |method, destination: &str| {
@@ -76,7 +76,7 @@ async fn a_link_leads_to_the_page_and_a_frame_or_a_form_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_elsewhere_may_read_what_a_function_lets_everybody_read() {
+async fn foreign_pages_cannot_read_public_function_answers() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config_with_echo(dir.path());
     config.http_port = Some(0);

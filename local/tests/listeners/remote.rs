@@ -45,7 +45,7 @@ async fn the_known_key_is_for_this_machine_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_users_can_not_look_into_the_data_directory() {
+async fn other_users_cannot_read_the_data_directory() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let mode = std::fs::metadata(cloud.data_dir()).unwrap().permissions().mode();

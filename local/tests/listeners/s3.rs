@@ -37,7 +37,7 @@ async fn signed_requests_come_from_programs_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_says_what_to_do() {
+async fn a_refusal_explains_the_remedy() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.s3_endpoint();
     let host = format!(
@@ -91,7 +91,7 @@ async fn forms_are_taken_with_a_valid_signature_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_brings_as_much_as_the_largest_upload_and_no_more() {
+async fn a_form_may_carry_the_largest_upload() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.s3_endpoint();
     let most = usize::try_from(MAX_FORM_FILE_BYTES).unwrap();
@@ -114,7 +114,7 @@ async fn a_form_brings_as_much_as_the_largest_upload_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forms_that_never_come_to_their_end_make_room_for_others() {
+async fn unfinished_forms_make_room_for_others() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.s3_endpoint();
     let endless = form("plain/endless", &"x".repeat(1000), FormSignature::Nothing);
@@ -167,7 +167,7 @@ async fn the_page_may_upload_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stored_pages_run_nothing_and_are_read_as_they_were_stored() {
+async fn stored_pages_run_nothing_and_keep_their_bytes() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.s3_endpoint();
     let client = s3(&cloud);
@@ -214,7 +214,7 @@ async fn stored_pages_run_nothing_and_are_read_as_they_were_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn addresses_with_a_signature_open_for_no_foreign_page() {
+async fn signed_addresses_do_not_open_for_foreign_pages() {
     let (_dir, cloud) = start().await;
     put(&s3(&cloud), "submissions", "hidden", "labels").await;
     let endpoint = cloud.s3_endpoint();
@@ -246,7 +246,7 @@ async fn addresses_with_a_signature_open_for_no_foreign_page() {
 
 /// What a link of the page to an object that is signed for comes as, and what comes from elsewhere or without a signature.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_of_the_page_leads_to_what_carries_its_signature() {
+async fn a_page_link_opens_only_signed_objects() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.s3_endpoint();
     put(&s3(&cloud), "submissions", "a", "linked").await;

@@ -20,7 +20,7 @@ fn forged_row() -> Request {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_table_is_open_to_signed_requests_of_programs_only() {
+async fn only_programs_with_signed_requests_reach_the_table() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.dynamodb_endpoint();
     assert_closed_to_browsers(endpoint, |host| forged_row().signed("dynamodb", host)).await;
@@ -105,7 +105,7 @@ async fn a_decoy_opens_no_other_partition() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_engine_refuses_is_told_as_dynamodb_does() {
+async fn engine_refusals_look_like_dynamodb_errors() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.dynamodb_endpoint();
     for (name, body, kind) in [
@@ -132,8 +132,8 @@ async fn what_the_engine_refuses_is_told_as_dynamodb_does() {
         let answer = request.send(endpoint).await;
         assert_eq!(answer.status, 400, "{answer:?}");
         let error: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
-        let found = error["__type"].as_str().unwrap();
-        assert!(found.ends_with(&format!("#{kind}")), "{name} {body}: {answer:?}");
+        let actual = error["__type"].as_str().unwrap();
+        assert!(actual.ends_with(&format!("#{kind}")), "{name} {body}: {answer:?}");
         let words = answer.body.to_uppercase();
         assert!(
             !["VALIDATION:", "VALIDATION_REQUEST:", "_AS_READ:"]

@@ -24,7 +24,7 @@ const VERSION_2_POLICY: &str = "eyJleHBpcmF0aW9uIjoiMjE5OS0wMS0wMVQwMDowMDowMFoi
 /// Its signature with the public key: the base 64 of HMAC-SHA-1.
 const VERSION_2_SIGNATURE: &str = "AmDoTrYQm3tZALaZfm6L1UuFclY=";
 
-/// What came back.
+/// The answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -37,7 +37,7 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
         lines
-            .find(|(found, _)| found.eq_ignore_ascii_case(name))
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.trim())
     }
 
@@ -47,7 +47,7 @@ impl Answer {
     }
 }
 
-/// A request that is sent as it stands.
+/// A request that is sent unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
@@ -107,7 +107,7 @@ impl Request {
             .with("authorization", &authorization)
     }
 
-    /// What comes before its body, with `host` as its host.
+    /// The head before its body, with `host` as its host.
     fn head(&self, host: &str) -> String {
         let mut head = format!("{} {} HTTP/1.1\r\nhost: {host}\r\n", self.method, self.target);
         for (name, value) in &self.headers {
@@ -122,7 +122,7 @@ impl Request {
         head
     }
 
-    /// Sends it to `endpoint` but for the second half of its body.
+    /// Sends it to `endpoint` except the second half of its body.
     pub(crate) async fn send_half(&self, endpoint: &str) -> TcpStream {
         let mut stream = TcpStream::connect(authority(endpoint)).await.unwrap();
         let head = self.head(authority(endpoint));
@@ -218,7 +218,7 @@ pub(crate) fn presigned(method: &str, path: &str, host: &str) -> String {
 pub(crate) enum FormSignature {
     /// By version 4, with a secret.
     Of(&'static str),
-    /// By version 2, which needs no moment: such a form can stand in a page for years.
+    /// By version 2, which needs no time: such a form can be in a page for years.
     Version2,
     /// There is a policy, and no signature.
     PolicyOnly,

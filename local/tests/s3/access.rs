@@ -7,7 +7,7 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use crate::start;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn presigned_urls_need_no_secret_and_nothing_else_goes_unsigned() {
+async fn only_presigned_urls_work_without_a_secret() {
     let (_dir, cloud, client) = start().await;
     let valid = PresigningConfig::expires_in(Duration::from_mins(1)).unwrap();
     let upload = client

@@ -54,7 +54,7 @@ impl Connection {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_to_an_empty_upload_closes_the_connection() {
+async fn answering_an_empty_upload_closes_the_connection() {
     let (_dir, cloud, client) = start().await;
     let mut connection = Connection::to(cloud.s3_endpoint()).await;
     connection.begin(&client, "results", "empty", 0).await;
@@ -67,7 +67,7 @@ async fn an_answer_to_an_empty_upload_closes_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_is_asked_for_and_the_connection_stays() {
+async fn a_requested_body_keeps_the_connection_open() {
     let (_dir, cloud, client) = start().await;
     let mut connection = Connection::to(cloud.s3_endpoint()).await;
     for key in ["first", "second"] {

@@ -83,7 +83,7 @@ async fn listings_have_prefixes_groups_and_pages() {
 
 /// XML can't carry control characters; who asks for it gets keys encoded as in an HTML form, in every place that has one.
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_are_url_encoded_where_that_is_asked_for() {
+async fn keys_are_url_encoded_on_request() {
     let (_dir, cloud, client) = start().await;
     let keys = [
         "speech/a b+c/1.json",

@@ -83,7 +83,7 @@ async fn checksums_of_parts_become_one_of_the_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn uploads_that_cannot_end_say_why_and_can_be_aborted() {
+async fn uploads_that_cannot_end_explain_and_can_abort() {
     let (_dir, cloud, client) = start().await;
     let (upload_id, parts) = upload_parts(&client, "results", "small", &[vec![1], vec![2]]).await;
     let too_small = complete(&client, "results", "small", &upload_id, parts.clone())

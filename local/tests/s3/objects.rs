@@ -181,7 +181,7 @@ async fn any_legal_key_names_one_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_is_replaced_all_the_time_is_always_readable() {
+async fn a_constantly_replaced_object_stays_readable() {
     let (_dir, cloud, client) = start().await;
     put(&client, "results", "current.json", "0").await;
     let writer = {
@@ -203,7 +203,7 @@ async fn an_object_that_is_replaced_all_the_time_is_always_readable() {
     cloud.shutdown().await;
 }
 
-/// What the server remembers of the object that was read last must not outlive a write.
+/// The server's cache of the last object read must not outlive a write.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_sees_every_write_before_it() {
     let (_dir, cloud, client) = start().await;
@@ -224,7 +224,7 @@ async fn a_read_sees_every_write_before_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_of_one_object_do_not_disturb_each_other() {
+async fn readers_of_one_object_do_not_interfere() {
     let (_dir, cloud, client) = start().await;
     let body = pattern(3_000_000);
     let tensor = client.put_object().bucket("results").key("tensor");
@@ -247,7 +247,7 @@ async fn readers_of_one_object_do_not_disturb_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_in_archives_or_under_a_key_of_ones_own_are_not_read() {
+async fn archived_and_customer_encrypted_objects_are_not_readable() {
     let (_dir, cloud, client) = start().await;
     let put = |key: &str| {
         client

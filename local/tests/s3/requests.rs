@@ -166,7 +166,7 @@ async fn checksums_are_verified_and_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_says_so() {
+async fn missing_things_return_their_error_codes() {
     let (_dir, cloud, client) = start().await;
     let error = client
         .get_object()

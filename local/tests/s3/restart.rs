@@ -1,4 +1,4 @@
-//! What a start needs and what it finds.
+//! The state before and after a start.
 
 use dataperf_local::{Config, LocalCloud, StartError};
 
@@ -6,7 +6,7 @@ use crate::common::{config, get, get_version, put, s3};
 use crate::{complete, n_bodies, upload_parts};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_keeps_objects_and_sweeps_what_was_left_half_written() {
+async fn a_restart_keeps_objects_and_removes_partial_writes() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let client = s3(&cloud);
@@ -35,7 +35,7 @@ async fn a_restart_keeps_objects_and_sweeps_what_was_left_half_written() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn objects_that_replace_each_other_at_once_leave_one_body() {
+async fn concurrent_replacements_leave_one_body() {
     let dir = tempfile::tempdir().unwrap();
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let writers: Vec<_> = (0..8)
@@ -62,7 +62,7 @@ async fn objects_that_replace_each_other_at_once_leave_one_body() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_named_with_its_option() {
+async fn a_port_in_use_names_its_option() {
     let dir = tempfile::tempdir().unwrap();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
@@ -72,7 +72,7 @@ async fn a_port_in_use_is_named_with_its_option() {
         panic!("the port is taken")
     };
     let expected = format!(
-        "port `{port}` for S3 is already in use; stop the other process or choose another port with `--s3-port` (0 takes any free one)"
+        "another process uses port `{port}` for S3: stop it, or choose another port with `--s3-port` (0 takes any free one)"
     );
     assert_eq!(error.to_string(), expected);
     config.s3_port = 0;

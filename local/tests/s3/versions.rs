@@ -27,7 +27,7 @@ async fn every_version_stays_readable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delete_marker_hides_an_object_until_it_is_deleted_itself() {
+async fn a_delete_marker_hides_an_object_until_deleted() {
     let (_dir, cloud, client) = start().await;
     let first = put(&client, "submissions", "key", "one").await.unwrap();
     let second = put(&client, "submissions", "key", "two").await.unwrap();
