@@ -2,5 +2,5 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    dataperf_nibbler_aws::run_generate().await
+    dataperf_collections_aws::nibbler::run_generate().await
 }

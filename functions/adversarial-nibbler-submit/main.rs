@@ -4,5 +4,5 @@ use dataperf_minilm::MiniLm;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    dataperf_nibbler_aws::run_submit(|files| Ok(Box::new(MiniLm::load(files)?))).await
+    dataperf_collections_aws::nibbler::run_submit(|files| Ok(Box::new(MiniLm::load(files)?))).await
 }

@@ -2,5 +2,5 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    dataperf_nibbler_aws::run_verdict().await
+    dataperf_collections_aws::nibbler::run_verdict().await
 }

@@ -1,8 +1,8 @@
 //! The Lambda function of Adversarial Text: submit.
 
+use dataperf_collections::text::models::{Embed, ModelError, read_encoder, read_linear};
+use dataperf_collections_aws::text::targets::{Builtin, Made};
 use dataperf_minilm::MiniLm;
-use dataperf_text::models::{Embed, ModelError, read_encoder, read_linear};
-use dataperf_text_aws::targets::{Builtin, Made};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -10,7 +10,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         linear: read_linear,
         encoder,
     };
-    dataperf_text_aws::run_submit(builtin).await
+    dataperf_collections_aws::text::run_submit(builtin).await
 }
 
 /// A head on the vectors of the sentence transformer.

@@ -2,5 +2,9 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    dataperf_aws::run_caretaker(dataperf_hosted::HOSTED, dataperf_collection_aws::give_back).await
+    dataperf_aws::run_caretaker(
+        dataperf_hosted::HOSTED,
+        dataperf_collections_aws::common::give_back,
+    )
+    .await
 }

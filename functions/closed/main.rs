@@ -1,6 +1,7 @@
-//! The Lambda function that runs programs. Submitted ones for one submission, first on public data and then on the round's hidden data:
-//! what comes of it is an object that the benchmark's function goes on with. And target models of Adversarial Text that are programs, whose
-//! caller waits for what they write.
+//! The Lambda function that runs programs. It runs submitted programs for one submission, first on
+//! public data and then on the round's hidden data. The benchmark's function continues with its
+//! output object. It also runs target models of Adversarial Text that are programs; their caller
+//! waits for the output.
 
 mod model;
 mod run;
@@ -10,7 +11,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use dataperf::failure::FaultKind;
+use dataperf::evaluation::failure_judge::FaultKind;
 use dataperf::programs::{Layer, ModelRun, ProgramRequest};
 use dataperf::{Benchmark, Upload};
 use dataperf_aws::{Addresses, Connections, Fault, PROBE, SignedBucket, guarded, program_request, uploads};
@@ -20,15 +21,16 @@ use serde_json::{Value, json};
 
 use crate::run::{Run, not_run};
 
-/// The variable that names the interpreter for programs in Python. `dataperf local` sets it; the template does not, and must not, because only the
-/// kernel of one machine confines such programs.
+/// The variable that names the interpreter for Python programs. `dataperf local` sets it. The
+/// template must not set it, because only the kernel of a single machine confines such programs.
 const PYTHON: &str = "DATAPERF_PYTHON";
 
-/// The variable that says that each run has a virtual machine of its own, and a role without rights. The template sets it. Then these and
-/// the engine hold programs, and what the kernel refuses is done without.
+/// The variable that says that each run has its own virtual machine and a role without rights. The
+/// template sets it. Then these and the engine confine programs, and layers that the kernel refuses
+/// are skipped.
 const MICRO_VM: &str = "DATAPERF_MICRO_VM";
 
-/// What has to hold programs where they share a machine with everything else.
+/// The layers that must confine programs that share a machine with other processes.
 const ON_ONE_MACHINE: [Layer; 5] = [
     Layer::Process,
     Layer::KernelLimits,
@@ -37,12 +39,13 @@ const ON_ONE_MACHINE: [Layer; 5] = [
     Layer::HiddenMemory,
 ];
 
-/// What is kept between invocations.
+/// The state kept between invocations.
 struct Function {
     connections: Connections,
-    /// An error where it is not known which program this is.
+    /// An error if the program's identity is unknown.
     runner: io::Result<Runner>,
-    /// What holds programs beside what their own process asks the kernel for.
+    /// The layers that confine programs in addition to those that their own process requests from
+    /// the kernel.
     around: BTreeSet<Layer>,
     python: Option<OsString>,
 }

@@ -1,9 +1,9 @@
 //! Runs a program of a data set, a model, on what its caller sends and waits for.
 
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 use dataperf::dataset::{FrozenFiles, Integrity, dataset_prefix};
+use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::programs::{ModelRun, ModelRunAnswer};
-use dataperf::workflow::WorkflowError;
 use dataperf_aws::{Fault, SignedBucket};
 use dataperf_closed::{Job, Limits, Runner};
 use serde_json::{Value, json};

@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::evaluate::check;
-use dataperf::failure::FaultKind;
+use dataperf::evaluation::evaluate::check;
+use dataperf::evaluation::failure_judge::FaultKind;
+use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::programs::{
     Layer, Output, Program, ProgramRequest, Programs, PublicRun, code_only, stored_after,
 };
-use dataperf::workflow::WorkflowError;
 use dataperf::{Benchmark, Digest, Reason, Rejection, Upload};
 use dataperf_aws::{Fault, SignedBucket, now};
 use dataperf_closed::{ENGINE, Failure, Job, Limits, RunError, Runner};
@@ -22,11 +22,11 @@ use dataperf_closed::{ENGINE, Failure, Job, Limits, RunError, Runner};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use dataperf_closed::Python;
 
-/// What a program is run with.
+/// The resources of a program's run.
 pub(crate) struct Run<'a> {
     /// Demands the layers of the round.
     pub(crate) runner: &'a Runner,
-    /// What holds programs of whatever kind here.
+    /// The layers that confine every kind of program here.
     pub(crate) around: &'a BTreeSet<Layer>,
     /// The interpreter, where programs in Python are run.
     pub(crate) python: Option<&'a OsStr>,
@@ -43,11 +43,11 @@ struct Ended {
 
 impl Ended {
     fn output(&self) -> Option<Digest> {
-        Some(Digest::of(self.run.output.as_ref().ok()?))
+        Some(Digest::compute(self.run.output.as_ref().ok()?))
     }
 }
 
-/// What a program is run by.
+/// The runner of a program.
 enum Engine<'a> {
     Wasm(&'a Runner),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -73,8 +73,8 @@ impl Engine<'_> {
 }
 
 impl Run<'_> {
-    /// Runs the program, and stores the output for the benchmark's function.
-    /// A program that has been run on the data set is not run again: whoever waits for it may have asked twice.
+    /// Runs the program, and stores the output for the benchmark's function. It never runs a
+    /// program twice on a data set: its caller may have sent the request twice.
     pub(crate) async fn settle<B: Benchmark>(&self, upload: &Upload) -> Result<Output, Fault> {
         let known = Output::read(self.submissions, B::ID, &upload.id(), Some(self.request.dataset)).await;
         if let Some(output) = known? {
@@ -93,7 +93,7 @@ impl Run<'_> {
             schema: Output::SCHEMA,
             dataset: self.request.dataset,
             program: Program {
-                module: Digest::of(b""),
+                module: Digest::compute(b""),
                 engine: ENGINE.to_owned(),
                 layers: BTreeSet::new(),
             },
@@ -121,7 +121,7 @@ impl Run<'_> {
                 return Ok(output);
             }
         };
-        output.program.module = Digest::of(&module);
+        output.program.module = Digest::compute(&module);
         // nothing is run for a board that the hidden data have not: a program could choose its name, and read it
         let hidden = self.open::<B>(self.request.dataset).await?;
         if let Err(rejection) = known_board(&hidden, leaderboard)? {
@@ -135,20 +135,21 @@ impl Run<'_> {
         }
         let public = self.run(public, &engine, &module, limits).await?;
         output.program.layers.clone_from(&public.run.layers);
-        let told = PublicRun {
+        let shown = PublicRun {
             fuel: public.run.fuel,
             output: public.output(),
             log: String::new(),
             is_log_cut: false,
         };
-        output.public_run = Some(told.with_log(&public.run.log, public.run.is_log_cut));
+        output.public_run = Some(shown.with_log(&public.run.log, public.run.is_log_cut));
         if let Err(rejection) = public.artifact {
             output.reasons = rejection.reasons().to_vec();
             return Ok(output);
         }
         let began = Instant::now();
         let hidden = self.run(hidden, &engine, &module, limits).await;
-        // what it took is not to be seen, and neither is the moment at which the machine has ended it; the evaluator holds the verdict on
+        // hide its cost and the moment at which the machine ended it; the evaluator delays the
+        // verdict
         let held = stored_after(began.elapsed());
         tokio::time::sleep(held.saturating_sub(began.elapsed())).await;
         let hidden = hidden?;
@@ -174,7 +175,7 @@ impl Run<'_> {
         }
     }
 
-    /// What the upload is run by, or why it is not.
+    /// The runner for the upload, or why there is none.
     fn engine(&self, upload: &Upload) -> Result<Result<Engine<'_>, Reason>, Fault> {
         if !Programs::is_python(&upload.key) {
             return Ok(Ok(Engine::Wasm(self.runner)));
@@ -191,13 +192,13 @@ impl Run<'_> {
         }
         let Some(interpreter) = self.python else {
             return not_taken(
-                "programs in Python are run on one machine only, and this round's are run on AWS",
+                "programs in Python run only in a cloud on one machine, and this round is on AWS",
             );
         };
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         {
             let executable = std::env::current_exe().map_err(|error| fault(FaultKind::Organizer, &error))?;
-            let python = Python::of(executable, interpreter)
+            let python = Python::new(executable, interpreter)
                 .and_then(|python| python.within(self.around, &self.request.programs.layers))
                 .map_err(|error| not_run(&error))?;
             Ok(Ok(Engine::Python(Box::new(python))))
@@ -205,7 +206,7 @@ impl Run<'_> {
         #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
         {
             let _ = interpreter;
-            not_taken("programs in Python are run on Linux on x86_64 only")
+            not_taken("programs in Python run only on Linux on x86_64")
         }
     }
 
@@ -217,7 +218,7 @@ impl Run<'_> {
             Ok(Got::Object(object)) => Ok(object.bytes.to_vec()),
             Ok(Got::TooLarge { n_bytes }) => Err(Failure::module_too_large(limits, n_bytes).reason(limits)),
             Ok(Got::Missing) => {
-                let message = "the file was deleted before it could be run: upload it again";
+                let message = "somebody deleted the file before the platform could run it: upload it again";
                 Err(Reason::new("deleted", "", message))
             }
             Err(PortError::Unreadable { why, .. }) => Err(Reason::new(why.code(), "", why.description())),
@@ -230,7 +231,8 @@ impl Run<'_> {
         opened.map_err(unusable)
     }
 
-    /// Runs the program on the participants' part of a data set, and holds what it has written against the rules.
+    /// Runs the program on the participants' part of a data set, and checks its output against the
+    /// rules.
     async fn run<B: Benchmark>(
         &self,
         dataset: Dataset<B>,
@@ -250,7 +252,7 @@ impl Run<'_> {
             seed,
         };
         let run = engine.run(job, limits).map_err(|error| not_run(&error))?;
-        // the rules without an eval set, which this function can't read
+        // the rules without a test set, which this function can't read
         let dataset = dataset.retaining(B::Frozen::is_public);
         let artifact = match run.artifact::<B::ClosedBoards>(&task, &limits) {
             Ok(artifact) => match check(&dataset, leaderboard, &artifact).await {
@@ -263,7 +265,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a data set has the board, or the rejection of what was sent there.
+/// Whether a data set has the board; otherwise the rejection of the upload.
 fn known_board<B: Benchmark>(
     dataset: &Dataset<B>,
     leaderboard: &str,

@@ -18,14 +18,14 @@ use crate::query::Format;
 const PUBLIC: &str = "public, max-age=0, s-maxage=10, must-revalidate, stale-if-error=0";
 const PRIVATE: &str = "private, no-store";
 
-/// What the request says of how it wants to be answered.
+/// The request's wishes for the form of the answer.
 pub(crate) struct Wishes {
     accepts_csv: bool,
     if_none_match: Option<String>,
 }
 
 impl Wishes {
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         Self {
             accepts_csv: prefers_csv(text(ACCEPT).unwrap_or_default()),
@@ -33,12 +33,12 @@ impl Wishes {
         }
     }
 
-    /// Whether CSV is asked for.
+    /// Whether the request wants CSV.
     pub(crate) fn is_csv(&self, format: Option<Format>) -> bool {
         format.map_or(self.accepts_csv, |format| format == Format::Csv)
     }
 
-    /// Writes `document`, or `lines` as CSV when that is asked for.
+    /// Writes `document`, or `lines` as CSV on request.
     pub(crate) fn list<L: Serialize>(
         &self,
         caller: &Caller,
@@ -79,7 +79,7 @@ impl Wishes {
     }
 
     fn write(&self, caller: &Caller, content_type: &'static str, body: Vec<u8>) -> Response {
-        let tag = format!("\"{}\"", &Digest::of(&body).hex()[..32]);
+        let tag = format!("\"{}\"", &Digest::compute(&body).hex()[..32]);
         let mut response = if self.has(&tag) {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
@@ -110,7 +110,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Wishes {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self::of(&parts.headers))
+        Ok(Self::from_headers(&parts.headers))
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_known_strong_or_weak_and_among_others() {
+    fn entity_tags_match_strong_weak_and_listed_forms() {
         let has = |sent: &str| {
             let wishes = Wishes {
                 accepts_csv: false,

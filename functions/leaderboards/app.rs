@@ -1,4 +1,4 @@
-//! What the handlers share.
+//! State shared by the handlers.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use dataperf::Digest;
-use dataperf::finishing::FinalReport;
+use dataperf::closing::finishing::FinalReport;
 use dataperf::ports::leaderboard::Board;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
 use dataperf_http::{Problem, s3_as_reached};
@@ -16,7 +16,7 @@ use dataperf_http::{Problem, s3_as_reached};
 use crate::cursor::Seal;
 use crate::dataset::{Described, OneContext};
 
-/// What is kept between invocations; clones share it.
+/// The state kept between invocations; clones share it.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
@@ -36,14 +36,15 @@ struct Inner {
     local_s3: Option<String>,
 }
 
-/// The most descriptions of data sets in memory: more than there are data sets in force at once.
+/// The maximum number of data set descriptions in memory: more than there are active data sets.
 const MAX_DESCRIBED: usize = 256;
 /// The most reports in memory, for boards that are looked at after one another; a report has two numbers for each submission.
 const MAX_FINISHED: usize = 16;
-/// The most data sets whose contexts are in memory: those of one data set have up to 64 MiB.
+/// The maximum number of data sets whose contexts are in memory; one data set's contexts take up to
+/// 64 MiB.
 const MAX_CONTEXTS: usize = 1;
 
-/// What was read last, at most `most` entries; the oldest goes first.
+/// Recently read values, at most `most`; the oldest is dropped first.
 pub(crate) struct Recent<K, V> {
     most: usize,
     all: Mutex<VecDeque<(K, Arc<V>)>>,
@@ -59,13 +60,13 @@ impl<K: PartialEq, V> Recent<K, V> {
 
     pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().find(|(of, _)| of == key);
-        found.map(|(_, value)| value.clone())
+        let entry = all.iter().find(|(kept_key, _)| kept_key == key);
+        entry.map(|(_, value)| value.clone())
     }
 
     pub(crate) fn keep(&self, key: K, value: Arc<V>) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|(of, _)| *of != key);
+        all.retain(|(kept_key, _)| *kept_key != key);
         if all.len() >= self.most {
             all.pop_front();
         }

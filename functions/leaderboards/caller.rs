@@ -1,4 +1,4 @@
-//! Who sends a request, and what that caller may read.
+//! Identifies a caller, and decides what the caller may read.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -10,7 +10,7 @@ use dataperf_aws::Holder;
 use crate::app::App;
 use dataperf_http::{Problem, token};
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// No token: what is public.
@@ -20,7 +20,7 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    /// Whether the answers are this caller's alone, so that nothing between us may keep them.
+    /// Whether the answers are private to this caller, so that no cache on the way may keep them.
     pub(crate) fn is_known(&self) -> bool {
         matches!(self, Self::Known(_))
     }
@@ -38,29 +38,29 @@ impl Caller {
         }
     }
 
-    /// The time until which this caller does not see what stands on a board, if they do not: the organizer sees
+    /// The time until which this caller does not see the rows of a board, if so: the organizer sees
     /// every board.
     pub(crate) fn hidden_until(&self, challenge: Option<&Challenge>, board: &Board) -> Option<Timestamp> {
         let challenge = challenge.filter(|_| !self.is_organizer())?;
         challenge.hidden_until(board, dataperf_aws::now())
     }
 
-    /// What may stand on a board is public, unless the board is hidden until its round closes; everything else is between its
-    /// submitter and the organizer.
+    /// Submissions that can appear on a board are public, unless the board is hidden until its
+    /// round closes. Only their submitter and the organizer can see the others.
     pub(crate) fn sees(&self, entry: &Entry, challenge: Option<&Challenge>) -> bool {
         let is_public = || entry.is_shown() && self.hidden_until(challenge, &entry.board).is_none();
         self.acts_for(&entry.submitter) || is_public()
     }
 
     /// Insists on the submitter or the organizer.
-    pub(crate) fn must_act_for(&self, submitter: &str, what: &str) -> Result<(), Problem> {
+    pub(crate) fn must_act_for(&self, submitter: &str, subject: &str) -> Result<(), Problem> {
         match self {
             _ if self.acts_for(submitter) => Ok(()),
             Self::Anonymous => Err(Problem::no_token(format!(
-                "{what} is its submitter's and the organizer's to read: send `Authorization: Bearer TOKEN`"
+                "only the submitter and the organizer can read {subject}: send `Authorization: Bearer TOKEN`"
             ))),
             Self::Known(_) => Err(Problem::not_yours(format!(
-                "{what} is its submitter's and the organizer's to read: use the token of that submitter"
+                "only the submitter and the organizer can read {subject}: use the token of that submitter"
             ))),
         }
     }
@@ -70,10 +70,10 @@ impl Caller {
         match self {
             _ if self.is_organizer() => Ok(()),
             Self::Anonymous => Err(Problem::no_token(
-                "this is the organizer's to read: send `Authorization: Bearer TOKEN`",
+                "only the organizer can read this: send `Authorization: Bearer TOKEN`",
             )),
             Self::Known(_) => Err(Problem::not_yours(
-                "this is the organizer's to read: use the organizer's token",
+                "only the organizer can read this: use the organizer's token",
             )),
         }
     }

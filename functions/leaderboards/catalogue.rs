@@ -1,13 +1,13 @@
-//! The benchmarks there are, and the boards in force.
+//! The benchmarks, and their active boards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, Ranking};
-use dataperf::dataset::{DatasetError, kit_key, summary_key};
-use dataperf::frozen::FrozenError;
-use dataperf::in_force::{InForce, published_manifest};
+use dataperf::dataset::active::{InForce, published_manifest};
+use dataperf::dataset::frozen::FrozenError;
+use dataperf::dataset::{DatasetError, kit_key, rules_key, summary_key};
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::{Descriptor, Digest, Receipt, Shown, offer};
@@ -23,39 +23,40 @@ use dataperf_http::Problem;
 /// The benchmark with this id.
 pub(crate) fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
     hosted(id).ok_or_else(|| {
-        let detail = format!("there is no such benchmark: {}", offer(id, IDS));
+        let detail = format!("the benchmark does not exist: {}", offer(id, IDS));
         Problem::not_found("unknown_benchmark", "benchmark", detail)
     })
 }
 
-/// The boards of a benchmark that are in force, and their data sets.
+/// The active boards of a benchmark, and their data sets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Boards {
     /// The data set of each board.
     pub(crate) in_force: InForce,
-    /// What the data sets in force say of the boards, by name.
+    /// The boards of the active data sets, by name.
     pub(crate) leaderboards: BTreeMap<String, (Leaderboard, Digest)>,
-    /// The data sets in force, and those that open or closed rounds are scored with instead.
+    /// The active data sets, and those that score open or closed rounds instead.
     pub(crate) datasets: Vec<Arc<Described>>,
-    /// Why the first of those in force that can't be described can't be.
+    /// Why the first indescribable active data set can't be described.
     damage: Option<FrozenError>,
 }
 
 impl Boards {
-    /// What the data set in force says of a board.
+    /// The active data set's description of a board.
     pub(crate) fn leaderboard(&self, name: &str) -> Option<&Leaderboard> {
         self.leaderboards.get(name).map(|(leaderboard, _)| leaderboard)
     }
 
-    /// What the data set that a board is scored with says of the board, or else the one in force.
-    pub(crate) fn said_of(&self, name: &str, scored_with: Option<Digest>) -> Option<&Leaderboard> {
+    /// The board's description in the data set that scores it, or else in the active one.
+    pub(crate) fn settings_of(&self, name: &str, scored_with: Option<Digest>) -> Option<&Leaderboard> {
         let digest = scored_with.map(|dataset| dataset.to_string());
         let of_board = self
             .datasets
             .iter()
-            .find(|of| Some(&of.digest) == digest.as_ref());
-        let said = of_board.and_then(|of| of.leaderboards.iter().find(|said| said.name == name));
-        said.or_else(|| self.leaderboard(name))
+            .find(|dataset_one| Some(&dataset_one.digest) == digest.as_ref());
+        let board =
+            of_board.and_then(|dataset_one| dataset_one.leaderboards.iter().find(|board| board.name == name));
+        board.or_else(|| self.leaderboard(name))
     }
 
     /// The boards, or the damage where no data set could be described: one damaged data set is no reason to be silent about the others.
@@ -72,13 +73,14 @@ pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Chall
     Ok(Challenge::published(&app.datasets().await, benchmark).await?)
 }
 
-/// Which of a submitter's scored submissions stand on the boards of a leaderboard, in the word of challenges.
+/// Which of a submitter's scored submissions a leaderboard's boards show, in the word of
+/// challenges.
 pub(crate) fn ranking(facts: &Descriptor, challenge: Option<&Challenge>, leaderboard: &str) -> &'static str {
     let chosen = challenge.map_or_else(Ranking::default, |challenge| challenge.ranking(leaderboard));
     facts.ranking(chosen).as_str()
 }
 
-/// What the caller sees of a receipt now: the organizer everything.
+/// The part of a receipt that the caller sees now; the organizer sees everything.
 pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Result<Shown, Problem> {
     if caller.is_organizer() {
         return Ok(Shown::WHOLE);
@@ -87,25 +89,31 @@ pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Resu
     Ok(now_shown(challenge.as_ref(), receipt))
 }
 
-/// Insists on somebody who may see a submission: everybody where it may stand on a board that is not hidden, and otherwise its
-/// submitter and the organizer.
-pub(crate) async fn must_see(app: &App, caller: &Caller, entry: &Entry, what: &str) -> Result<(), Problem> {
+/// Checks that the caller may see a submission. Everybody may if it can appear on a board that is
+/// not hidden; otherwise only its submitter and the organizer.
+pub(crate) async fn must_see(
+    app: &App,
+    caller: &Caller,
+    entry: &Entry,
+    subject: &str,
+) -> Result<(), Problem> {
     if caller.acts_for(&entry.submitter) {
         return Ok(());
     }
     let challenge = challenge(app, &entry.board.benchmark).await?;
     if !caller.sees(entry, challenge.as_ref()) {
-        caller.must_act_for(&entry.submitter, what)?;
+        caller.must_act_for(&entry.submitter, subject)?;
     }
     Ok(())
 }
 
-/// What submitters and the public see of a receipt now.
+/// The part of a receipt that submitters and the public see now.
 pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Shown {
     dataperf::challenge::shown_of_receipt(challenge, receipt, dataperf_aws::now())
 }
 
-/// The boards in force: none when no data set is. Boards of a data set that is damaged are left out, and the damage is logged.
+/// The active boards; empty without an active data set. Boards of a damaged data set are left out,
+/// and the damage is logged.
 pub(crate) async fn boards(
     app: &App,
     facts: &Descriptor,
@@ -123,7 +131,7 @@ pub(crate) async fn boards(
     for dataset in datasets {
         let described = match described(app, facts, dataset).await {
             Err(DatasetError::Frozen(damage)) => {
-                tracing::error!(benchmark = facts.id, %dataset, %damage, "a data set in force can't be described");
+                tracing::error!(benchmark = facts.id, %dataset, %damage, "an active data set can't be described");
                 boards.damage.get_or_insert(damage);
                 continue;
             }
@@ -146,7 +154,8 @@ pub(crate) async fn boards(
     Ok(boards)
 }
 
-/// What a data set says to participants: the one that is `pinned`, or the first that is in force.
+/// A data set's information for participants: from the one that is `pinned`, or the first active
+/// one.
 pub(crate) async fn parameters(
     app: &App,
     facts: &Descriptor,
@@ -168,8 +177,8 @@ pub(crate) async fn parameters(
     Ok(manifest.parameters::<Value>()?)
 }
 
-/// The most bytes of a summary.
-const MAX_SUMMARY_BYTES: u64 = 64 << 10;
+/// The maximum bytes of a document about a data set, such as its summary or its rules.
+const MAX_DOCUMENT_BYTES: u64 = 64 << 10;
 
 async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc<Described>, DatasetError> {
     if let Some(described) = app.described().get(&dataset) {
@@ -177,20 +186,22 @@ async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc
     }
     let datasets = app.datasets().await;
     let manifest = published_manifest(&datasets, facts.id, dataset).await?;
-    let summary = match datasets
-        .get(&summary_key(facts.id, dataset), None, MAX_SUMMARY_BYTES)
-        .await?
-    {
-        Got::Object(object) => serde_json::from_slice(&object.bytes).unwrap_or_default(),
-        Got::Missing | Got::TooLarge { .. } => Vec::new(),
+    let document = async |key: String| match datasets.get(&key, None, MAX_DOCUMENT_BYTES).await? {
+        Got::Object(object) => Ok(Some(object.bytes)),
+        Got::Missing | Got::TooLarge { .. } => Ok::<_, DatasetError>(None),
     };
-    let described = Arc::new(Described::of(facts, dataset, &manifest, summary)?);
+    let summary = document(summary_key(facts.id, dataset)).await?;
+    let summary = summary.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let rules = document(rules_key(facts.id, dataset)).await?;
+    let rules = rules.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+    let described = Described::new(facts, dataset, &manifest, summary.unwrap_or_default(), rules)?;
+    let described = Arc::new(described);
     app.described().keep(dataset, described.clone());
     Ok(described)
 }
 
-/// The data set that a board is scored with now, for all answers: what the challenge and the data sets in force say, or else that of its newest
-/// score.
+/// The data set that scores a board now, for all answers: the challenge or the active data sets
+/// name it; otherwise it is that of the newest score.
 pub(crate) async fn scored_with(
     table: &Table,
     facts: &Descriptor,
@@ -203,9 +214,10 @@ pub(crate) async fn scored_with(
         .await?)
 }
 
-/// The data set whose participants' kit is offered for a board, if the kit is stored: the one that the board is scored with. Before its round has
-/// opened it is the one in force; a final board has the kit of the public one; where programs compete it is that of their public data set. A data set
-/// that programs are to meet unseen has no kit.
+/// The data set whose participants' kit is offered for a board, if the kit is stored: the one that
+/// scores the board. Before the round opens it is the active one. A final board has the kit of the
+/// public board. Where programs compete it is the kit of their public data set. A data set that
+/// programs have to meet unseen has no kit.
 pub(crate) async fn kit(
     app: &App,
     facts: &Descriptor,
@@ -220,7 +232,7 @@ pub(crate) async fn kit(
     let scored_with = if round.is_some_and(|round| round.opens > dataperf_aws::now()) {
         None
     } else if facts.fixed.is_some() {
-        // nothing is scored with a data set there: what is uploaded is held against the round's own rules
+        // no data set scores there: uploads are checked against the round's own rules
         round.and_then(|round| round.dataset_at(dataperf_aws::now()))
     } else {
         let public = board.public().unwrap_or_else(|| board.clone());

@@ -24,7 +24,7 @@ const SEAL_BYTES: usize = 16;
 pub(crate) struct Place<C> {
     /// The key of the last line.
     pub(crate) at: Cursor,
-    /// What the lines before come to. Nothing but the seal vouches for it: counting anew would cost more with every page.
+    /// What the lines before come to. Nothing but the seal vouches for it: counting again would cost more with every page.
     pub(crate) so_far: C,
 }
 
@@ -71,7 +71,7 @@ impl Seal {
         };
         place().ok_or_else(|| {
             Problem::bad_cursor(
-                "not a cursor of this list: send the `next` of the page before as it is, or none to begin",
+                "this is not a cursor of this list: send `next` of the previous page unchanged, or no cursor to begin",
             )
         })
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sealed_here_is_refused() {
+    fn a_foreign_cursor_is_refused() {
         let seal = Seal::new("key").expect("any length");
         let place = Place {
             at: Cursor::from([("pk".to_owned(), "p".to_owned())]),

@@ -1,7 +1,7 @@
 //! What is said of a data set: its files, and the contexts in it.
 
 use dataperf::benchmark::Leaderboard;
-use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
+use dataperf::dataset::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::{Descriptor, Digest};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,6 +23,8 @@ pub(crate) struct Described {
     files: Vec<DatasetFile>,
     /// What the contest is, a line each; empty where nothing was stored of it.
     summary: Vec<SummaryLine>,
+    /// The form of a file with an example, and the rules, in Markdown; `null` where nothing was stored of them.
+    rules: Option<String>,
 }
 
 /// A line of what a contest is.
@@ -62,11 +64,12 @@ pub(crate) struct Tensor {
 
 impl Described {
     /// What is said of the data set with this manifest.
-    pub(crate) fn of(
+    pub(crate) fn new(
         facts: &Descriptor,
         digest: Digest,
         manifest: &Manifest,
         summary: Vec<SummaryLine>,
+        rules: Option<String>,
     ) -> Result<Self, FrozenError> {
         let files: Vec<DatasetFile> = manifest
             .files
@@ -94,14 +97,18 @@ impl Described {
             n_public_bytes: files.iter().filter_map(|file| file.n_bytes).sum(),
             files,
             summary,
+            rules,
         })
     }
 
-    /// The description without sizes, for a data set whose pool only programs see: the sizes of its files would tell of the labels in them.
+    /// The description without sizes and rules, for a data set whose pool only programs see. The
+    /// sizes of its files reveal something about their labels, and the example in the rules has ids
+    /// of the pool.
     pub(crate) fn without_sizes(&self) -> Self {
         let mut described = self.clone();
         described.n_public_bytes = 0;
         described.summary.clear();
+        described.rules = None;
         for file in &mut described.files {
             file.n_bytes = None;
         }

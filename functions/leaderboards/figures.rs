@@ -1,6 +1,6 @@
 //! What of a verdict's metrics can be drawn, as the answers have it.
 
-use dataperf::figures;
+use dataperf::benchmark::figures;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -113,7 +113,7 @@ impl From<figures::Spread> for Spread {
 impl From<figures::Trials> for Trials {
     fn from(trials: figures::Trials) -> Self {
         Self {
-            of: trials.of,
+            of: trials.place,
             over: trials.over.to_owned(),
             labels: trials.labels,
             values: trials.values,
@@ -124,7 +124,7 @@ impl From<figures::Trials> for Trials {
 impl From<figures::Curve> for Curve {
     fn from(curve: figures::Curve) -> Self {
         Self {
-            of: curve.of,
+            of: curve.place,
             name: curve.name,
             title: curve.title.to_owned(),
             x_name: curve.x_title.to_owned(),
@@ -186,8 +186,8 @@ impl Figures {
             table.lines.iter().flat_map(|line| {
                 let cells = table.columns.iter().zip(&line.values);
                 cells.filter_map(|(column, value)| {
-                    let of = FlatFigure::new("table", &table.name, column, line.label.clone(), (*value)?);
-                    Some(of)
+                    let figure = FlatFigure::new("table", &table.name, column, line.label.clone(), (*value)?);
+                    Some(figure)
                 })
             })
         });
@@ -208,10 +208,10 @@ pub(crate) struct FlatFigure<'a> {
 impl<'a> FlatFigure<'a> {
     pub(crate) const HEADER: [&'static str; 5] = ["figure", "of", "name", "x", "y"];
 
-    fn new(figure: &'static str, of: &'a str, name: &'a str, x: String, y: f64) -> Self {
+    fn new(figure: &'static str, id_name: &'a str, name: &'a str, x: String, y: f64) -> Self {
         Self {
             figure,
-            of,
+            of: id_name,
             name,
             x,
             y,

@@ -280,14 +280,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Strict<T> {
 /// The most characters of a name that is asked for.
 const MAX_NAME_CHARS: usize = 128;
 
-/// The name under `what`, where one is asked for.
-pub(crate) fn named<'a>(what: &str, asked: Option<&'a str>) -> Result<Option<&'a str>, Problem> {
-    let n_chars = asked.map_or(0, |name| name.chars().count());
+/// The name under `parameter`, where one is asked for.
+pub(crate) fn named<'a>(parameter: &str, value: Option<&'a str>) -> Result<Option<&'a str>, Problem> {
+    let n_chars = value.map_or(0, |name| name.chars().count());
     if n_chars > MAX_NAME_CHARS {
-        let message = format!("`{what}` has {n_chars} characters, no name has more than {MAX_NAME_CHARS}");
-        return Err(Problem::bad_request(what, message));
+        let message = format!("`{parameter}` has {n_chars} characters, the limit is {MAX_NAME_CHARS}");
+        return Err(Problem::bad_request(parameter, message));
     }
-    Ok(asked)
+    Ok(value)
 }
 
 /// The most ids of items that are skipped in one request: with each comma as `%2C` they fit into the 8,192 bytes that an address may have.
@@ -296,19 +296,19 @@ const MAX_SKIPPED: usize = 200;
 const ID_CHARS: usize = 32;
 
 /// The ids of the items that are skipped.
-pub(crate) fn skipped(asked: Option<&str>) -> Result<BTreeSet<String>, Problem> {
-    let asked = asked.unwrap_or_default();
-    let n_ids = asked.split(',').count();
-    if n_ids > MAX_SKIPPED || asked.len() > MAX_SKIPPED * (ID_CHARS + 1) - 1 {
+pub(crate) fn skipped(value: Option<&str>) -> Result<BTreeSet<String>, Problem> {
+    let value = value.unwrap_or_default();
+    let n_ids = value.split(',').count();
+    if n_ids > MAX_SKIPPED || value.len() > MAX_SKIPPED * (ID_CHARS + 1) - 1 {
         let message = format!(
-            "`skip` has {n_ids} ids in {} bytes, and the limit is {MAX_SKIPPED} ids of {ID_CHARS} characters \
-             with commas between them: leave out the ids of items that you have judged, which are not shown \
-             again in any case, and the oldest of the other ids",
-            asked.len()
+            "`skip` has {n_ids} ids in {} bytes, and the limit is {MAX_SKIPPED} ids of {ID_CHARS} \
+                characters with commas between them: leave out the items that you have judged, and the oldest \
+                of the others",
+            value.len()
         );
         return Err(Problem::bad_request("skip", message));
     }
-    Ok(asked.split(',').map(str::to_owned).collect())
+    Ok(value.split(',').map(str::to_owned).collect())
 }
 
 /// A limit within its bounds.
@@ -317,7 +317,7 @@ pub(crate) fn within(limit: Option<u32>, default: u32, max: u32) -> Result<usize
         limit if (1..=max).contains(&limit) => Ok(limit as usize),
         limit => Err(Problem::bad_request(
             "limit",
-            format!("`limit` is {limit}, it must be from 1 to {max}; `next` leads to the rest"),
+            format!("`limit` is {limit}: use 1 to {max}, and follow `next` for the rest"),
         )),
     }
 }
@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_items_are_skipped_as_fit_into_an_address() {
+    fn skipped_items_are_limited_by_address_length() {
         let ids = |n: usize| -> String {
             let ids: Vec<String> = (0..n).map(|n| format!("{n:032x}")).collect();
             ids.join(",")

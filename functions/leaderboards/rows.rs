@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::comparison::Line as ComparedLine;
-use dataperf::finishing::FinalReport;
+use dataperf::closing::finishing::FinalReport;
+use dataperf::comparison::{Area, Line as ComparedLine};
 use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
 use dataperf::{Digest, Direction, Ending, Feedback, Receipt, SubmissionId};
 use serde::{Deserialize, Serialize};
@@ -57,13 +57,37 @@ pub(crate) struct RowComparison {
     /// The first and the last rank that it may have, with 95 % confidence; `null` while it has not been compared, and where the board
     /// has no intervals.
     rank_interval: Option<[u32; 2]>,
-    /// The interval of the score over other eval sets of this size, with 95 % confidence; `null` also where the board says why scores have
+    /// The interval of the score over other test sets of this size, with 95 % confidence; `null` also where the board says why scores have
     /// none.
     interval: Option<[f64; 2]>,
     /// Scored submissions of the submitter to the board: the best of many tries is better by chance alone.
     n_submissions: Option<u32>,
     /// Whether the score is clearly better than that of the best baseline; `null` where there is none.
     is_above_baselines: Option<bool>,
+    /// The area under its curves; `null` where scores are not places on curves, and where the board says why.
+    area: Option<RowArea>,
+}
+
+/// The area under a row's curves.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct RowArea {
+    /// The area, rounded to 1/n, n the number of test items; `null` where scores are shown rounded.
+    value: Option<f64>,
+    /// Its interval over other test sets of this size, with 95 % confidence; `null` where scores are shown rounded.
+    interval: Option<[f64; 2]>,
+    /// The first and the last rank that the row may have by the area, with 95 % confidence. It is not an interval of `rank`, which is by the score.
+    rank_interval: [u32; 2],
+}
+
+impl From<Area> for RowArea {
+    fn from(area: Area) -> Self {
+        let (first, last) = area.rank_interval;
+        Self {
+            value: area.value,
+            interval: area.interval.map(|(low, high)| [low, high]),
+            rank_interval: [first, last],
+        }
+    }
 }
 
 impl From<Option<&ComparedLine>> for RowComparison {
@@ -75,6 +99,7 @@ impl From<Option<&ComparedLine>> for RowComparison {
             interval: line.and_then(|line| line.interval).map(|(low, high)| [low, high]),
             n_submissions: line.map(|line| line.n_submissions),
             is_above_baselines: line.and_then(|line| line.is_above_baselines),
+            area: line.and_then(|line| line.area).map(RowArea::from),
         }
     }
 }
@@ -96,6 +121,11 @@ pub(crate) struct FlatRow<'a> {
     score_high: Option<f64>,
     n_submissions: Option<u32>,
     is_above_baselines: Option<bool>,
+    area: Option<f64>,
+    area_low: Option<f64>,
+    area_high: Option<f64>,
+    area_rank_first: Option<u32>,
+    area_rank_last: Option<u32>,
     n_trials: Option<usize>,
     std: Option<f64>,
     min: Option<f64>,
@@ -105,7 +135,7 @@ pub(crate) struct FlatRow<'a> {
 }
 
 impl Row {
-    pub(crate) const HEADER: [&'static str; 20] = [
+    pub(crate) const HEADER: [&'static str; 25] = [
         "rank",
         "is_baseline",
         "submitter",
@@ -120,6 +150,11 @@ impl Row {
         "score_high",
         "n_submissions",
         "is_above_baselines",
+        "area",
+        "area_low",
+        "area_high",
+        "area_rank_first",
+        "area_rank_last",
         "n_trials",
         "std",
         "min",
@@ -129,7 +164,8 @@ impl Row {
     ];
 
     pub(crate) fn flat(&self) -> FlatRow<'_> {
-        let spread = self.spread.as_ref();
+        let (spread, area) = (self.spread.as_ref(), self.comparison.area.as_ref());
+        let of_area = area.and_then(|area| area.interval);
         FlatRow {
             rank: self.rank,
             is_baseline: self.is_baseline,
@@ -145,6 +181,11 @@ impl Row {
             score_high: self.comparison.interval.map(|[_, high]| high),
             n_submissions: self.comparison.n_submissions,
             is_above_baselines: self.comparison.is_above_baselines,
+            area: area.and_then(|area| area.value),
+            area_low: of_area.map(|[low, _]| low),
+            area_high: of_area.map(|[_, high]| high),
+            area_rank_first: area.map(|area| area.rank_interval[0]),
+            area_rank_last: area.map(|area| area.rank_interval[1]),
             n_trials: spread.map(|spread| spread.values.len()),
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
@@ -371,7 +412,7 @@ impl Point {
     ];
 
     /// The point of an entry of a board that is scored with `scored_with`, and the best so far moved on; `None` without a score.
-    pub(crate) fn of(
+    pub(crate) fn from_entry(
         entry: &Entry,
         direction: Direction,
         scored_with: Option<Digest>,
@@ -408,7 +449,7 @@ mod tests {
 
     fn entry(submitter: &str, score: f64) -> Entry {
         Entry {
-            id: SubmissionId::of("bucket", submitter, ""),
+            id: SubmissionId::derive("bucket", submitter, ""),
             board: Board {
                 benchmark: "b".into(),
                 leaderboard: "l".into(),
@@ -422,13 +463,13 @@ mod tests {
             ending: Some(Ending::Scored),
             score: Some(score),
             climb: None,
-            dataset: Some(Digest::of(b"one")),
+            dataset: Some(Digest::compute(b"one")),
         }
     }
 
     #[test]
-    fn what_another_data_set_scored_has_no_rank_and_is_no_best() {
-        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+    fn scores_from_another_data_set_have_no_rank() {
+        let (one, two) = (Digest::compute(b"one"), Digest::compute(b"two"));
         let mut old = entry("ada", 0.9);
         old.dataset = Some(two);
         let entries = [old, entry("bo", 0.5), entry("cy", 0.4)];
@@ -444,18 +485,19 @@ mod tests {
             interval: Some((0.3, 0.7)),
             n_submissions: 1,
             is_above_baselines: None,
+            area: None,
         };
         let intervals = rows.map(|row| row.compared(Some(&line)).comparison.interval);
         assert_eq!(intervals, [None, Some([0.3, 0.7]), Some([0.3, 0.7])]);
         let mut best = None;
         let points = entries.map(|entry| {
-            Point::of(&entry, Direction::HigherIsBetter, Some(one), &mut best).expect("a score")
+            Point::from_entry(&entry, Direction::HigherIsBetter, Some(one), &mut best).expect("a score")
         });
         assert_eq!(points.map(|point| point.best), [None, Some(0.5), Some(0.5)]);
     }
 
     #[test]
-    fn ranks_are_shared_skip_baselines_and_go_on_over_pages() {
+    fn tied_ranks_continue_across_pages_without_baselines() {
         let entries = [
             ("ada", 0.9),
             ("bo", 0.5),
@@ -493,7 +535,7 @@ mod tests {
                 ("cy", 0.75),
             ];
             let points = entries.map(|(who, score)| {
-                Point::of(&entry(who, score), direction, None, &mut best).expect("a score")
+                Point::from_entry(&entry(who, score), direction, None, &mut best).expect("a score")
             });
             assert_eq!(
                 points.each_ref().map(|point| point.is_baseline),

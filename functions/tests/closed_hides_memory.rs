@@ -27,13 +27,13 @@ fn start(command: &mut Command) -> Child {
         .unwrap()
 }
 
-/// Who may look into the memory of a process: the one who started it, or root alone where it is hidden.
+/// Who may read the memory of a process: its parent, or only root if it is hidden.
 fn owner(process: &Child) -> u32 {
     fs::metadata(format!("/proc/{}/mem", process.id())).unwrap().uid()
 }
 
 #[test]
-fn its_memory_is_hidden_before_it_asks_for_work() {
+fn memory_is_hidden_before_work_is_requested() {
     let runtime = TcpListener::bind("127.0.0.1:0").unwrap();
     runtime.set_nonblocking(true).unwrap();
     let address = runtime.local_addr().unwrap().to_string();
@@ -48,7 +48,7 @@ fn its_memory_is_hidden_before_it_asks_for_work() {
         ("AWS_ACCESS_KEY_ID", "key"),
         ("AWS_SECRET_ACCESS_KEY", "secret"),
     ]));
-    let asked = loop {
+    let request = loop {
         match runtime.accept() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             accepted => break accepted,
@@ -56,7 +56,7 @@ fn its_memory_is_hidden_before_it_asks_for_work() {
         assert_eq!(function.try_wait().unwrap(), None, "it ended by itself");
         thread::sleep(Duration::from_millis(10));
     };
-    asked.unwrap();
+    request.unwrap();
     let of_function = owner(&function);
     function.kill().unwrap();
     function.wait().unwrap();

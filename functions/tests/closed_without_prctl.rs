@@ -125,7 +125,7 @@ fn request(stream: &TcpStream) -> (String, Vec<u8>) {
 const OF_LAMBDA: [(&str, &str); 1] = [("DATAPERF_MICRO_VM", "true")];
 
 #[test]
-fn in_a_micro_vm_programs_run_without_a_filter() {
+fn programs_run_unfiltered_in_a_micro_vm() {
     let function = Function::start(true, &OF_LAMBDA);
     let probe = function.probe();
     assert!(probe.runs, "{probe:?}");

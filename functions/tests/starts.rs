@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 
-/// What every function needs.
+/// The settings that every function needs.
 const NEEDED: [&str; 4] = [
     "DATAPERF_TABLE",
     "DATAPERF_DATASETS_BUCKET",
@@ -48,7 +48,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (env!("CARGO_BIN_EXE_vision-selection"), &[]),
 ];
 
-/// What the read API needs, in the order in which it reads them.
+/// The settings of the read API, in the order in which it reads them.
 const NEEDED_BY_THE_API: [&str; 6] = [
     "DATAPERF_TABLE",
     "DATAPERF_DATASETS_BUCKET",
@@ -104,7 +104,8 @@ fn outside_lambda_a_function_ends() {
     }
 }
 
-/// As the process of a program it reads what it is given before anything of the environment, and does nothing where there is nothing.
+/// As the process of a program it reads its input before the environment, and does nothing without
+/// input.
 #[test]
 fn the_process_of_a_program_needs_no_environment() {
     let output = start(env!("CARGO_BIN_EXE_closed"), &["run-a-submitted-program"], &[]);

@@ -1,4 +1,4 @@
-//! What the handler needs of the environment.
+//! The handler's settings from the environment.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use dataperf_http::{Problem, s3_as_reached};
 /// How long a form is good for.
 const VALID_SECONDS: u32 = 5 * 60;
 
-/// What is kept between invocations; clones share it.
+/// The state kept between invocations; clones share it.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
@@ -47,7 +47,7 @@ impl App {
     ) -> Result<UploadForm, Problem> {
         let clients = self.0.resources.clients().await;
         let credentials = clients.credentials().await.map_err(|error| {
-            tracing::error!(%error, "there are no credentials to sign with");
+            tracing::error!(%error, "the function has no credentials to sign with");
             Problem::fault("the form can't be signed: the organizer finds the cause in the function's log")
         })?;
         let local = self.0.local_s3.as_ref();

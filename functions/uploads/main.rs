@@ -1,7 +1,8 @@
-//! The Lambda function that signs forms, with which whoever holds a submitter's token uploads one file straight to the bucket.
+//! The Lambda function that signs forms. The holder of a submitter's token uploads one file
+//! straight to the bucket with a form.
 //!
-//! It stores nothing and scores nothing: limits are counted by the function that judges, as for any upload. docs/read-api.md is its
-//! manual.
+//! It stores and scores nothing. The judging function counts limits, as for any upload.
+//! docs/read-api.md is its manual.
 
 mod app;
 mod sign;

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::in_force::InForce;
+use dataperf::dataset::active::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::{Descriptor, Reason, SubmitterName, Timestamp, UploadKey, offer};
 use dataperf_aws::{Holder, Issued, Table, now};
@@ -58,19 +58,19 @@ async fn sign(
 ) -> Result<Response, Problem> {
     let table = app.resources().leaderboards().await;
     let (issued, submitter) = submitter(&headers, &table).await?;
-    let asked = request(body)?;
-    let facts = benchmark(&asked.benchmark)?;
-    must_be_a_kind(&asked, facts)?;
-    must_be_own(&asked, &submitter)?;
+    let wanted = request(body)?;
+    let facts = benchmark(&wanted.benchmark)?;
+    must_be_a_kind(&wanted, facts)?;
+    must_be_own(&wanted, &submitter)?;
     must_be_for(&issued, facts.id)?;
     let at = now();
-    let key = key(&asked, &submitter, at)?;
-    let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
+    let key = key(&wanted, &submitter, at)?;
+    let terms = terms(&app, &table, facts, &wanted, &submitter, at).await?;
     let most = match &terms.programs {
         Some(programs) => programs.max_module_bytes(),
-        None => (facts.max_bytes_of_kind)(&asked.leaderboard),
+        None => (facts.max_bytes_of_kind)(&wanted.leaderboard),
     };
-    must_fit(&asked, facts, most)?;
+    must_fit(&wanted, facts, most)?;
     let form = app.form(&key, most, &headers, at).await?;
     let fields = form.fields.into_iter();
     let answer = UploadAnswer {
@@ -89,8 +89,8 @@ async fn sign(
 async fn submitter(headers: &HeaderMap, table: &Table) -> Result<(Issued, SubmitterName), Problem> {
     let issued = token(headers, table).await?.ok_or_else(|| {
         Problem::no_token(
-            "an upload is its submitter's: send `Authorization: Bearer TOKEN` with a token that the organizer issues by \
-             `dataperf token create --submitter NAME`",
+            "uploads need a token: send `Authorization: Bearer TOKEN` with a token from the organizer \
+                (`dataperf token create --submitter NAME`)",
         )
     })?;
     match &issued.holder {
@@ -125,34 +125,34 @@ fn request(body: Result<Bytes, BytesRejection>) -> Result<UploadRequest, Problem
 fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
     hosted(id).ok_or_else(|| {
         let known = HOSTED.iter().map(|facts| facts.id);
-        let detail = format!("there is no such benchmark: {}", offer(id, known));
+        let detail = format!("the benchmark does not exist: {}", offer(id, known));
         Problem::not_found("unknown_benchmark", "benchmark", detail)
     })
 }
 
-/// Where files are of several kinds, one of them stands for the leaderboard. Who may send which, such as raters their verdicts, is
-/// for the function that judges the file.
-fn must_be_a_kind(asked: &UploadRequest, facts: &Descriptor) -> Result<(), Problem> {
-    if facts.kinds.is_empty() || facts.kinds.contains(&asked.leaderboard.as_str()) {
+/// With several kinds of files, the kind replaces the leaderboard. The judging function decides who
+/// may send which kind, such as raters their verdicts.
+fn must_be_a_kind(request: &UploadRequest, facts: &Descriptor) -> Result<(), Problem> {
+    if facts.kinds.is_empty() || facts.kinds.contains(&request.leaderboard.as_str()) {
         return Ok(());
     }
     let detail = format!(
-        "files of `{}` are of several kinds: {}",
+        "name the kind of file, because `{}` has several: {}",
         facts.id,
-        offer(&asked.leaderboard, facts.kinds)
+        offer(&request.leaderboard, facts.kinds)
     );
     Err(Problem::not_found("unknown_kind", "leaderboard", detail))
 }
 
-/// The board whose round counts: where files are of several kinds, all boards are of one round.
-fn board_of<'a>(asked: &'a UploadRequest, facts: &Descriptor) -> &'a str {
+/// The board whose round counts: with several kinds of files, all boards belong to one round.
+fn board_of<'a>(request: &'a UploadRequest, facts: &Descriptor) -> &'a str {
     let fixed = facts.fixed.as_ref().filter(|_| !facts.kinds.is_empty());
     let first = fixed.and_then(|fixed| fixed.leaderboards.first().copied());
-    first.unwrap_or(&asked.leaderboard)
+    first.unwrap_or(&request.leaderboard)
 }
 
-fn must_be_own(asked: &UploadRequest, submitter: &SubmitterName) -> Result<(), Problem> {
-    match &asked.submitter {
+fn must_be_own(request: &UploadRequest, submitter: &SubmitterName) -> Result<(), Problem> {
+    match &request.submitter {
         Some(other) if other != submitter.as_str() => Err(Problem::not_yours(format!(
             "the token is `{submitter}`'s: upload as `{submitter}`, or sign in with the token of that submitter"
         ))),
@@ -165,22 +165,23 @@ fn must_be_for(issued: &Issued, benchmark: &str) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::not_yours(format!(
-        "the token uploads to `{}` only: ask the organizer for one of `dataperf token create --submitter NAME --benchmark {benchmark}`",
+        "the token can upload only to `{}`: ask the organizer for one of `dataperf token create \
+            --submitter NAME --benchmark {benchmark}`",
         issued.benchmarks.join("`, `")
     )))
 }
 
-fn must_fit(asked: &UploadRequest, facts: &Descriptor, most: u64) -> Result<(), Problem> {
-    if asked.n_bytes == 0 {
+fn must_fit(request: &UploadRequest, facts: &Descriptor, most: u64) -> Result<(), Problem> {
+    if request.n_bytes == 0 {
         return Err(Problem::bad_request(
             "n_bytes",
             "the file is empty: choose another one",
         ));
     }
-    if asked.n_bytes > most {
+    if request.n_bytes > most {
         let detail = format!(
             "the file has {} bytes, and `{}` reads at most {most}: make it smaller",
-            asked.n_bytes, facts.id
+            request.n_bytes, facts.id
         );
         return Err(Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -194,16 +195,16 @@ fn must_fit(asked: &UploadRequest, facts: &Descriptor, most: u64) -> Result<(), 
 }
 
 /// The key of the upload: the submitter's folder, then the moment, which tells two uploads of one file apart, and the file's name.
-fn key(asked: &UploadRequest, submitter: &SubmitterName, at: Timestamp) -> Result<String, Problem> {
+fn key(request: &UploadRequest, submitter: &SubmitterName, at: Timestamp) -> Result<String, Problem> {
     let moment = at.to_string().replace(':', "");
-    let file = file_name(&asked.file);
+    let file = file_name(&request.file);
     let key = format!(
         "{}/{}/{submitter}/{moment}/{file}",
-        asked.benchmark, asked.leaderboard
+        request.benchmark, request.leaderboard
     );
-    let parsed = UploadKey::parse(&asked.benchmark, &key);
-    let is_same =
-        parsed.is_ok_and(|parsed| parsed.leaderboard == asked.leaderboard && parsed.submitter == *submitter);
+    let parsed = UploadKey::parse(&request.benchmark, &key);
+    let is_same = parsed
+        .is_ok_and(|parsed| parsed.leaderboard == request.leaderboard && parsed.submitter == *submitter);
     if is_same {
         return Ok(key);
     }
@@ -242,7 +243,7 @@ async fn terms(
     app: &App,
     table: &Table,
     facts: &Descriptor,
-    asked: &UploadRequest,
+    request: &UploadRequest,
     submitter: &SubmitterName,
     at: Timestamp,
 ) -> Result<Terms, Problem> {
@@ -252,36 +253,36 @@ async fn terms(
     let has_kinds = !facts.kinds.is_empty();
     let mut open = challenge.iter().flat_map(|challenge| challenge.open_rounds(at));
     let is_pinned = open.any(|round| {
-        round.dataset.is_some() && (has_kinds || round.evaluations.contains_key(&asked.leaderboard))
+        round.dataset.is_some() && (has_kinds || round.evaluations.contains_key(&request.leaderboard))
     });
     if in_force.is_empty() && !is_pinned {
         let detail = format!(
-            "no data set of `{}` is in force: ask the organizer when there will be one",
+            "`{}` is not open yet, because it has no active data set: ask the organizer when it opens",
             facts.id
         );
         return Err(Problem::not_found("no_dataset", "benchmark", detail));
     }
-    if in_force.dataset_of(&asked.leaderboard).is_none() && !is_pinned && !has_kinds {
+    if in_force.dataset_of(&request.leaderboard).is_none() && !is_pinned && !has_kinds {
         let boards = in_force.boards().keys();
         let detail = format!(
-            "there is no such leaderboard: {}",
-            offer(&asked.leaderboard, boards)
+            "the leaderboard does not exist: {}",
+            offer(&request.leaderboard, boards)
         );
         return Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail));
     }
-    let board = board_of(asked, facts);
-    let terms = Terms::of(challenge.as_ref(), board, submitter.as_str(), at);
+    let board = board_of(request, facts);
+    let terms = Terms::resolve(challenge.as_ref(), board, submitter.as_str(), at);
     if let Some(refusal) = &terms.refusal {
         return Err(conflict("not_open", "the round is not open", &refusal.message));
     }
-    if let Some(round) = asked.round.as_ref().filter(|round| **round != terms.round) {
+    if let Some(round) = request.round.as_ref().filter(|round| **round != terms.round) {
         let closed = challenge.as_ref().and_then(|challenge| challenge.round(round));
         let closed = closed
             .and_then(|round| round.closes)
             .filter(|closes| *closes <= at);
         let why = closed.map_or_else(
-            || format!("round `{round}` takes no uploads to `{}`", asked.leaderboard),
-            |closes| format!("round `{round}` has closed, at {closes}"),
+            || format!("round `{round}` takes no uploads to `{}`", request.leaderboard),
+            |closes| format!("round `{round}` closed at {closes}"),
         );
         let detail = format!(
             "{why}: uploads count in `{}` now; ask with that `round`, or with none",
@@ -298,14 +299,14 @@ async fn terms(
     }
     let board = Board {
         benchmark: facts.id.into(),
-        leaderboard: asked.leaderboard.clone(),
+        leaderboard: request.leaderboard.clone(),
         round: terms.round.clone(),
     };
     let usage = table
         .usage(&terms.counter(&board), submitter.as_str(), at)
         .await?;
     if let Some(over) = terms.over_limit(usage) {
-        let reason = terms.limit_reason(over, &asked.leaderboard, at);
+        let reason = terms.limit_reason(over, &request.leaderboard, at);
         let code = if over.is_daily {
             "daily_limit"
         } else {
@@ -317,7 +318,7 @@ async fn terms(
         let failed = table
             .usage(&terms.failures(&board), submitter.as_str(), at)
             .await?;
-        if let Some(reason) = terms.failures_reason(failed.day, &asked.leaderboard, at) {
+        if let Some(reason) = terms.failures_reason(failed.day, &request.leaderboard, at) {
             return Err(used_up("daily_failures", reason));
         }
     }
@@ -343,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_can_be_no_other_key_and_no_placeholder_of_s3() {
+    fn an_upload_name_cannot_change_its_key() {
         for (name, tamed) in [
             ("my-selection.json", "my-selection.json"),
             ("../bo/x.json", "x.json"),

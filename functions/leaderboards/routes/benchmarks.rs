@@ -16,7 +16,7 @@ use futures_util::future::try_join_all;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::leaders::{Leaders, leaders};
+use super::board::leaders::{Leaders, leaders};
 use super::rounds::{ChallengeDocument, covers};
 use super::{MOUNTED_AT, UPLOADS};
 use crate::answer::Wishes;
@@ -95,24 +95,32 @@ pub(super) struct Presentation {
     unit: Option<String>,
     /// How many digits after the decimal point its scores are shown with.
     digits: Option<u8>,
+    /// The number that its scores are.
+    #[schema(example = "macro F1")]
+    metric: Option<String>,
+    /// The model that turns a submission into a score.
+    #[schema(example = "logistic regression (C = 1)")]
+    model: Option<String>,
     /// The address of its picture, from the root of this API's host.
     #[schema(example = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/picture")]
     picture: Option<String>,
 }
 
 impl Presentation {
-    pub(super) fn of(benchmark: &str, said: &Leaderboard) -> Self {
+    pub(super) fn new(benchmark: &str, settings: &Leaderboard) -> Self {
         let address = |_: &String| {
             format!(
                 "{MOUNTED_AT}/benchmarks/{benchmark}/leaderboards/{}/picture",
-                said.name
+                settings.name
             )
         };
         Self {
-            title: said.title.clone(),
-            unit: said.unit.clone(),
-            digits: said.digits,
-            picture: said.picture.as_ref().map(address),
+            title: settings.title.clone(),
+            unit: settings.unit.clone(),
+            digits: settings.digits,
+            metric: settings.metric.clone(),
+            model: settings.model.clone(),
+            picture: settings.picture.as_ref().map(address),
         }
     }
 }
@@ -233,12 +241,14 @@ fn summary(
     } else {
         boards.in_force.scored_with(challenge, &board, now())
     };
-    let said = boards.said_of(&board.leaderboard, dataset);
+    let settings = boards.settings_of(&board.leaderboard, dataset);
     LeaderboardSummary {
-        about: said.map(|said| said.about.clone()).unwrap_or_default(),
+        about: settings
+            .map(|settings| settings.about.clone())
+            .unwrap_or_default(),
         dataset: dataset.map(|dataset| dataset.to_string()),
-        presentation: said
-            .map(|said| Presentation::of(facts.id, said))
+        presentation: settings
+            .map(|settings| Presentation::new(facts.id, settings))
             .unwrap_or_default(),
         leaders: None,
         is_post_round: board.is_post_round(),
@@ -270,11 +280,11 @@ pub(super) async fn list(
         let mut known = known(&app, &table, facts).await?;
         if with_leaders {
             let boards = known.summary.leaderboards.iter();
-            let all = boards.map(|of| {
+            let all = boards.map(|board_one| {
                 let board = Board {
                     benchmark: facts.id.to_owned(),
-                    leaderboard: of.name.clone(),
-                    round: of.round.clone(),
+                    leaderboard: board_one.name.clone(),
+                    round: board_one.round.clone(),
                 };
                 leaders(
                     &table,
@@ -286,8 +296,8 @@ pub(super) async fn list(
                 )
             });
             let all = try_join_all(all).await?;
-            for (of, leaders) in known.summary.leaderboards.iter_mut().zip(all) {
-                of.leaders = Some(leaders);
+            for (board_one, leaders) in known.summary.leaderboards.iter_mut().zip(all) {
+                board_one.leaders = Some(leaders);
             }
         }
         Ok::<_, Problem>(known.summary)

@@ -1,11 +1,12 @@
-//! The contexts for which participants write, and what they have to know to do so: public, as the files of the data set that say it.
+//! The contexts for which participants write, and the rules for writing. They are public, like the
+//! data set's files that contain them.
 
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::dataset::active::InForce;
 use dataperf::dataset::dataset_prefix;
-use dataperf::in_force::InForce;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::{Descriptor, Digest};
@@ -66,7 +67,7 @@ pub(super) async fn contexts(
     let limit = within(query.limit, 20, 200)?;
     let from = query.from.unwrap_or_default() as usize;
     if from > MAX_FROM {
-        let message = format!("`from` is {from}, it must be from 0 to {MAX_FROM}");
+        let message = format!("`from` is {from}: use 0 to {MAX_FROM}");
         return Err(Problem::bad_request("from", message));
     }
     let task = named("task", query.task.as_deref())?;
@@ -93,7 +94,7 @@ pub(super) async fn contexts(
             .next(),
     };
     let none = |detail: &str| Problem::not_found("no_contexts", "benchmark", detail);
-    let dataset = dataset.ok_or_else(|| none("no data set is in force"))?;
+    let dataset = dataset.ok_or_else(|| none("no data set is active"))?;
     let all = contexts_of(&app, facts, dataset).await?;
     let all = all.ok_or_else(|| none("the data set has no contexts"))?;
     let of_task = || {
@@ -129,7 +130,7 @@ async fn contexts_of(
                 .collect()
         }
         Got::TooLarge { .. } => {
-            let detail = "the data set's contexts are larger than is read";
+            let detail = "the data set's contexts are too large to show";
             return Err(Problem::not_found("no_contexts", "benchmark", detail));
         }
         // a collection may have rules and no contexts

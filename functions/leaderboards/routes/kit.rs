@@ -16,7 +16,7 @@ use crate::catalogue;
 use crate::query::{KitQuery, Strict};
 use dataperf_http::Problem;
 
-/// How long the address is valid; a download that has begun goes on.
+/// The validity of the address; a running download continues after it.
 const VALID: Duration = Duration::from_mins(5);
 
 /// The participants' kit of the data set that uploads to a board are scored with: the rules, what participants may have of the data, a
@@ -58,7 +58,8 @@ pub(super) async fn kit(
         let detail = "no participants' kit is published for this leaderboard: `dataperf dataset publish` stores one with a data set";
         Problem::not_found("no_kit", "leaderboard", detail)
     })?;
-    // Nothing of the key is the caller's: the benchmark is one of the list, the digest that of a data set which the board is scored with.
+    // The caller controls no part of the key: the benchmark comes from the list, and the digest
+    // from a data set that scores the board.
     let key = kit_key(facts.id, dataset);
     let endpoint = app.local_s3(&headers);
     let file = format!("{}-kit.zip", facts.id);
@@ -68,7 +69,7 @@ pub(super) async fn kit(
         .map_err(|_| Problem::not_found("no_kit", "leaderboard", "the kit's address can't be written"))?;
     let headers = [
         (header::LOCATION, location),
-        // whoever has it may use it as long as it is good, and no longer
+        // anybody who has it may use it until it expires
         (
             header::CACHE_CONTROL,
             HeaderValue::from_static("private, no-store"),

@@ -3,23 +3,11 @@
 mod benchmarks;
 mod board;
 mod contexts;
-mod difference;
-mod document;
-mod files;
-mod history;
 mod keys;
 mod kit;
-mod leaders;
-mod picture;
-mod quotas;
-mod retirement;
 mod rounds;
-mod scored_files;
-mod series;
 mod submission;
 mod submitters;
-mod token;
-mod unfinished;
 mod uploads;
 mod validation;
 
@@ -81,24 +69,24 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(benchmarks::list))
                 .routes(routes!(benchmarks::one))
                 .routes(routes!(board::board))
-                .routes(routes!(picture::picture))
+                .routes(routes!(board::picture::picture))
                 .routes(routes!(kit::kit))
-                .routes(routes!(series::series))
-                .routes(routes!(scored_files::scored_files))
-                .routes(routes!(retirement::retirement))
-                .routes(routes!(document::document))
-                .routes(routes!(history::history))
+                .routes(routes!(board::series::series))
+                .routes(routes!(submission::scored_files::scored_files))
+                .routes(routes!(board::retirement::retirement))
+                .routes(routes!(board::document::document))
+                .routes(routes!(submitters::history::history))
                 .routes(routes!(submission::one))
                 .routes(routes!(submission::figures))
-                .routes(routes!(difference::difference))
-                .routes(routes!(files::receipt))
-                .routes(routes!(files::artifact))
-                .routes(routes!(files::image))
-                .routes(routes!(quotas::quotas))
+                .routes(routes!(board::difference::difference))
+                .routes(routes!(submission::files::receipt))
+                .routes(routes!(submission::files::artifact))
+                .routes(routes!(submission::files::image))
+                .routes(routes!(submitters::quotas::quotas))
                 .routes(routes!(submitters::submitters))
-                .routes(routes!(unfinished::unfinished))
-                .routes(routes!(token::token))
-                .routes(routes!(unfinished::failed))
+                .routes(routes!(submission::unfinished::unfinished))
+                .routes(routes!(submitters::token::token))
+                .routes(routes!(submission::unfinished::failed))
                 .routes(routes!(contexts::contexts))
                 .routes(routes!(validation::next))
                 .routes(routes!(validation::image))
@@ -142,17 +130,17 @@ async fn nothing(State(_): State<App>) -> Problem {
 }
 
 /// The round asked for.
-fn round(asked: Option<&str>) -> Result<&str, Problem> {
-    let round = asked.unwrap_or(OPEN_ROUND);
+fn round(value: Option<&str>) -> Result<&str, Problem> {
+    let round = value.unwrap_or(OPEN_ROUND);
     name("round", round)
 }
 
 /// Checks that keys may have a name: there is nothing under any other name, and nothing is looked up.
-fn name<'a>(what: &str, name: &'a str) -> Result<&'a str, Problem> {
+fn name<'a>(noun: &str, name: &'a str) -> Result<&'a str, Problem> {
     let fits = (1..=128).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c == '#');
     if fits {
         return Ok(name);
     }
-    let detail = format!("a {what}'s name has 1 to 128 bytes, no control character and no `#`");
-    Err(Problem::not_found("unusable_name", what, detail))
+    let detail = format!("a {noun}'s name has 1 to 128 bytes, no control character and no `#`");
+    Err(Problem::not_found("unusable_name", noun, detail))
 }

@@ -65,6 +65,10 @@ struct RoundDocument {
     total_limit: Option<u64>,
     /// Which freedom submissions have beyond the rules.
     division: Option<String>,
+    /// How to reach the organizer: an email address, a web address or words.
+    contact: Option<String>,
+    /// The terms of participation, in Markdown.
+    terms: Option<String>,
     /// How programs are run, where programs are what is uploaded.
     programs: Option<ProgramsDocument>,
     /// Whether everybody may read the artifacts that have a score.
@@ -74,7 +78,7 @@ struct RoundDocument {
     /// Whether practice shows curves too.
     curves: bool,
     /// Whether a contest shows a score only where it is better than the submitter's scores before by more than the error of measurement. Otherwise it
-    /// shows every score, rounded to one n-th, n the number of items of the eval set.
+    /// shows every score, rounded to one n-th, n the number of items of the test set.
     ladder: bool,
     /// What participants are told before it opens; `null` at other times, as the next two.
     message_before: Option<String>,
@@ -126,7 +130,7 @@ struct ProgramsDocument {
 }
 
 impl ProgramsDocument {
-    fn of(programs: &Programs, daily_failures: u64) -> Self {
+    fn new(programs: &Programs, daily_failures: u64) -> Self {
         Self {
             public: programs.public.to_string(),
             max_fuel: programs.max_fuel,
@@ -141,16 +145,16 @@ impl ProgramsDocument {
 
 impl From<Challenge> for ChallengeDocument {
     fn from(challenge: Challenge) -> Self {
-        let told = challenge.announced(dataperf_aws::now());
-        let told = told.map(|one| AnnouncementDocument {
+        let announcements_one = challenge.announced(dataperf_aws::now());
+        let announcements_one = announcements_one.map(|one| AnnouncementDocument {
             date: one.date.to_string(),
             text: one.text.clone(),
             rounds: one.rounds.clone(),
         });
         let rounds = challenge.rounds.iter();
-        let rounds = rounds.map(|round| RoundDocument::of(&challenge, round.clone()));
+        let rounds = rounds.map(|round| RoundDocument::new(&challenge, round.clone()));
         Self {
-            announcements: told.collect(),
+            announcements: announcements_one.collect(),
             rounds: rounds.collect(),
             title: challenge.title,
             about: challenge.about,
@@ -159,12 +163,12 @@ impl From<Challenge> for ChallengeDocument {
 }
 
 impl RoundDocument {
-    fn of(challenge: &Challenge, round: Round) -> Self {
+    fn new(challenge: &Challenge, round: Round) -> Self {
         let now = dataperf_aws::now();
         let (dataset, final_by) = (round.dataset_at(now), challenge.final_by(&round));
         let daily_failures = round.daily_failures();
         let programs = round.programs.as_ref();
-        let programs = programs.map(|programs| ProgramsDocument::of(programs, daily_failures));
+        let programs = programs.map(|programs| ProgramsDocument::new(programs, daily_failures));
         let (is_before, is_after) = (
             now < round.opens,
             round.closes.is_some_and(|closes| closes <= now),
@@ -183,6 +187,8 @@ impl RoundDocument {
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,
+            contact: round.contact,
+            terms: round.terms,
             programs,
             artifacts_are_public: round.artifacts == Visibility::Public,
             preset: round.preset.into(),

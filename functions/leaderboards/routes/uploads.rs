@@ -1,4 +1,5 @@
-//! What the function that signs forms takes and answers: described here beside everything else, answered there.
+//! Describes the requests and answers of the function that signs forms, so that one document has
+//! all. That function answers them.
 
 use dataperf_http::{Problem, UploadAnswer, UploadRequest};
 

@@ -1,4 +1,4 @@
-//! What waits for raters: for them only, and nothing of it that could sway them.
+//! Shows raters the items that wait for them, without anything that could influence them.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::query::{NextQuery, NoQuery, Strict, named, skipped};
 const PLACES: usize = 1_000;
 /// The most reads for one answer.
 const MAX_READS: usize = 20;
-/// Attributes of a place in the queue that are no part of what is shown.
+/// Attributes of a place in the queue that are not shown.
 const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
 /// The most bytes that fit in base64 into a function's answer of six megabytes.
 const MAX_IMAGE_BYTES: u64 = 4 << 20;
@@ -55,26 +55,26 @@ async fn rater(
     caller: &Caller,
 ) -> Result<(SubmitterName, &'static str), Problem> {
     let collects = facts.collects.ok_or_else(|| {
-        let detail = format!("`{}` has no raters, and nothing that they could judge", facts.id);
+        let detail = format!("`{}` has no raters and nothing to judge", facts.id);
         Problem::not_found("no_validation", "benchmark", detail)
     })?;
     let name = match caller {
         Caller::Anonymous => {
             return Err(Problem::no_token(
-                "only raters see what waits for a verdict: send `Authorization: Bearer TOKEN` with a rater's \
-                 token",
+                "only raters can see items that wait for a verdict: send `Authorization: Bearer TOKEN` with a rater's token",
             ));
         }
         Caller::Known(Holder::Submitter(name)) => name,
         Caller::Known(Holder::Organizer) => {
             return Err(Problem::not_yours(
-                "only raters see what waits for a verdict, and this is the organizer's token: use a rater's",
+                "only raters can see items that wait for a verdict, and this is the organizer's token: use \
+                    a rater's token",
             ));
         }
     };
     if !app.table().await.is_rater(facts.id, name.as_str()).await? {
         return Err(Problem::not_yours(format!(
-            "`{name}` is no rater of `{}`: the organizer names raters with `dataperf submitter add NAME {} --rater`",
+            "`{name}` is not a rater of `{}`: the organizer adds raters with `dataperf submitter add NAME {} --rater`",
             facts.id, facts.id
         )));
     }
@@ -87,7 +87,7 @@ async fn rater(
         .is_some_and(|note| note.contains_key("since"))
     {
         return Err(Problem::not_yours(format!(
-            "the organizer has disqualified `{name}` as a rater: nothing is shown to it"
+            "the organizer has disqualified `{name}` as a rater: ask the organizer why"
         )));
     }
     Ok((name.clone(), collects.item))
@@ -119,14 +119,14 @@ pub(super) async fn next(
     let task = named("task", query.task.as_deref())?;
     let mut passed = skipped(query.skip.as_deref())?;
     let table = app.table().await;
-    let partition = Partition::of(format!("{benchmark}#rater#{name}"));
+    let partition = Partition::new(format!("{benchmark}#rater#{name}"));
     for mark in table.query(&partition).await? {
         if mark.contains_key(kind) {
             passed.insert(Reader { item: &mark }.text(kind)?.to_owned());
         }
     }
-    let (mut found, mut n_more, mut queue) = (None, 0, Queue::of(&table, &benchmark));
-    while found.is_none() {
+    let (mut chosen, mut n_more, mut queue) = (None, 0, Queue::new(&table, &benchmark));
+    while chosen.is_none() {
         let Some(places) = queue.next().await? else { break };
         for place in places {
             let reader = Reader { item: &place };
@@ -135,15 +135,15 @@ pub(super) async fn next(
             if passed.contains(id) || !is_asked_for {
                 continue;
             }
-            if found.is_some() {
+            if chosen.is_some() {
                 n_more += 1;
             } else if !is_own(&table, facts.id, kind, id, name.as_str()).await? {
-                found = Some(place);
+                chosen = Some(place);
             }
         }
     }
     let challenge = catalogue::challenge(&app, &benchmark).await?;
-    let rules = rules(&app, facts, challenge.as_ref(), found.as_ref()).await?;
+    let rules = rules(&app, facts, challenge.as_ref(), chosen.as_ref()).await?;
     let limit = rules
         .pointer("/validation/verdicts_a_day")
         .and_then(Value::as_u64);
@@ -153,7 +153,7 @@ pub(super) async fn next(
     let document = Next {
         benchmark,
         kind: kind.into(),
-        item: found.as_ref().map(shown),
+        item: chosen.as_ref().map(shown),
         n_more,
         n_left_today: limit.map(|limit| limit.saturating_sub(n_taken)),
         rules,
@@ -170,10 +170,10 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    fn of(table: &'a Table, benchmark: &str) -> Self {
+    fn new(table: &'a Table, benchmark: &str) -> Self {
         Self {
             table,
-            partition: Some(Partition::of(format!("{benchmark}#unjudged"))),
+            partition: Some(Partition::new(format!("{benchmark}#unjudged"))),
             n_reads: 0,
         }
     }
@@ -219,7 +219,7 @@ fn shown(place: &Item) -> BTreeMap<String, Value> {
     .collect()
 }
 
-/// What the data set of an item's round says to participants, or the one that is in force.
+/// An item's round's information for participants, from its data set or the active one.
 async fn rules(
     app: &App,
     facts: &Descriptor,
@@ -256,7 +256,7 @@ pub(super) async fn image(
     let (_, kind) = rater(&app, facts, &caller).await?;
     let missing = |detail: &str| Problem::not_found("unknown_image", "item", detail);
     let table = app.table().await;
-    let (mut place, mut queue) = (None, Queue::of(&table, &benchmark));
+    let (mut place, mut queue) = (None, Queue::new(&table, &benchmark));
     // Only what the queue names: an id never becomes a key by itself.
     let is_it = |place: &Item| place.get(kind).and_then(|value| value.as_s().ok()) == Some(&id);
     while place.is_none() {
@@ -268,8 +268,8 @@ pub(super) async fn image(
     match app.results().await.get(key, None, MAX_IMAGE_BYTES).await? {
         Got::Object(object) => Ok(wishes.picture(&caller, PictureForm::Png, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => Err(missing(&format!(
-            "the image has {n_bytes} bytes, more than an answer may have: take it from S3"
+            "the image has {n_bytes} bytes, too many for the API: get it from S3"
         ))),
-        Got::Missing => Err(missing("the image has been deleted since it was made")),
+        Got::Missing => Err(missing("somebody deleted the image")),
     }
 }

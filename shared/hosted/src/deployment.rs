@@ -1,7 +1,8 @@
 //! The parts of a deployment besides what is hosted: buckets, table and key, the functions that serve everything hosted, the
 //! environment of each function, and the schedule of the caretaker.
 //!
-//! The values are those of a deployment on one machine. `template.yaml` gives the same variables and schedules in AWS; a test compares them.
+//! The values are for a deployment on one machine. `template.yaml` has the same variables and
+//! schedules for AWS; a test compares them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,6 +37,75 @@ pub const SWEEP_AFTER_SECONDS: &str = "DATAPERF_SWEEP_AFTER_SECONDS";
 pub const GIVE_UP_AFTER_SECONDS: &str = "DATAPERF_GIVE_UP_AFTER_SECONDS";
 /// The variable of the reader with the key that signs its cursors.
 pub const CURSOR_KEY: &str = "DATAPERF_CURSOR_KEY";
+
+/// The resources of a benchmark's function on AWS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Megabytes, if it needs more than the template's parameter `MemoryMB`: 3538 are two cores,
+    /// 10240 six.
+    pub memory_mb: Option<u32>,
+    /// Seconds for one evaluation, if it needs more than the parameter `TimeLimitSeconds`.
+    pub timeout: Option<u32>,
+    /// How many run at once where concurrency is reserved.
+    pub concurrency: u32,
+    /// How long an evaluation takes, for the description of the parameter.
+    pub load: &'static str,
+}
+
+/// Seconds and megabytes of a function for own data. `dataperf dataset publish` checks that artifacts take at most half of them.
+pub const OWN_DATA_SECONDS: u32 = 300;
+/// See [`OWN_DATA_SECONDS`].
+pub const OWN_DATA_MB: u32 = 3538;
+
+/// The size of a benchmark's function.
+pub fn size(benchmark: &str) -> Size {
+    let small = Size {
+        memory_mb: None,
+        timeout: None,
+        concurrency: 10,
+        load: "A few seconds each",
+    };
+    match benchmark {
+        "speech-selection" => Size {
+            concurrency: 25,
+            load: "A quarter of a second each: 100 a second",
+            ..small
+        },
+        "vision-selection" => Size {
+            load: "A tenth of a second each where the images were seen: 100 a second; 20 where not",
+            ..small
+        },
+        // Hundreds of independent fits: two cores. Six cores answer three times as soon for the same price. A slow download and old
+        // processors need the time.
+        "vision-debugging" => Size {
+            memory_mb: Some(3538),
+            timeout: Some(120),
+            concurrency: 50,
+            load: "Six seconds each: 8 a second",
+        },
+        // A market has some hundred megabytes, and ten models are fitted on each.
+        "data-acquisition" => Size {
+            memory_mb: Some(3538),
+            timeout: Some(300),
+            concurrency: 50,
+            load: "Fourteen seconds each: 4 a second",
+        },
+        "selection" | "debugging" | "acquisition" | "curation" => Size {
+            memory_mb: Some(OWN_DATA_MB),
+            timeout: Some(OWN_DATA_SECONDS),
+            concurrency: 50,
+            load: "Some seconds each, as the contest's document says",
+        },
+        // A thousand draws of some thousand examples: one core.
+        "adversarial-text-models" => Size {
+            memory_mb: Some(1769),
+            timeout: Some(300),
+            load: "A tenth of a second each, after the program has run: faster than programs run",
+            ..small
+        },
+        _ => small,
+    }
+}
 
 /// The aliases of the keys that sign receipts, one for each benchmark.
 pub fn signing_aliases() -> Vec<String> {

@@ -11,14 +11,14 @@ use dataperf::{Benchmark, Descriptor};
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {
         /// The descriptors of everything that is hosted.
-        pub static HOSTED: &[Descriptor] = &[$(Descriptor::of::<$benchmark>(),)* dataperf_nibbler::DESCRIPTOR, dataperf_text::DESCRIPTOR];
+        pub static HOSTED: &[Descriptor] = &[$(Descriptor::for_benchmark::<$benchmark>(),)* dataperf_collections::nibbler::DESCRIPTOR, dataperf_collections::text::DESCRIPTOR];
         /// The ids of everything that is hosted.
-        pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_nibbler::BENCHMARK, dataperf_text::BENCHMARK];
+        pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_collections::nibbler::BENCHMARK, dataperf_collections::text::BENCHMARK];
     };
 }
 dataperf_benchmarks::for_each_benchmark!(hosted);
 
-/// The descriptor of what is hosted under an id; `None` if there is none.
+/// The descriptor of a hosted id; `None` if nothing is hosted under it.
 pub fn hosted(id: &str) -> Option<&'static Descriptor> {
     HOSTED.iter().find(|hosted| hosted.id == id)
 }
@@ -54,7 +54,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use dataperf::Feedback;
-    use dataperf::scorecard::Form;
+    use dataperf::benchmark::scorecard::Form;
 
     use super::*;
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_scores_are_told_from_uploads_by_their_board() {
+    fn boards_distinguish_score_steps_from_uploads() {
         let is_step = |benchmark: &str, leaderboard: &str| {
             is_step(&Board {
                 benchmark: benchmark.into(),
@@ -86,7 +86,11 @@ mod tests {
                 n_steps += usize::from(!hosted.kinds.is_empty());
             }
             // a key that names no kind and no leaderboard is an upload, which gets rejected
-            for upload in hosted.kinds.iter().chain(&[dataperf::upload::UNNAMED]) {
+            for upload in hosted
+                .kinds
+                .iter()
+                .chain(&[dataperf::submission::upload::UNNAMED])
+            {
                 assert!(!is_step(hosted.id, upload), "{upload}");
             }
         }
@@ -95,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn no_kind_has_a_larger_limit_than_its_benchmark_and_one_has_that_limit() {
+    fn the_largest_kind_limit_equals_the_benchmarks_limit() {
         let mut n_smaller = 0;
         for hosted in HOSTED {
             let most = hosted.max_artifact_bytes;
@@ -117,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn every_description_is_of_one_metric_and_refers_to_others_that_there_are() {
+    fn metric_descriptions_are_unique_and_refer_to_metrics() {
         for hosted in HOSTED {
             let (benchmark, described) = (hosted.id, hosted.metrics);
             let paths: BTreeSet<&str> = described.iter().map(|metric| metric.path).collect();
             for metric in described {
-                let beside = |name: &str| match metric.path.rsplit_once('/') {
+                let sibling = |name: &str| match metric.path.rsplit_once('/') {
                     Some((way, _)) => format!("{way}/{name}"),
                     None => name.to_owned(),
                 };
@@ -139,7 +143,7 @@ mod tests {
                 };
                 for name in refers {
                     assert!(
-                        paths.contains(beside(name).as_str()),
+                        paths.contains(sibling(name).as_str()),
                         "{benchmark}: {} has no {name} beside it",
                         metric.path
                     );

@@ -7,16 +7,18 @@
 
 use dataperf::{Descriptor, Direction};
 
+use crate::deployment::size;
 use crate::{HOSTED, functions_of};
 
-/// What the comment before a list begins with; the name of the list follows.
+/// The beginning of the comment before a list; the name of the list follows.
 const BEGIN: &str = "# generated: ";
-/// What the comment before a list ends with.
+/// The end of the comment before a list.
 const SEE: &str = "; see infra/README.md";
 /// The comment after a list.
 const END: &str = "# end of generated";
-/// What an entry has in place of the name that it is made for.
+/// The placeholders in an entry for the name, and for the name in the form of `CloudFormation` ids.
 const NAME: &str = "<name>";
+const ID: &str = "<Name>";
 
 /// A template with lists.
 #[derive(Debug)]
@@ -34,12 +36,76 @@ struct List {
     name: &'static str,
     /// The names that the list has an entry for.
     names: fn() -> Vec<String>,
-    /// The entry for a name.
+    /// The entry for a name, in one or more lines. A line with a value in `<...>` that a benchmark does not have is left out.
     entry: &'static str,
 }
 
+/// The parameter of a benchmark's concurrency.
+const CONCURRENCY: &str = "\
+<Name>Concurrency:
+  Type: Number
+  Default: <concurrency>
+  MinValue: 1
+  MaxValue: 900
+  Description: \"<load>\"";
+
+/// The role and the function of a benchmark.
+const FUNCTION: &str = "\
+<Name>Access:
+  Type: AWS::CloudFormation::Stack
+  Properties:
+    TemplateURL: infra/evaluator.yaml
+    Parameters:
+      Name: !Ref Name
+      Benchmark: <name>
+      SigningKey: !GetAtt Signing.Outputs.Key
+      Tracing: !Ref Tracing
+      LogRetentionDays: !Ref LogRetentionDays
+
+<Name>Function:
+  Type: AWS::Serverless::Function
+  Metadata:
+    BuildMethod: rust-cargolambda
+    BuildProperties:
+      Binary: <name>
+  Properties:
+    Description: \"Scores <name>: <about>\"
+    FunctionName: !Sub ${Name}-<name>
+    CodeUri: functions
+    ReservedConcurrentExecutions: !If [ReservesConcurrency, !Ref <Name>Concurrency, !Ref AWS::NoValue]
+    MemorySize: <memory>
+    Timeout: <timeout>
+    Role: !GetAtt <Name>Access.Outputs.RoleArn
+    Events:
+      Upload:
+        Type: S3
+        Properties:
+          Bucket: !Ref SubmissionsBucket
+          Events: s3:ObjectCreated:*
+          Filter:
+            S3Key:
+              Rules:
+                - Name: prefix
+                  Value: <name>/
+";
+
 /// All templates with lists.
-pub static TEMPLATES: [Template; 4] = [
+pub static TEMPLATES: [Template; 5] = [
+    Template {
+        path: "template.yaml",
+        lists: &[
+            List {
+                name: "the concurrency of the benchmarks",
+                names: benchmarks,
+                entry: CONCURRENCY,
+            },
+            List {
+                name: "the functions of the benchmarks",
+                names: benchmarks,
+                entry: FUNCTION,
+            },
+        ],
+    },
     Template {
         path: "infra/leaderboard.yaml",
         lists: &[List {
@@ -136,8 +202,8 @@ fn functions() -> Vec<String> {
     functions.map(|(function, _)| function.to_owned()).collect()
 }
 
-/// The partitions of the table with what the caretaker ends: submissions and, of what people collect, the daily allowances that submissions
-/// have taken from.
+/// The partitions of the table with work for the caretaker: submissions and, for collections, the
+/// daily allowances that submissions have taken.
 fn partitions_of_uploads() -> Vec<String> {
     let mut partitions = Vec::new();
     for hosted in HOSTED {
@@ -164,11 +230,49 @@ fn partitions_of_uploads() -> Vec<String> {
     partitions
 }
 
+/// A name as `CloudFormation` ids have it: `speech-selection` as `SpeechSelection`.
+pub fn pascal_case(name: &str) -> String {
+    let capitalize = |part: &str| part[..1].to_uppercase() + &part[1..];
+    name.split('-').map(capitalize).collect()
+}
+
+/// The lines of an entry for a name, with the values of the benchmark that has this name.
+fn fill(entry: &str, name: &str, indent: &str) -> Vec<String> {
+    let size = size(name);
+    let about = HOSTED
+        .iter()
+        .find(|hosted| hosted.id == name)
+        .map(|hosted| hosted.about);
+    let values = [
+        (NAME, Some(name.to_owned())),
+        (ID, Some(pascal_case(name))),
+        ("<about>", about.map(str::to_owned)),
+        ("<concurrency>", Some(size.concurrency.to_string())),
+        ("<load>", Some(size.load.to_owned())),
+        ("<memory>", size.memory_mb.map(|number| number.to_string())),
+        ("<timeout>", size.timeout.map(|number| number.to_string())),
+    ];
+    let lines = entry.split('\n').filter_map(|line| {
+        let mut line = line.to_owned();
+        for (place, value) in &values {
+            if line.contains(place) {
+                line = line.replace(place, value.as_deref()?);
+            }
+        }
+        Some(if line.is_empty() {
+            line
+        } else {
+            format!("{indent}{line}")
+        })
+    });
+    lines.collect()
+}
+
 impl Template {
     /// The template's text with its lists as they follow from what is hosted.
     ///
     /// # Errors
-    /// A sentence on the first comment around a list that is missing or that is not where it should be.
+    /// The problem with the first comment around a list that is missing or misplaced.
     pub fn with_lists(&self, text: &str) -> Result<String, String> {
         let path = self.path;
         let mut written = Vec::new();
@@ -186,7 +290,7 @@ impl Template {
                 .ok_or_else(|| format!("{path}: no list has the comment `{comment}` at this place"))?;
             let (indent, _) = line.split_at(line.len() - comment.len());
             let entries = (list.names)().into_iter();
-            written.extend(entries.map(|name| format!("{indent}{}", list.entry.replace(NAME, &name))));
+            written.extend(entries.flat_map(|name| fill(list.entry, &name, indent)));
             // what the list was until now is left out
             let end = lines.find(|line| line.trim_start() == END);
             let end = end.ok_or_else(|| format!("{path}: no `{END}` follows `{comment}`"))?;
@@ -238,7 +342,7 @@ Other:
 
     #[test]
     fn comments_that_are_missing_or_misplaced_are_named() {
-        for (found, broken, answer) in [
+        for (line, broken, answer) in [
             ("letters", "words", "no list has the comment `# generated: words"),
             (
                 "; see infra/README.md\n  - old",
@@ -256,8 +360,8 @@ Other:
                 "no line says `# generated: nothing",
             ),
         ] {
-            assert!(TEXT.contains(found), "{found}");
-            let problem = SMALL.with_lists(&TEXT.replace(found, broken)).unwrap_err();
+            assert!(TEXT.contains(line), "{line}");
+            let problem = SMALL.with_lists(&TEXT.replace(line, broken)).unwrap_err();
             assert!(
                 problem.starts_with("small.yaml: ") && problem.contains(answer),
                 "{problem}"

@@ -11,8 +11,8 @@ pub use problem::Problem;
 pub use token::token;
 pub use upload::{Field, UploadAnswer, UploadRequest};
 
-/// The address of S3 on one machine, where it listens at `endpoint`, with the host name of the request: by that name a browser or
-/// another machine reaches S3 too.
+/// The address of S3 on one machine, which listens at `endpoint`, with the host name of the
+/// request. A browser or another machine reaches S3 by that name too.
 ///
 /// ```
 /// use axum::http::{HeaderMap, HeaderValue};

@@ -10,7 +10,7 @@ use dataperf_aws::PageError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What went wrong, where, and what to do about it.
+/// An error with its place and remedy.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
     /// A stable name for the kind of problem.
@@ -47,7 +47,7 @@ impl Problem {
 
     /// The problem of a request that can't be understood.
     pub fn bad_request(at: &str, detail: impl Into<String>) -> Self {
-        let title = "the request can't be understood";
+        let title = "the request is not valid";
         Self::new(StatusCode::BAD_REQUEST, "bad_request", title, at, detail)
     }
 
@@ -71,8 +71,8 @@ impl Problem {
 
     /// The problem of a token that was never issued, or was revoked.
     pub fn bad_token() -> Self {
-        let detail = "send `Authorization: Bearer TOKEN` with a token of `dataperf token create` that was not revoked, \
-                      or no `Authorization` at all for what is public";
+        let detail = "the platform does not know this token: send `Authorization: Bearer TOKEN` with a token of \
+            `dataperf token create`, or no `Authorization` for public data";
         Self::new(
             StatusCode::UNAUTHORIZED,
             "bad_token",
@@ -85,7 +85,7 @@ impl Problem {
     /// The problem of a token that has expired.
     pub fn expired_token(expired_at: Timestamp) -> Self {
         let detail = format!(
-            "the token was valid until {expired_at}: ask the organizer for another (`dataperf token create`)"
+            "the token expired at {expired_at}: ask the organizer for another (`dataperf token create`)"
         );
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -96,7 +96,7 @@ impl Problem {
         )
     }
 
-    /// The problem of a token that does not permit what is asked.
+    /// The problem of a token without the permission for the request.
     pub fn not_yours(detail: impl Into<String>) -> Self {
         let title = "this token may not do that";
         Self::new(StatusCode::FORBIDDEN, "not_yours", title, "Authorization", detail)
@@ -104,7 +104,7 @@ impl Problem {
 
     /// The problem of something that does not exist.
     pub fn not_found(code: &'static str, at: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, code, "there is no such thing", at, detail)
+        Self::new(StatusCode::NOT_FOUND, code, "not found", at, detail)
     }
 
     /// The problem of a fault of the service itself.
@@ -118,7 +118,7 @@ impl Problem {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
-            "not by this method",
+            "wrong method",
             "",
             detail,
         )
@@ -151,8 +151,8 @@ impl From<PortError> for Problem {
     fn from(error: PortError) -> Self {
         tracing::error!(error = %causes(&error), "the table or a bucket did not answer");
         if error.is_transient() {
-            let detail = "the table or a bucket did not answer in time: ask again in some seconds";
-            let title = "not available for the moment";
+            let detail = "the table or a bucket did not answer in time: retry in some seconds";
+            let title = "temporarily unavailable";
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", title, "", detail)
         } else {
             let detail = "the table or a bucket refused: the organizer finds the cause in the function's log";
@@ -195,7 +195,7 @@ impl From<DatasetError> for Problem {
             DatasetError::Port(error) => error.into(),
             DatasetError::Frozen(error) => {
                 tracing::error!(%error, "the data set can't be described");
-                let detail = format!("{error}: tell the organizer, who has to mend the data set");
+                let detail = format!("{error}: tell the organizer, who has to fix the data set");
                 let title = "a fault of the service";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "dataset", title, "", detail)
             }
@@ -204,11 +204,11 @@ impl From<DatasetError> for Problem {
 }
 
 fn causes(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        said = format!("{said}: {cause}");
+        message = format!("{message}: {cause}");
         source = cause.source();
     }
-    said
+    message
 }

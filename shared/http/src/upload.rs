@@ -1,4 +1,4 @@
-//! What is sent to ask for a form that uploads one file, and what is answered.
+//! The request for a form that uploads one file, and the answer.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

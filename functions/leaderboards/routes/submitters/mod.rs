@@ -1,4 +1,8 @@
-//! Who submits to a benchmark, how much, and what is left of the limits.
+//! Lists who submits to a benchmark, how much, and what remains of the limits.
+
+pub(crate) mod history;
+pub(crate) mod quotas;
+pub(crate) mod token;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -11,7 +15,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::quotas::{Left, Limits};
+use super::submitters::quotas::{Left, Limits};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
@@ -93,8 +97,8 @@ impl Counts {
         "is_baseline",
     ];
 
-    fn of(name: &SubmitterName, history: &[Entry], is_more: bool) -> Self {
-        let endings = Endings::of(history);
+    fn count(name: &SubmitterName, history: &[Entry], is_more: bool) -> Self {
+        let endings = Endings::from_history(history);
         Self {
             submitter: name.to_string(),
             n_submissions: endings.n_submissions,
@@ -152,11 +156,11 @@ pub(super) async fn submitters(
         .filter(|name| after.as_ref().is_none_or(|after| name > after));
     let of_page: Vec<SubmitterName> = names.by_ref().take(limit).collect();
     let is_more = names.next().is_some();
-    let limits = Limits::of(&app, facts).await?;
+    let limits = Limits::read(&app, facts).await?;
     let line = async |name: &SubmitterName| -> Result<SubmitterLine, Problem> {
         let (history, is_more) = uploads(&table, facts.id, name).await?;
         Ok(SubmitterLine {
-            counts: Counts::of(name, &history, is_more),
+            counts: Counts::count(name, &history, is_more),
             left: limits.left(&app, name).await?,
         })
     };
@@ -178,7 +182,7 @@ pub(super) async fn submitters(
 /// The last name of the page before.
 fn after(at: &Cursor) -> Result<SubmitterName, Problem> {
     let name = at.get(AFTER).and_then(|name| name.parse().ok());
-    name.ok_or_else(|| Problem::bad_cursor("the cursor is of another list: begin again without one"))
+    name.ok_or_else(|| Problem::bad_cursor("the cursor belongs to another list: begin again without one"))
 }
 
 /// The newest uploads of a submitter, and whether there are more than are counted.
@@ -187,18 +191,18 @@ async fn uploads(
     benchmark: &str,
     name: &SubmitterName,
 ) -> Result<(Vec<Entry>, bool), Problem> {
-    let (mut found, mut after) = (Vec::new(), None);
+    let (mut uploads, mut after) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
         let page = table
             .history_page(benchmark, name.as_str(), after.as_ref(), PAGE)
             .await?;
-        found.extend(page.lines.into_iter().filter(|entry| !is_step(&entry.board)));
+        uploads.extend(page.lines.into_iter().filter(|entry| !is_step(&entry.board)));
         after = page.next;
-        if after.is_none() || found.len() > MAX_COUNTED {
+        if after.is_none() || uploads.len() > MAX_COUNTED {
             break;
         }
     }
-    let is_more = after.is_some() || found.len() > MAX_COUNTED;
-    found.truncate(MAX_COUNTED);
-    Ok((found, is_more))
+    let is_more = after.is_some() || uploads.len() > MAX_COUNTED;
+    uploads.truncate(MAX_COUNTED);
+    Ok((uploads, is_more))
 }

@@ -8,13 +8,13 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::{LineOutcome, Receipt};
 
-use super::rounds::artifacts_are_public;
-use super::submission::found;
+use super::find_submission;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::query::{NoQuery, Strict};
+use crate::routes::rounds::artifacts_are_public;
 use dataperf_http::Problem;
 
 /// The most bytes that fit in base64 into a function's answer of six megabytes.
@@ -53,14 +53,14 @@ fn ended(submission: Submission) -> Result<Receipt, Problem> {
     ),
     security(("token" = []))
 )]
-pub(super) async fn receipt(
+pub(crate) async fn receipt(
     State(app): State<App>,
     Path((benchmark, id)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
-    let submission = found(&app, &benchmark, &id).await?;
+    let submission = find_submission(&app, &benchmark, &id).await?;
     caller.must_act_for(&submission.submitter, "a receipt")?;
     let receipt = ended(submission)?;
     let shown = catalogue::shown(&app, &caller, &receipt).await?;
@@ -88,14 +88,14 @@ pub(super) async fn receipt(
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn artifact(
+pub(crate) async fn artifact(
     State(app): State<App>,
     Path((benchmark, id)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
-    let submission = found(&app, &benchmark, &id).await?;
+    let submission = find_submission(&app, &benchmark, &id).await?;
     let entry = submission.entry();
     let is_public = entry.is_shown() && {
         let challenge = catalogue::challenge(&app, &benchmark).await?;
@@ -121,12 +121,12 @@ pub(super) async fn artifact(
         Got::Object(object) => Ok(wishes.attachment(&caller, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => {
             let detail = format!(
-                "the file has {n_bytes} bytes, and at most {max_bytes} are shown here: take it from S3"
+                "the file has {n_bytes} bytes, and the API returns at most {max_bytes}: get it from S3"
             );
             Err(Problem::not_found("too_large", "submission", detail))
         }
         Got::Missing => {
-            let detail = "the file has been deleted since it was uploaded";
+            let detail = "somebody deleted the file after the upload";
             Err(Problem::not_found("deleted", "submission", detail))
         }
     }
@@ -146,14 +146,14 @@ pub(super) async fn artifact(
     ),
     security(("token" = []))
 )]
-pub(super) async fn image(
+pub(crate) async fn image(
     State(app): State<App>,
     Path((benchmark, id, image)): Path<(String, String, String)>,
     caller: Caller,
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
-    let submission = found(&app, &benchmark, &id).await?;
+    let submission = find_submission(&app, &benchmark, &id).await?;
     caller.must_act_for(&submission.submitter, "an image")?;
     let receipt = ended(submission)?;
     let missing = |detail: &str| Problem::not_found("unknown_image", "image", detail);
@@ -163,12 +163,12 @@ pub(super) async fn image(
     let key = listed
         .filter(|listed| listed["id"] == image.as_str())
         .find_map(|listed| Some(listed["key"].as_str()?.to_owned()))
-        .ok_or_else(|| missing("the receipt has no such image: take an id of its lines"))?;
+        .ok_or_else(|| missing("the receipt has no such image: use an id of its lines"))?;
     match app.results().await.get(&key, None, MAX_IMAGE_BYTES).await? {
         Got::Object(object) => Ok(wishes.picture(&caller, PictureForm::Png, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => Err(missing(&format!(
-            "the image has {n_bytes} bytes, more than an answer may have: take it from S3"
+            "the image has {n_bytes} bytes, too many for the API: get it from S3"
         ))),
-        Got::Missing => Err(missing("the image has been deleted since it was made")),
+        Got::Missing => Err(missing("somebody deleted the image")),
     }
 }

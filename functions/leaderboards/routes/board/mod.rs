@@ -1,15 +1,22 @@
 //! A board, page by page.
 
+pub(crate) mod difference;
+pub(crate) mod document;
+pub(crate) mod leaders;
+pub(crate) mod picture;
+pub(crate) mod retirement;
+pub(crate) mod series;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::benchmark::figures::Figures;
 use dataperf::challenge::{Challenge, shown_of_released};
+use dataperf::closing::finishing::FinalReport;
 use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
-use dataperf::figures::Figures;
-use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::{Column, Descriptor, Digest, Direction, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
@@ -129,7 +136,7 @@ struct BoardComparison {
     confidence: f64,
     /// Rows whose rank interval begins with 1: each may be the best.
     n_best: usize,
-    /// The smallest difference between neighbours that the eval set can tell apart with power 0.8; `null` where no neighbours differ, and
+    /// The smallest difference between neighbours that the test set can tell apart with power 0.8; `null` where no neighbours differ, and
     /// where it is withheld.
     resolution: Option<f64>,
     /// Whether `resolution` is withheld until everything is shown: it is made of differences of pairs.
@@ -142,6 +149,8 @@ struct BoardComparison {
     why_none: Option<String>,
     /// Why scores have no intervals, where ranks have some and scores have none.
     why_no_score_intervals: Option<String>,
+    /// Rows that may be the best by the area under their curves; `null` where rows are not compared by it.
+    n_best_by_area: Option<usize>,
 }
 
 impl BoardComparison {
@@ -159,6 +168,7 @@ impl BoardComparison {
             is_clustered: summary.is_clustered,
             why_none: summary.why_none.map(|why| why.to_string()),
             why_no_score_intervals: summary.why_no_score_intervals.map(|why| why.to_string()),
+            n_best_by_area: summary.n_best_by_area,
         }
     }
 }
@@ -223,7 +233,7 @@ pub(super) async fn board(
     } else {
         let (page, comparison) = tokio::join!(
             table.board_page(&board, from, limit),
-            Comparison::of(&results, &board, places),
+            Comparison::load(&results, &board, places),
         );
         let (lines, next) = page?;
         (lines, next, comparison?)
@@ -263,16 +273,16 @@ pub(super) async fn board(
         seal.word(&Place { at, so_far })
     });
     let kit = catalogue::kit(&app, facts, &boards, challenge, &board).await?;
-    let comparison = comparison.map(|of| compared(of.summary, &caller, challenge, &board, scored_with));
-    let said = boards.said_of(&board.leaderboard, scored_with);
+    let comparison = comparison.map(|item| compared(item.summary, &caller, challenge, &board, scored_with));
+    let settings = boards.settings_of(&board.leaderboard, scored_with);
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
         kit: kit.map(|_| kit_address(&board)),
         hidden_until: hidden.map(|until| until.to_string()),
-        description: said.and_then(|said| said.description.clone()),
+        description: settings.and_then(|settings| settings.description.clone()),
         ranking: catalogue::ranking(facts, challenge, &board.leaderboard),
-        presentation: said
-            .map(|said| Presentation::of(facts.id, said))
+        presentation: settings
+            .map(|settings| Presentation::new(facts.id, settings))
             .unwrap_or_default(),
         comparison,
         final_by: final_by(challenge, &board, report.as_deref()),
@@ -438,7 +448,7 @@ async fn spreads(
         } else {
             catalogue::now_shown(challenge.as_ref(), &receipt).level
         };
-        let spread = Figures::of(&receipt.verdict.shown(level, hosted), hosted.metrics).spread?;
+        let spread = Figures::from_verdict(&receipt.verdict.shown(level, hosted), hosted.metrics).spread?;
         Some((id.to_string(), spread.into()))
     };
     spreads.extend(receipts.into_iter().filter_map(spread_of));

@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::allowance::DailyAllowance;
+use dataperf::benchmark::allowance::DailyAllowance;
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::in_force::daily_allowances;
+use dataperf::dataset::active::daily_allowances;
 use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
 use dataperf::{Descriptor, SubmitterName, Timestamp};
 use dataperf_aws::{Table, now};
@@ -31,7 +31,7 @@ struct Quotas {
 
 /// What is left to a submitter.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Left {
+pub(crate) struct Left {
     /// Each leaderboard in force.
     leaderboards: Vec<Quota>,
     /// What the benchmark itself allows each submitter on a day, whatever rounds limit; empty where it allows as much as one likes.
@@ -86,7 +86,7 @@ struct Allowance {
 }
 
 impl Allowance {
-    fn of(limit: u64, n_used: u64, resets_at: Option<String>) -> Self {
+    fn new(limit: u64, n_used: u64, resets_at: Option<String>) -> Self {
         let n_left = limit.saturating_sub(n_used);
         Self {
             limit,
@@ -110,7 +110,7 @@ impl Allowance {
     ),
     security(("token" = []))
 )]
-pub(super) async fn quotas(
+pub(crate) async fn quotas(
     State(app): State<App>,
     Path(benchmark): Path<String>,
     caller: Caller,
@@ -122,7 +122,7 @@ pub(super) async fn quotas(
     let submitter =
         submitter.map_err(|error| Problem::not_found("unusable_name", "submitter", error.to_string()))?;
     caller.must_act_for(submitter.as_str(), "what is left of a submitter's limits")?;
-    let limits = Limits::of(&app, facts).await?;
+    let limits = Limits::read(&app, facts).await?;
     let left = limits.left(&app, &submitter).await?;
     let document = Quotas {
         benchmark,
@@ -133,7 +133,7 @@ pub(super) async fn quotas(
 }
 
 /// What a benchmark limits now.
-pub(super) struct Limits {
+pub(crate) struct Limits {
     facts: &'static Descriptor,
     leaderboards: Vec<String>,
     challenge: Option<Challenge>,
@@ -143,7 +143,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// The limits of a benchmark's leaderboards in force.
-    pub(super) async fn of(app: &App, facts: &'static Descriptor) -> Result<Self, Problem> {
+    pub(crate) async fn read(app: &App, facts: &'static Descriptor) -> Result<Self, Problem> {
         let (challenge, at) = (catalogue::challenge(app, facts.id).await?, now());
         let boards = catalogue::boards(app, facts, None).await?.described()?;
         Ok(Self {
@@ -156,11 +156,11 @@ impl Limits {
     }
 
     /// What is left of them to a submitter.
-    pub(super) async fn left(&self, app: &App, submitter: &SubmitterName) -> Result<Left, Problem> {
+    pub(crate) async fn left(&self, app: &App, submitter: &SubmitterName) -> Result<Left, Problem> {
         let (table, at) = (app.table().await, self.at);
         let mut leaderboards = Vec::with_capacity(self.leaderboards.len());
         for leaderboard in &self.leaderboards {
-            let terms = Terms::of(self.challenge.as_ref(), leaderboard, submitter.as_str(), at);
+            let terms = Terms::resolve(self.challenge.as_ref(), leaderboard, submitter.as_str(), at);
             let board = Board {
                 benchmark: self.facts.id.to_owned(),
                 leaderboard: leaderboard.clone(),
@@ -182,7 +182,7 @@ impl Limits {
                         .usage(&terms.failures(&board), submitter.as_str(), at)
                         .await?;
                     let reset = Some(at.next_day().to_string());
-                    Some(Allowance::of(limit, failed.day, reset))
+                    Some(Allowance::new(limit, failed.day, reset))
                 }
             };
             let has_limit = is_limited || failures.is_some();
@@ -192,8 +192,8 @@ impl Limits {
             leaderboards.push(Quota {
                 day: limits
                     .daily
-                    .map(|limit| Allowance::of(limit, usage.day, Some(at.next_day().to_string()))),
-                round_limit: limits.total.map(|limit| Allowance::of(limit, usage.total, None)),
+                    .map(|limit| Allowance::new(limit, usage.day, Some(at.next_day().to_string()))),
+                round_limit: limits.total.map(|limit| Allowance::new(limit, usage.total, None)),
                 failures,
                 leaderboard: board.leaderboard,
                 round: board.round,
@@ -211,18 +211,18 @@ impl Limits {
     /// What is left of a submitter's daily allowances; those of raters only for these.
     async fn allowances(&self, table: &Table, submitter: &str) -> Result<Vec<OfDay>, Problem> {
         let (id, at) = (self.facts.id, self.at);
-        let mut found = Vec::with_capacity(self.daily.len());
+        let mut allowances = Vec::with_capacity(self.daily.len());
         for one in &self.daily {
             if one.is_of_raters && !table.is_rater(id, submitter).await? {
                 continue;
             }
             let n_used = table.n_taken_of_day(id, submitter, one.counted_as, at).await?;
-            found.push(OfDay {
+            allowances.push(OfDay {
                 kind: one.kind,
                 title: one.title,
-                allowance: Allowance::of(one.limit, n_used, Some(at.next_day().to_string())),
+                allowance: Allowance::new(one.limit, n_used, Some(at.next_day().to_string())),
             });
         }
-        Ok(found)
+        Ok(allowances)
     }
 }

@@ -1,4 +1,4 @@
-//! Who leads a board, and how many are on it: what a list of boards says of each.
+//! The leader and the number of rows of a board, for lists of boards.
 
 use dataperf::Descriptor;
 use dataperf::challenge::Challenge;
@@ -17,7 +17,7 @@ const COUNTED: usize = 50;
 
 /// Who leads a board, and how many are on it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Leaders {
+pub(crate) struct Leaders {
     /// The best row that is scored with the board's data set, one with a rank before a baseline; `null` where there is none.
     leader: Option<Row>,
     /// Rows that are no baselines, of the first 50: with the ranking `all` submissions, otherwise one of each submitter.
@@ -32,7 +32,7 @@ pub(super) struct Leaders {
 }
 
 /// The leaders of one board.
-pub(super) async fn leaders(
+pub(crate) async fn leaders(
     table: &Table,
     caller: &Caller,
     facts: &Descriptor,

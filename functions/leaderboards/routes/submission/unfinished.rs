@@ -1,17 +1,17 @@
-//! What is unfinished, and what has failed.
+//! Lists unfinished and failed submissions.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::ports::leaderboard::Entry;
 use dataperf_aws::{Cursor, Page};
 
-use super::history::{HistoryLine, SubmissionsPage};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{Strict, UnfinishedQuery, within};
+use crate::routes::submitters::history::{HistoryLine, SubmissionsPage};
 use crate::rows::Line;
 use dataperf_http::Problem;
 
@@ -30,7 +30,7 @@ use dataperf_http::Problem;
     ),
     security(("token" = []))
 )]
-pub(super) async fn unfinished(
+pub(crate) async fn unfinished(
     State(app): State<App>,
     Path(benchmark): Path<String>,
     caller: Caller,
@@ -38,7 +38,7 @@ pub(super) async fn unfinished(
     seal: Seal,
     Strict(query): Strict<UnfinishedQuery>,
 ) -> Result<Response, Problem> {
-    let page = Asked::of(&seal, &caller, &benchmark, &query)?;
+    let page = PageRequest::parse(&seal, &caller, &benchmark, &query)?;
     let lines = app
         .table()
         .await
@@ -62,7 +62,7 @@ pub(super) async fn unfinished(
     ),
     security(("token" = []))
 )]
-pub(super) async fn failed(
+pub(crate) async fn failed(
     State(app): State<App>,
     Path(benchmark): Path<String>,
     caller: Caller,
@@ -70,7 +70,7 @@ pub(super) async fn failed(
     seal: Seal,
     Strict(query): Strict<UnfinishedQuery>,
 ) -> Result<Response, Problem> {
-    let page = Asked::of(&seal, &caller, &benchmark, &query)?;
+    let page = PageRequest::parse(&seal, &caller, &benchmark, &query)?;
     let lines = app
         .table()
         .await
@@ -80,13 +80,18 @@ pub(super) async fn failed(
 }
 
 /// The part of a list that the organizer asks for.
-struct Asked {
+struct PageRequest {
     after: Option<Cursor>,
     limit: usize,
 }
 
-impl Asked {
-    fn of(seal: &Seal, caller: &Caller, benchmark: &str, query: &UnfinishedQuery) -> Result<Self, Problem> {
+impl PageRequest {
+    fn parse(
+        seal: &Seal,
+        caller: &Caller,
+        benchmark: &str,
+        query: &UnfinishedQuery,
+    ) -> Result<Self, Problem> {
         caller.must_organize()?;
         catalogue::benchmark(benchmark)?;
         let limit = within(query.limit, 50, 200)?;

@@ -12,30 +12,30 @@ use dataperf_hosted::is_step;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::submission::ReasonDocument;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{HistoryQuery, Strict, within};
+use crate::routes::submission::ReasonDocument;
 use crate::rows::Line;
 use dataperf_http::Problem;
 
 /// A page of submissions.
 #[derive(Serialize, ToSchema)]
-pub(super) struct SubmissionsPage {
+pub(crate) struct SubmissionsPage {
     /// The benchmark's id.
-    pub(super) benchmark: String,
+    pub(crate) benchmark: String,
     /// The submissions.
-    pub(super) submissions: Vec<HistoryLine>,
+    pub(crate) submissions: Vec<HistoryLine>,
     /// The cursor of the next page; `null` at the end.
-    pub(super) next: Option<String>,
+    pub(crate) next: Option<String>,
 }
 
 /// A submission in a history.
 #[derive(Serialize, ToSchema)]
-pub(super) struct HistoryLine {
+pub(crate) struct HistoryLine {
     #[serde(flatten)]
     line: Line,
     /// For the submitter and the organizer only.
@@ -68,7 +68,7 @@ impl From<&Submission> for PrivateLine {
 }
 
 impl HistoryLine {
-    pub(super) fn new(line: Line, submission: Option<&Submission>) -> Self {
+    pub(crate) fn new(line: Line, submission: Option<&Submission>) -> Self {
         Self {
             line,
             private: submission.map(PrivateLine::from),
@@ -139,7 +139,7 @@ fn is_listed(entry: &Entry, caller: &Caller, challenge: Option<&Challenge>) -> b
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn history(
+pub(crate) async fn history(
     State(app): State<App>,
     Path(benchmark): Path<String>,
     caller: Caller,
@@ -196,7 +196,7 @@ mod tests {
 
     fn entry(benchmark: &str, leaderboard: &str, ending: Ending) -> Entry {
         Entry {
-            id: SubmissionId::of("bucket", leaderboard, ""),
+            id: SubmissionId::derive("bucket", leaderboard, ""),
             board: Board {
                 benchmark: benchmark.into(),
                 leaderboard: leaderboard.into(),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_scores_are_not_among_the_uploads_of_who_sees_these() {
+    fn owners_see_uploads_instead_of_score_steps() {
         let step = entry("adversarial-text", "sentiment", Ending::Scored);
         let file = entry("adversarial-text", "submit", Ending::Rejected);
         let artifact = entry("speech-selection", "en-25", Ending::Scored);

@@ -31,7 +31,7 @@ const MAX_BYTES: u64 = 4 << 20;
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn picture(
+pub(crate) async fn picture(
     State(app): State<App>,
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
@@ -43,19 +43,20 @@ pub(super) async fn picture(
     let none = |detail: &str| Problem::not_found("no_picture", "leaderboard", detail);
     let defined = boards.leaderboards.get(&leaderboard);
     let (path, dataset) = defined
-        .and_then(|(said, dataset)| Some((said.picture.as_deref()?, *dataset)))
-        .ok_or_else(|| none("this leaderboard has no picture: no data set in force names one"))?;
-    // What publishing has checked, checked again: a data set may have come into the bucket by another way.
+        .and_then(|(settings, dataset)| Some((settings.picture.as_deref()?, *dataset)))
+        .ok_or_else(|| none("this leaderboard has no picture: its active data set names none"))?;
+    // Repeats the checks of publishing, because a data set may have reached the bucket in another
+    // way.
     let form = PictureForm::of_path(path)
-        .filter(|_| path.starts_with(PUBLIC) && dataperf::frozen::is_within(path))
-        .ok_or_else(|| none("what the data set calls its picture is no public PNG or JPEG file"))?;
+        .filter(|_| path.starts_with(PUBLIC) && dataperf::dataset::frozen::is_within(path))
+        .ok_or_else(|| none("the data set's picture is not a public PNG or JPEG file"))?;
     let key = format!("{}{path}", dataset_prefix(facts.id, dataset));
     match app.datasets().await.get(&key, None, MAX_BYTES).await? {
         Got::Object(object) if form.is_of(&object.bytes) => {
             Ok(wishes.picture(&caller, form, object.bytes.to_vec()))
         }
-        Got::Object(_) => Err(none("the file is not of the form that its name says")),
-        Got::TooLarge { .. } => Err(none("the file is larger than an answer may be")),
+        Got::Object(_) => Err(none("the file's content does not match its name")),
+        Got::TooLarge { .. } => Err(none("the file is too large for the API")),
         Got::Missing => Err(none("the file is not in the bucket")),
     }
 }

@@ -21,6 +21,8 @@ struct OneToken {
     role: &'static str,
     /// Whose it is; `null` for the organizer's.
     submitter: Option<String>,
+    /// The benchmarks that its holder may upload to; all if empty.
+    benchmarks: Vec<String>,
     /// The collections in which its holder is a rater: their ids.
     is_rater: Vec<String>,
     /// The time from which it is no longer valid.
@@ -37,14 +39,14 @@ struct OneToken {
     ),
     security(("token" = []))
 )]
-pub(super) async fn token(
+pub(crate) async fn token(
     State(app): State<App>,
     headers: HeaderMap,
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
     let issued = sent(&headers, &app.table().await).await?.ok_or_else(|| {
-        Problem::no_token("this says whose token is sent: send `Authorization: Bearer TOKEN`")
+        Problem::no_token("this returns the owner of a token: send `Authorization: Bearer TOKEN`")
     })?;
     let mut is_rater = Vec::new();
     if let Holder::Submitter(name) = &issued.holder {
@@ -55,6 +57,7 @@ pub(super) async fn token(
         }
     }
     let document = OneToken {
+        benchmarks: issued.benchmarks,
         is_rater,
         role: issued.holder.role(),
         submitter: match &issued.holder {

@@ -5,17 +5,17 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use dataperf::Digest;
 use dataperf::challenge::Challenge;
-use dataperf::pairs::{PAIRED_ROWS, Pairs};
+use dataperf::comparison::leading_pairs::{PAIRED_ROWS, Pairs};
 use dataperf::ports::leaderboard::{Board, Entry};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::submission::{WITHOUT_SCORE, found, found_at};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::query::{DifferenceQuery, Strict};
+use crate::routes::submission::{WITHOUT_SCORE, find_submission, find_submission_at};
 use dataperf_http::Problem;
 
 /// How far a submission is from another of its board.
@@ -37,7 +37,7 @@ struct PairedDifference {
     from_score: f64,
     /// The score less the other one's.
     difference: f64,
-    /// The interval of 95 % of the difference over other eval sets of this kind and size; its ends are moved outward to two digits of its width.
+    /// The interval of 95 % of the difference over other test sets of this kind and size; its ends are moved outward to two digits of its width.
     interval: Option<[f64; 2]>,
     /// The one of the two that is clearly better, by the rule of rank intervals; `null` where neither is.
     clearly_better: Option<String>,
@@ -63,16 +63,18 @@ struct PairedDifference {
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn difference(
+pub(crate) async fn difference(
     State(app): State<App>,
     Path((benchmark, id)): Path<(String, String)>,
     caller: Caller,
     wishes: Wishes,
     Strict(query): Strict<DifferenceQuery>,
 ) -> Result<Response, Problem> {
-    let one = found(&app, &benchmark, &id).await?.entry();
+    let one = find_submission(&app, &benchmark, &id).await?.entry();
     catalogue::must_see(&app, &caller, &one, WITHOUT_SCORE).await?;
-    let other = found_at(&app, &benchmark, &query.from, "from").await?.entry();
+    let other = find_submission_at(&app, &benchmark, &query.from, "from")
+        .await?
+        .entry();
     catalogue::must_see(&app, &caller, &other, WITHOUT_SCORE).await?;
     let board = common_board(&one, &other, query.round.as_deref())?;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
@@ -85,8 +87,8 @@ pub(super) async fn difference(
     }
     let between = pairs.between(&one.id, &other.id).ok_or_else(|| {
         let detail = format!(
-            "differences are published of the first {PAIRED_ROWS} rows of a board, and one of the two is not among them: the organizer \
-             has this one by `dataperf leaderboard compare {} {}`",
+            "one of the two is not among the first {PAIRED_ROWS} rows, and only their differences are \
+                published: the organizer can run `dataperf leaderboard compare {} {}`",
             one.id, other.id
         );
         Problem::not_found("not_among_the_first", "from", detail)
@@ -125,7 +127,7 @@ fn common_board(one: &Entry, other: &Entry, round: Option<&str>) -> Result<Board
     let title = "these two can't be compared";
     let conflict = |code, detail: String| Problem::new(StatusCode::CONFLICT, code, title, "from", detail);
     if one.board != other.board {
-        let of = |entry: &Entry| {
+        let view = |entry: &Entry| {
             format!(
                 "`{}` in the round `{}`",
                 entry.board.leaderboard, entry.board.round
@@ -133,13 +135,13 @@ fn common_board(one: &Entry, other: &Entry, round: Option<&str>) -> Result<Board
         };
         let detail = format!(
             "one is on {} and the other on {}: name two of one board",
-            of(one),
-            of(other)
+            view(one),
+            view(other)
         );
         return Err(conflict("different_boards", detail));
     }
     if one.score.is_none() || other.score.is_none() {
-        let detail = "one of the two has no score: name two submissions that have one".to_owned();
+        let detail = "one of the two has no score: name two scored submissions".to_owned();
         return Err(conflict("no_score", detail));
     }
     let last = one.board.of_final();
@@ -147,7 +149,7 @@ fn common_board(one: &Entry, other: &Entry, round: Option<&str>) -> Result<Board
         Some(round) if round == last.round => return Ok(last), // where all are scored with one data set
         Some(round) if round != one.board.round => {
             let detail = format!(
-                "both are of the round `{}`: ask for that one, for `{}`, or leave `round` out",
+                "both are of the round `{}`: ask for that round, for `{}`, or leave `round` out",
                 one.board.round, last.round
             );
             return Err(Problem::bad_request("round", detail));
@@ -155,9 +157,8 @@ fn common_board(one: &Entry, other: &Entry, round: Option<&str>) -> Result<Board
         _ => {}
     }
     if one.dataset != other.dataset {
-        let detail = "the two submissions were scored with different data sets, and a difference needs \
-                      scores under the same draws of one eval set: ask the organizer to have the board \
-                      scored again with one data set (`dataperf rescore`)";
+        let detail = "the two submissions were scored with different data sets, so their scores can't be compared: ask \
+            the organizer to score the board again with one data set (`dataperf rescore`)";
         return Err(conflict("different_datasets", detail.to_owned()));
     }
     Ok(one.board.clone())
@@ -180,19 +181,20 @@ fn must_be_shown(
     let title = "differences are not shown here now";
     let refused =
         |code, detail: String| Problem::new(StatusCode::CONFLICT, code, title, "submission", detail);
-    let organizers = "the organizer has them by `dataperf leaderboard compare`";
+    let organizers = "the organizer can run `dataperf leaderboard compare`";
     match Pairs::shown_from(challenge, board, dataset) {
         None => Err(refused(
             "never_shown",
             format!(
-                "differences are shown only of a round that closes, and only where every other round that \
-                 uses the same data closes too: {organizers}"
+                "differences appear only when this round and every other round with the same data close, \
+                    and one of them never closes: {organizers}"
             ),
         )),
         Some(from) if from > dataperf_aws::now() => Err(refused(
             "not_closed",
             format!(
-                "differences are shown from {from} on, when the last round has closed that uses the same data: ask again then; until then {organizers}"
+                "differences appear at {from}, when the last round with the same data has closed: ask \
+                    again then; until then {organizers}"
             ),
         )),
         Some(_) => Ok(()),
@@ -201,8 +203,9 @@ fn must_be_shown(
 
 fn other_dataset(board: &Board) -> Problem {
     let detail = format!(
-        "the differences of the board `{}` of the round `{}` are those of another data set: where it has just been scored again, ask again \
-         in an hour; where the data set of these two was retired, the organizer has their difference by `dataperf leaderboard compare`",
+        "the published differences of the board `{}` of the round `{}` are of another data set: ask again \
+            in an hour if the board was just scored again. For a retired data set, the organizer can run \
+            `dataperf leaderboard compare`",
         board.leaderboard, board.round
     );
     Problem::not_found("other_dataset", "submission", detail)
@@ -210,8 +213,8 @@ fn other_dataset(board: &Board) -> Problem {
 
 fn not_compared(board: &Board) -> Problem {
     let detail = format!(
-        "the board `{}` of the round `{}` has not been compared since the close, or since it was scored again: that takes an hour at most, \
-         ask again then",
+        "the board `{}` of the round `{}` has not been compared since it closed or was scored again: ask \
+            again in an hour",
         board.leaderboard, board.round
     );
     Problem::not_found("not_compared", "submission", detail)

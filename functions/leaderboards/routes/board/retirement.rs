@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::closing::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use dataperf::comparison::rounded_outward;
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use dataperf::{Digest, Feedback, SubmissionId};
 use dataperf_aws::{Cursor, now};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::board::must_exist;
-use super::{name, round};
+use super::must_exist;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{RetirementQuery, Strict, within};
+use crate::routes::{name, round};
 use dataperf_http::Problem;
 
 /// How the scores with a retired data set compare with those with the one that followed. It stays as it was made, with all that stood; what was
@@ -84,13 +84,18 @@ struct FromLine {
 /// A report by its board, and the data set that followed.
 type ReportId = (String, String, String, Digest);
 
+fn report_id(board: Board, dataset_after: Digest) -> ReportId {
+    (board.benchmark, board.leaderboard, board.round, dataset_after)
+}
+
 impl FromLine {
     /// How many lines of the report are before the page.
-    fn n_before(&self, of: &ReportId, lines: &[RetiredLine]) -> Result<usize, Problem> {
+    fn n_before(&self, report_id: &ReportId, lines: &[RetiredLine]) -> Result<usize, Problem> {
         let last = lines.iter().position(|line| line.submission == self.after);
-        let last = last.filter(|_| self.report == *of);
-        last.map(|last| last + 1)
-            .ok_or_else(|| Problem::bad_cursor("the cursor is of another report: begin without one"))
+        let last = last.filter(|_| self.report == *report_id);
+        last.map(|last| last + 1).ok_or_else(|| {
+            Problem::bad_cursor("the cursor belongs to another report: begin again without one")
+        })
     }
 }
 
@@ -125,9 +130,8 @@ struct LineOnBoth {
 }
 
 /// Why there are no intervals while a round is open.
-const WITHHELD: &str = "intervals are withheld until all results of the round are shown: the intervals of \
-                        two submissions tell on about how many hidden items the two differ; ask again after \
-                        that";
+const WITHHELD: &str = "the report is hidden until the round shows all results, because its intervals reveal how many hidden \
+    items two submissions differ on: ask again after that";
 
 /// What retiring a board's data set has shown: the gap between old and new scores, their regression, and how far ranks agree.
 #[utoipa::path(
@@ -143,7 +147,7 @@ const WITHHELD: &str = "intervals are withheld until all results of the round ar
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn retirement(
+pub(crate) async fn retirement(
     State(app): State<App>,
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
@@ -168,7 +172,8 @@ pub(super) async fn retirement(
     }
     let Some(report) = report(&app, &board).await? else {
         must_exist(&app, facts, &board, &app.table().await).await?;
-        let detail = "the data set of this board has not been retired in this round, or not all is scored with the next one yet";
+        let detail = "no data set of this board has been retired in this round, or not all submissions are scored with \
+            the next one yet";
         return Err(Problem::not_found("not_retired", "round", detail));
     };
     let shown = dataperf::challenge::shown(challenge.as_ref(), &board, Some(report.dataset_after), now());
@@ -179,7 +184,7 @@ pub(super) async fn retirement(
     if is_released && !caller.is_organizer() && shown.level < Feedback::Full {
         let until = shown.whole_at.map_or("it closes".to_owned(), |at| at.to_string());
         let detail = format!(
-            "the report has both scores of every row with all digits, and this round shows rounded ones until {until}: ask again after that"
+            "this round rounds scores until {until}, and the report has all digits: ask again after that"
         );
         return Err(Problem::not_found("withheld", "round", detail));
     }
@@ -204,19 +209,14 @@ pub(super) async fn retirement(
     let withdrawn: BTreeSet<SubmissionId> = withdrawn.into_iter().map(|entry| entry.id).collect();
     let is_shown =
         |line: &RetiredLine| caller.acts_for(&line.submitter) || !withdrawn.contains(&line.submission);
-    let Board {
-        benchmark,
-        leaderboard,
-        round,
-    } = board.clone();
-    let of = (benchmark, leaderboard, round, report.dataset_after);
-    let from = place.map_or(Ok(0), |place| place.n_before(&of, &report.lines))?;
+    let key = report_id(board.clone(), report.dataset_after);
+    let from = place.map_or(Ok(0), |place| place.n_before(&key, &report.lines))?;
     let mut lines = report.lines.into_iter().skip(from).filter(is_shown);
     let of_page: Vec<RetiredLine> = lines.by_ref().take(limit).collect();
     let last = of_page.last().map(|line| line.submission.clone());
     let next = lines.next().and(last).map(|after| Place {
         at: Cursor::new(),
-        so_far: FromLine { report: of, after },
+        so_far: FromLine { report: key, after },
     });
     let line = |line: RetiredLine| LineOnBoth {
         submission: line.submission.to_string(),

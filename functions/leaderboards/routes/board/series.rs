@@ -7,14 +7,14 @@ use dataperf_aws::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::board::must_exist;
-use super::{name, round};
+use super::must_exist;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{SeriesQuery, Strict, within};
+use crate::routes::{name, round};
 use crate::rows::Point;
 use dataperf_http::Problem;
 
@@ -52,7 +52,7 @@ struct SeriesPage {
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn series(
+pub(crate) async fn series(
     State(app): State<App>,
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
@@ -89,7 +89,7 @@ pub(super) async fn series(
     let points = page
         .lines
         .iter()
-        .filter_map(|entry| Point::of(entry, facts.direction, scored_with, &mut best))
+        .filter_map(|entry| Point::from_entry(entry, facts.direction, scored_with, &mut best))
         .collect();
     let document = SeriesPage {
         benchmark: board.benchmark,

@@ -8,14 +8,14 @@ use dataperf_hosted::is_step;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::board::must_exist;
-use super::{name, round};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{FilesQuery, Strict, within};
+use crate::routes::board::must_exist;
+use crate::routes::{name, round};
 use dataperf_http::Problem;
 
 /// A page of the files that were scored on a board.
@@ -69,7 +69,7 @@ struct ScoredFile {
     ),
     security(("token" = []))
 )]
-pub(super) async fn scored_files(
+pub(crate) async fn scored_files(
     State(app): State<App>,
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,
@@ -86,7 +86,8 @@ pub(super) async fn scored_files(
     };
     if is_step(&board) {
         let detail = format!(
-            "scores on `{}` follow from what people decide and are no files: `dataperf submitter identical {}` compares the uploads",
+            "scores on `{}` come from people's decisions, not from files: `dataperf submitter identical \
+                {}` compares the uploads",
             board.leaderboard, facts.id
         );
         return Err(Problem::not_found("no_files", "leaderboard", detail));

@@ -2,18 +2,17 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::board_log::BoardDocument;
+use dataperf::board_log::{BoardDocument, MAX_DOCUMENT_BYTES};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Board;
-use dataperf_aws::MAX_DOCUMENT_BYTES;
 
-use super::{name, round};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::query::{DocumentQuery, Strict};
 use crate::routes::board::must_exist;
+use crate::routes::{name, round};
 use dataperf_http::Problem;
 
 /// A board as it was published: the newest document of its log, or an earlier one by its `number`. It is signed, and `dataperf verify` checks it
@@ -31,7 +30,7 @@ use dataperf_http::Problem;
     ),
     security((), ("token" = []))
 )]
-pub(super) async fn document(
+pub(crate) async fn document(
     State(app): State<App>,
     Path((benchmark, leaderboard)): Path<(String, String)>,
     caller: Caller,

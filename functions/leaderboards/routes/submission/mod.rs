@@ -1,5 +1,9 @@
 //! One submission, and what of it can be drawn.
 
+pub(crate) mod files;
+pub(crate) mod scored_files;
+pub(crate) mod unfinished;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::comparison::Read as Comparison;
@@ -160,19 +164,24 @@ impl From<&Reason> for ReasonDocument {
 }
 
 /// The submission that a path names.
-pub(super) async fn found(app: &App, benchmark: &str, id: &str) -> Result<Submission, Problem> {
-    found_at(app, benchmark, id, "submission").await
+pub(super) async fn find_submission(app: &App, benchmark: &str, id: &str) -> Result<Submission, Problem> {
+    find_submission_at(app, benchmark, id, "submission").await
 }
 
 /// The submission that a request names, `at` a part of it.
-pub(super) async fn found_at(app: &App, benchmark: &str, id: &str, at: &str) -> Result<Submission, Problem> {
+pub(super) async fn find_submission_at(
+    app: &App,
+    benchmark: &str,
+    id: &str,
+    at: &str,
+) -> Result<Submission, Problem> {
     catalogue::benchmark(benchmark)?;
     let id: SubmissionId = id
         .parse()
         .map_err(|error| Problem::bad_request(at, format!("{error}")))?;
     let submission = app.table().await.submission(benchmark, &id).await?;
     submission.ok_or_else(|| {
-        let detail = "no submission has this id: check it, and whether its upload has arrived";
+        let detail = "no submission has this id: check the id, and whether the upload has arrived";
         Problem::not_found("unknown_submission", at, detail)
     })
 }
@@ -197,7 +206,7 @@ pub(super) async fn one(
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
-    let submission = found(&app, &benchmark, &id).await?;
+    let submission = find_submission(&app, &benchmark, &id).await?;
     let entry = submission.entry();
     catalogue::must_see(&app, &caller, &entry, WITHOUT_SCORE).await?;
     let receipt = submission.receipt.as_ref();
@@ -214,8 +223,9 @@ pub(super) async fn one(
         public_run: verdict.and_then(|verdict| verdict.public_run.clone()),
         withdrawals: entry.withdrawals.iter().map(Into::into).collect(),
     });
-    let digest =
-        |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());
+    let digest = |get: fn(&Verdict) -> Option<dataperf::Digest>| {
+        verdict.and_then(get).map(|digest| digest.to_string())
+    };
     let shown = match receipt {
         Some(receipt) => catalogue::shown(&app, &caller, receipt).await?,
         None => Shown::WHOLE,
@@ -280,7 +290,7 @@ pub(super) async fn figures(
     wishes: Wishes,
     Strict(query): Strict<FormatQuery>,
 ) -> Result<Response, Problem> {
-    let submission = found(&app, &benchmark, &id).await?;
+    let submission = find_submission(&app, &benchmark, &id).await?;
     let entry = submission.entry();
     catalogue::must_see(&app, &caller, &entry, WITHOUT_SCORE).await?;
     let figures = match submission.receipt {
@@ -288,9 +298,9 @@ pub(super) async fn figures(
             let shown = catalogue::shown(&app, &caller, &receipt).await?;
             let hosted = catalogue::benchmark(&benchmark)?;
             let verdict = receipt.shown(shown.level, hosted).verdict;
-            dataperf::figures::Figures::of(&verdict, hosted.metrics)
+            dataperf::benchmark::figures::Figures::from_verdict(&verdict, hosted.metrics)
         }
-        None => dataperf::figures::Figures::default(),
+        None => dataperf::benchmark::figures::Figures::default(),
     };
     let figures = Figures::from(figures);
     Ok(wishes.list(
