@@ -1,16 +1,16 @@
-//! Which data sets have one and the same eval set: by the digests of the files with their hidden items.
+//! Which data sets have one and the same test set: by the digests of the files with their hidden items.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use dataperf::benchmark::PUBLIC;
-use dataperf::frozen::Manifest;
+use dataperf::dataset::frozen::Manifest;
 use dataperf::{Descriptor, Digest};
 use dataperf_datasets::Import;
 
 use crate::registry::{Action, extension, with_benchmark};
 
-/// The files with the items of a data set's eval sets, by the name of the set, each with its digest.
+/// The files with the items of a data set's test sets, by the name of the set, each with its digest.
 pub(crate) type EvalFiles = BTreeMap<String, Option<Digest>>;
 
 struct Labelled<'a>(&'a Manifest);
@@ -27,10 +27,10 @@ impl Action for Labelled<'_> {
     }
 }
 
-/// The eval files of a data set; none if the data set is of no benchmark.
+/// The test files of a data set; empty if it belongs to no benchmark.
 ///
 /// # Errors
-/// When the manifest's parameters are not those of its benchmark.
+/// If the manifest's parameters are not the benchmark's.
 pub(crate) async fn eval_files(descriptor: &Descriptor, manifest: &Manifest) -> Result<EvalFiles> {
     if extension(descriptor.id).is_some() {
         return Ok(EvalFiles::new());
@@ -38,7 +38,7 @@ pub(crate) async fn eval_files(descriptor: &Descriptor, manifest: &Manifest) -> 
     with_benchmark(descriptor.id, Labelled(manifest)).await
 }
 
-/// The eval sets of one data set whose items are also those of an eval set of the other.
+/// The test sets of one data set that share items with a test set of the other.
 pub(crate) fn shared<'a>(of_one: &'a EvalFiles, of_other: &EvalFiles) -> Vec<&'a str> {
     let is_shared = |file: &Option<Digest>| file.is_some() && of_other.values().any(|other| other == file);
     let sets = of_one.iter().filter(|(_, file)| is_shared(file));

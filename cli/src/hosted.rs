@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use dataperf::{Descriptor, offer};
 
-/// What a benchmark, or what is hosted beside the benchmarks, says of itself.
+/// A benchmark's or an extension's description of itself.
 ///
 /// # Errors
 /// When nothing has this id: with the most similar ones.

@@ -1,44 +1,38 @@
 //! `dataperf`: data sets, scores, submissions, leaderboards, and the cloud on one machine.
 
+#![cfg_attr(
+    not(feature = "cloud"),
+    allow(dead_code, unused_imports, unused_macros, clippy::unused_async)
+)] // parts that only a cloud needs
+
 #[macro_use]
 mod print;
 
+mod arguments;
+mod clock;
+#[cfg(feature = "cloud")]
 mod cloud;
 mod commands;
-#[cfg(all(test, feature = "closed", feature = "local"))]
-mod contract;
 mod eval_files;
-mod explain;
 mod extension;
-mod figure;
-#[cfg(feature = "local")]
-mod functions;
-mod given;
-mod groups;
 mod hosted;
-mod in_force;
-mod known;
-mod metrics;
+#[cfg(feature = "local")]
+mod local;
 mod on_disk;
 mod output;
-#[cfg(feature = "local")]
-mod page;
-mod profile;
-mod progress;
 mod registry;
-mod rows;
-#[cfg(feature = "local")]
-mod secret_file;
 mod stop;
-mod table;
 
 use std::process::ExitCode;
 use std::thread;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-use rows::RowFormat;
+use output::rows::RowFormat;
 
 /// Competitions on data: the model is fixed, and participants improve the data
 #[derive(Debug, Parser)]
@@ -57,9 +51,9 @@ enum Command {
     /// Run a demo of everything on this machine
     Demo(commands::demo::DemoArgs),
     /// Score an artifact offline, exactly as the cloud does
-    Score(commands::score::ScoreArgs),
+    Score(commands::participant::score::ScoreArgs),
     /// Check an artifact offline, without scoring it
-    Validate(commands::score::ArtifactArgs),
+    Validate(commands::participant::score::ArtifactArgs),
     /// Check a receipt or a published board
     Verify(commands::verify::VerifyArgs),
     /// Make, describe and publish data sets
@@ -75,43 +69,18 @@ enum Command {
     /// Try programs for closed-division rounds
     #[cfg(feature = "closed")]
     #[command(subcommand)]
-    Closed(commands::closed::ClosedCommand),
-    /// Upload an artifact and wait for its score
-    Submit(commands::submit::SubmitArgs),
-    /// Add and list submitters
-    #[command(subcommand)]
-    Submitter(commands::submitter::SubmitterCommand),
-    /// Show submissions: one, a submitter's, or failed ones
-    Status(commands::status::StatusArgs),
-    /// Retry submissions that failed because of a platform error
-    Redrive(commands::redrive::RedriveArgs),
-    /// Show leaderboards
-    Leaderboard(Box<commands::leaderboard::LeaderboardArgs>),
+    Closed(commands::participant::closed::ClosedCommand),
+    #[cfg(feature = "cloud")]
+    #[command(flatten)]
+    Online(Box<commands::online::OnlineCommand>),
     /// Rank results of other benchmarks, offline
     Rank(Box<commands::rank::RankArgs>),
-    /// Export boards, submissions and metrics as Parquet or CSV
-    Export(commands::export::ExportArgs),
-    /// Create, list and revoke tokens
-    #[command(subcommand)]
-    Token(commands::token::TokenCommand),
-    /// Publish, rotate and show the keys that sign receipts
-    #[command(subcommand)]
-    Keys(commands::keys::KeysCommand),
-    /// Take a scored submission off its board
-    Withdraw(commands::withdraw::WithdrawArgs),
-    /// Score a whole board again
-    Rescore(commands::rescore::RescoreArgs),
-    /// Adversarial Nibbler: make images, submit and judge pairs
-    #[command(subcommand)]
-    Nibbler(commands::nibbler::NibblerCommand),
     /// Adversarial Text: submit, judge and train on texts
     #[command(subcommand)]
     Dynamic(commands::dynamic::DynamicCommand),
     #[cfg(feature = "local")]
     /// Run the whole cloud on this machine
     Local(commands::local::LocalArgs),
-    /// Show which cloud the commands use, and every connection option
-    Cloud(commands::cloud::ShowArgs),
     /// The files that each importer needs
     #[command(hide = true, after_help = registry::layouts())]
     Layouts,
@@ -129,7 +98,7 @@ const PANICKED: u8 = 101;
 /// The number of open files that is enough for every command but `local` and `demo`.
 const N_FILES: u32 = 256;
 
-/// What a command that did its work says of the artifact.
+/// The outcome for the artifact of a command that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Done {
     /// Nothing was rejected.
@@ -165,9 +134,9 @@ fn can_not_start(error: &std::io::Error) -> ExitCode {
 }
 
 async fn command() -> ExitCode {
-    let parsed = groups::grouped(Cli::command())
+    let parsed = arguments::groups::grouped(Cli::command())
         .try_get_matches()
-        .inspect(given::note)
+        .inspect(arguments::given::note)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -181,16 +150,18 @@ async fn command() -> ExitCode {
             };
         }
     };
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "off".into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+    let levels = std::env::var("RUST_LOG")
+        .ok()
+        .and_then(|levels| levels.parse::<Targets>().ok());
+    tracing_subscriber::registry()
+        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+        .with(levels.unwrap_or_default()) // nothing by default
         .init();
     match Box::pin(run(cli)).await {
         Ok(Done::Fine) => ExitCode::SUCCESS,
         Ok(Done::Rejected) => ExitCode::from(2),
         Err(error) => {
-            eprintln!("error: {}", explain::in_lines(&error));
+            eprintln!("error: {}", output::explain::in_lines(&error));
             ExitCode::from(1)
         }
     }
@@ -204,34 +175,24 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
     let format = rows.of_documents();
     match cli.command {
         // these print rows, or some of their commands do
-        Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(*args, rows)).await,
         Command::Rank(args) => commands::rank::run(&args, rows),
-        Command::Status(args) => commands::status::run(args, rows).await,
-        Command::Submitter(command) => commands::submitter::run(command, rows).await,
         Command::Challenge(command) => Box::pin(commands::challenge::run(command, rows)).await,
-        Command::Token(command) => commands::token::run(command, rows).await,
         Command::Dataset(command) => commands::dataset::run(command, rows).await,
         Command::Baseline(args) => commands::baseline::run(args, rows).await,
         Command::Dynamic(command) => commands::dynamic::run(command, rows).await,
-        Command::Redrive(args) => commands::redrive::run(args, rows).await,
-        Command::Score(args) => commands::score::score(args, rows).await,
-        Command::Validate(args) => commands::score::validate(args, rows).await,
+        Command::Score(args) => commands::participant::score::score(args, rows).await,
+        Command::Validate(args) => commands::participant::score::validate(args, rows).await,
         Command::Verify(args) => commands::verify::run(args, rows).await,
         Command::Audit(args) => commands::audit::run(args, rows).await,
-        Command::Submit(args) => commands::submit::run(args, rows).await,
-        Command::Keys(command) => commands::keys::run(command, rows).await,
-        Command::Rescore(args) => commands::rescore::run(args, rows).await,
-        Command::Nibbler(command) => commands::nibbler::run(command, rows).await,
         #[cfg(feature = "closed")]
-        Command::Closed(command) => Box::pin(commands::closed::run(command, rows)).await,
+        Command::Closed(command) => Box::pin(commands::participant::closed::run(command, rows)).await,
+        #[cfg(feature = "cloud")]
+        Command::Online(command) => Box::pin(commands::online::run(*command, rows)).await,
         #[cfg(feature = "local")]
         Command::Demo(args) => commands::demo::run(args, rows).await,
 
-        Command::Export(args) => Box::pin(commands::export::run(args, format?)).await,
-        Command::Withdraw(args) => Box::pin(commands::withdraw::run(args, format?)).await,
         #[cfg(feature = "local")]
         Command::Local(args) => commands::local::run(args, format?).await,
-        Command::Cloud(args) => commands::cloud::run(args, format?).await,
         Command::Layouts => {
             println!("{}", registry::layouts());
             Ok(Done::Fine)
@@ -256,7 +217,7 @@ mod tests {
 
     /// The commands in a document's blocks of shell, without what the shell does with them.
     fn commands(document: &str) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut commands = Vec::new();
         for block in document.split("```sh\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
             for line in block.lines() {
@@ -264,14 +225,14 @@ mod tests {
                 if program.rsplit('/').next() == Some("dataperf") {
                     let ends = [" #", " >", " |", " &", " <", ";"];
                     let end = ends.iter().filter_map(|end| line.find(end)).min();
-                    found.push(line[..end.unwrap_or(line.len())].to_owned());
+                    commands.push(line[..end.unwrap_or(line.len())].to_owned());
                 }
             }
         }
-        found
+        commands
     }
 
-    /// The words of a command, as a shell takes them: what stands between quotes is one.
+    /// Splits a command into words like a shell; quoted text is one word.
     fn words(command: &str) -> Vec<String> {
         let (mut words, mut quote) = (vec![String::new()], None);
         for c in command.chars() {

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
+use dataperf::dataset::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::{Digest, quote};
 use serde::Deserialize;
 
-use crate::progress;
+use crate::output::progress;
 
 /// A data set's manifest and name.
 pub(crate) struct Opened {
@@ -31,7 +31,7 @@ pub(crate) fn open(directory: &Path) -> Result<Opened> {
     let head: Head = serde_json::from_slice(&bytes).with_context(about)?;
     let manifest = Manifest::parse(&bytes, &head.benchmark)?;
     Ok(Opened {
-        digest: Digest::of(&bytes),
+        digest: Digest::compute(&bytes),
         manifest,
         bytes,
     })

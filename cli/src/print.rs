@@ -92,7 +92,8 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A command to copy, which goes on after a backslash before an option that would be too far to the right. One with quotes stays whole.
+/// A command to copy. A backslash continues it on the next line before an option that would be too
+/// far to the right. A command with quotes is not broken.
 #[cfg(feature = "local")]
 pub(crate) fn folded(command: &str) -> String {
     const INDENT: usize = 6;

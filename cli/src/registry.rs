@@ -5,31 +5,41 @@ use dataperf::offer;
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
-use crate::commands::dynamic::Text;
-use crate::commands::nibbler::Nibbler;
-use crate::extension::Extension;
+#[cfg(feature = "cloud")]
+use crate::extension::HostedExtension;
+use crate::extension::{Extension, Nibbler, Text};
 
-/// What is hosted beside the benchmarks.
-pub(crate) const EXTENSIONS: &[&dyn Extension] = &[&Nibbler, &Text];
+/// The collections.
+const EXTENSIONS: &[&dyn Extension] = &[&Nibbler, &Text];
 
-/// What is hosted beside the benchmarks under an id.
+/// The collection with an id.
 pub(crate) fn extension(id: &str) -> Option<&'static dyn Extension> {
     let mut extensions = EXTENSIONS.iter().copied();
     extensions.find(|extension| extension.descriptor().id == id)
 }
 
-/// Refuses the id of what collects lines, of which no artifact is scored or made.
+/// The extensions in a cloud.
+#[cfg(feature = "cloud")]
+pub(crate) const HOSTED_EXTENSIONS: &[&dyn HostedExtension] = &[&Nibbler, &Text];
+
+/// The extension with an id, in a cloud.
+#[cfg(feature = "cloud")]
+pub(crate) fn hosted_extension(id: &str) -> Option<&'static dyn HostedExtension> {
+    let mut extensions = HOSTED_EXTENSIONS.iter().copied();
+    extensions.find(|extension| extension.descriptor().id == id)
+}
+
+/// Refuses the id of a collection, because it has no artifacts to score or make.
 ///
 /// # Errors
-/// With what is missing and why, and the commands that there are for it.
+/// If `id` is a collection. The message names the commands for it.
 pub(crate) fn takes_artifacts(id: &str) -> Result<()> {
     if let Some(extension) = extension(id) {
         let command = extension.command();
         bail!(
-            "`{id}` is a collection: its files have a JSON object on each line, which people judge, so that \
-             there is no model here that scores a file, and no baseline that makes one. {}. `dataperf \
-             validate {id}` checks a file against the rules offline, and `dataperf {command} --help` lists \
-             the commands that upload",
+            "people judge the lines of `{id}`'s files, so no model here scores a file and no baseline makes one. {}. `dataperf \
+                validate {id}` checks a file against the rules offline, and `dataperf {command} --help` lists the commands that \
+                upload",
             extension.why_no_score()
         );
     }
@@ -38,7 +48,7 @@ pub(crate) fn takes_artifacts(id: &str) -> Result<()> {
 
 /// Something to do with a benchmark that is known by its id only when the program runs.
 pub(crate) trait Action {
-    /// What comes of it.
+    /// The result.
     type Output;
     /// Does it.
     async fn run<B: Import + Baselines>(self) -> Result<Self::Output>;
@@ -62,7 +72,7 @@ macro_rules! dispatch {
             vec![$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Baselines>::METHODS)),*]
         }
 
-        /// What each benchmark's importer expects, for `--help`.
+        /// The files that each benchmark's importer expects, for `--help`.
         pub(crate) fn layouts() -> String {
             let layouts = [$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Import>::LAYOUT)),*];
             let others = EXTENSIONS.iter().map(|extension| (extension.descriptor().id, extension.layout()));

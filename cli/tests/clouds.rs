@@ -21,11 +21,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A server that says of itself that it is the whole cloud, and refuses everything else. What it was asked comes out.
+/// A server that claims to be the whole cloud, and refuses all other requests. It records its
+/// requests.
 fn cloud() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (heard, asked) = channel();
+    let (heard, wanted) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
@@ -38,11 +39,11 @@ fn cloud() -> (String, Receiver<String>) {
                 let mut line = String::new();
                 reader.read_line(&mut line).unwrap_or_default();
                 let lower = line.to_lowercase();
-                if let Some(said) = lower.strip_prefix("content-length:") {
-                    length = said.trim().parse().unwrap();
+                if let Some(message) = lower.strip_prefix("content-length:") {
+                    length = message.trim().parse().unwrap();
                 }
-                if let Some(said) = lower.strip_prefix("x-amz-target:") {
-                    request.push_str(said.trim());
+                if let Some(message) = lower.strip_prefix("x-amz-target:") {
+                    request.push_str(message.trim());
                 }
                 if line.trim().is_empty() {
                     break;
@@ -66,23 +67,23 @@ fn cloud() -> (String, Receiver<String>) {
             let _ = heard.send(request);
         }
     });
-    (format!("http://127.0.0.1:{port}"), asked)
+    (format!("http://127.0.0.1:{port}"), wanted)
 }
 
 #[test]
-fn a_local_cloud_is_learnt_from_its_page_by_address_and_by_profile() {
+fn a_local_cloud_is_discovered_from_its_page() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("clouds.yaml");
-    let (url, asked) = cloud();
+    let (url, wanted) = cloud();
     std::fs::write(&file, format!("laboratory: {{url: \"{url}\", table: other}}\n")).unwrap();
     let file = file.to_str().unwrap();
-    for said in [url.as_str(), "laboratory"] {
+    for message in [url.as_str(), "laboratory"] {
         let ran = run(
-            &["status", "speech-selection", "--cloud", said],
+            &["status", "speech-selection", "--cloud", message],
             &[("DATAPERF_CLOUDS", file)],
         );
         assert_eq!(ran.status.code(), Some(1), "it refuses: {ran:?}");
-        let requests: Vec<String> = asked.try_iter().collect();
+        let requests: Vec<String> = wanted.try_iter().collect();
         assert!(requests[0].starts_with("GET /cloud.json "), "{requests:?}");
         assert!(
             requests
@@ -91,7 +92,7 @@ fn a_local_cloud_is_learnt_from_its_page_by_address_and_by_profile() {
             "{requests:?}"
         );
     }
-    // by the variable, and what an option says goes before it
+    // from the variable, which an option overrides
     let closed = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -108,18 +109,19 @@ fn a_local_cloud_is_learnt_from_its_page_by_address_and_by_profile() {
         "{ran:?}"
     );
     assert!(
-        asked
+        wanted
             .try_iter()
             .all(|request| request.starts_with("GET /cloud.json "))
     );
 }
 
-/// The names of two installations are never mixed: an option goes before what `--cloud` says, and that before variables.
+/// The names of two installations are never mixed: an option overrides `--cloud`, and that
+/// overrides variables.
 #[test]
-fn names_are_those_of_options_then_of_the_cloud_and_then_of_variables() {
+fn options_override_the_cloud_and_then_the_environment() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("clouds.yaml");
-    let (url, asked) = cloud();
+    let (url, wanted) = cloud();
     let profiles = format!("laboratory: {{url: \"{url}\", table: of-profile}}\nplain: {{url: \"{url}\"}}\n");
     std::fs::write(&file, profiles).unwrap();
     let variables = [
@@ -140,7 +142,7 @@ fn names_are_those_of_options_then_of_the_cloud_and_then_of_variables() {
     ] {
         let ran = run(&[&["status", "speech-selection"], options].concat(), &variables);
         assert_eq!(ran.status.code(), Some(1), "it refuses: {ran:?}");
-        let requests: Vec<String> = asked.try_iter().collect();
+        let requests: Vec<String> = wanted.try_iter().collect();
         let named = format!("\"TableName\":\"{expected}\"");
         let of_table = requests.iter().filter(|request| request.contains("TableName"));
         assert!(
@@ -148,49 +150,49 @@ fn names_are_those_of_options_then_of_the_cloud_and_then_of_variables() {
             "{options:?}: {requests:?}"
         );
     }
-    // what the command is called with goes before the variable for another cloud
+    // an option of the command overrides the variable for another cloud
     let ran = run(
         &["status", "speech-selection", "--cloud", "plain"],
         &[variables[0], ("DATAPERF_LOCAL", "true")],
     );
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
     assert!(
-        asked.try_iter().any(|request| request.contains("TableName")),
+        wanted.try_iter().any(|request| request.contains("TableName")),
         "{ran:?}"
     );
 }
 
 #[test]
-fn a_cloud_that_there_is_not_is_named_with_the_nearest() {
+fn an_unknown_cloud_suggests_the_nearest_name() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("clouds.yaml");
     let variables = [("DATAPERF_CLOUDS", file.to_str().unwrap())];
-    let said = |name: &str| {
+    let message = |name: &str| {
         let ran = run(&["status", "--cloud", name], &variables);
         assert_eq!(ran.status.code(), Some(1), "{ran:?}");
         text(&ran.stderr)
     };
-    assert!(said("locale").contains("did you mean `local`"));
+    assert!(message("locale").contains("did you mean `local`"));
     assert!(
-        said("autumn").contains("\n\nautumn:\n  url: http://127.0.0.1:8080\n"),
+        message("autumn").contains("\n\nautumn:\n  url: http://127.0.0.1:8080\n"),
         "the lines to write"
     );
     std::fs::write(&file, "spring: {table: spring}\n").unwrap();
-    assert!(said("sprig").contains("did you mean `spring`"));
-    assert!(said("http://127.0.0.1:1").contains("does not answer like a cloud"));
+    assert!(message("sprig").contains("did you mean `spring`"));
+    assert!(message("http://127.0.0.1:1").contains("does not answer like a cloud"));
     for (profile, expected) in [
         ("spring: {secret: x}\n", "DATAPERF_LOCAL_KEY"),
         ("spring: {tabel: x}\n", "tabel"),
-        ("spring\n", "is no file of profiles"),
+        ("spring\n", "is not a file of profiles"),
     ] {
         std::fs::write(&file, profile).unwrap();
-        let said = said("spring");
-        assert!(said.contains(expected), "{said}");
+        let message = message("spring");
+        assert!(message.contains(expected), "{message}");
     }
 }
 
 #[test]
-fn a_form_that_a_command_does_not_have_is_refused() {
+fn an_unsupported_output_format_is_refused() {
     for (args, expected) in [
         (&["completions", "bash", "--format", "csv"][..], 1),
         (&["baseline", "list", "--format", "csv"], 0),
@@ -206,7 +208,7 @@ fn a_form_that_a_command_does_not_have_is_refused() {
 }
 
 #[test]
-fn help_teaches_what_to_do_by_what_one_wants() {
+fn help_guides_users_by_their_goal() {
     let help = text(&run(&["--help"], &[]).stdout);
     let places: Vec<usize> = [
         "\nGetting started:\n",
@@ -227,7 +229,7 @@ fn help_teaches_what_to_do_by_what_one_wants() {
     assert!(help.contains("Exit codes"), "{help}");
 }
 
-/// One mistake in many ids is told once, before the reasons, which are all there.
+/// One mistake in many ids is reported once, before the complete list of reasons.
 #[test]
 fn one_cause_leads_twenty_reasons() {
     let demo = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -289,10 +291,10 @@ fn one_cause_leads_twenty_reasons() {
     let verdict: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
     assert_eq!(verdict["reasons"].as_array().unwrap().len(), n, "{verdict}");
     assert_eq!(verdict["cause"]["code"], "unknown_clip");
-    let said = verdict["cause"]["message"].as_str().unwrap();
-    assert!(said.contains("the folder before each is missing"), "{said}");
+    let message = verdict["cause"]["message"].as_str().unwrap();
+    assert!(message.contains("each lacks its folder"), "{message}");
     let shown = text(&judge(&file, "en-25", "text").stdout);
-    let (cause, first) = (shown.find(said).unwrap(), shown.find("unknown_clip").unwrap());
+    let (cause, first) = (shown.find(message).unwrap(), shown.find("unknown_clip").unwrap());
     assert!(cause < first, "{shown}");
 
     // another language's file

@@ -53,7 +53,7 @@ fn import(scratch: &Path) -> String {
 }
 
 #[test]
-fn exit_codes_tell_scored_rejected_and_wrong_calls_apart() {
+fn exit_codes_distinguish_scored_rejected_and_usage_errors() {
     let scratch = tempfile::tempdir().unwrap();
     let frozen = import(scratch.path());
     let submission = |name: &str| demo().join("submissions").join(name).to_str().unwrap().to_owned();
@@ -98,12 +98,12 @@ fn exit_codes_tell_scored_rejected_and_wrong_calls_apart() {
     assert_eq!(rejected.status.code(), Some(2));
     assert_eq!(json(&rejected)["reasons"][0]["code"], "unknown_clip");
     assert_eq!(json(&judge("validate", bad, "json")), json(&rejected));
-    let told = judge("score", bad, "text");
-    assert_eq!(told.status.code(), Some(2));
+    let shown = judge("score", bad, "text");
+    assert_eq!(shown.status.code(), Some(2));
     assert!(
-        text(&told.stdout).contains("rejected, 1 problem to fix")
-            && text(&told.stdout).contains("unknown_clip"),
-        "{told:?}"
+        text(&shown.stdout).contains("rejected, 1 problem to fix")
+            && text(&shown.stdout).contains("unknown_clip"),
+        "{shown:?}"
     );
 
     let missing = judge("score", "nowhere.json", "text");
@@ -208,10 +208,10 @@ fn misspelt_names_are_answered_with_the_nearest() {
 }
 
 #[test]
-fn help_says_what_there_is() {
+fn help_lists_every_command() {
     let help = run(&["--help"]);
     assert_eq!(help.status.code(), Some(0));
-    let said = text(&help.stdout);
+    let output = text(&help.stdout);
     for word in [
         "demo",
         "score",
@@ -226,7 +226,7 @@ fn help_says_what_there_is() {
         "Exit codes",
         "--format",
     ] {
-        assert!(said.contains(word), "`{word}` is not in the help");
+        assert!(output.contains(word), "`{word}` is not in the help");
     }
     for command in [
         "demo",
@@ -258,7 +258,7 @@ fn completions_are_printed_for_each_shell() {
 }
 
 #[test]
-fn curves_are_drawn_in_the_terminal_and_as_a_figure() {
+fn curves_draw_in_terminal_and_as_figure() {
     let scratch = tempfile::tempdir().unwrap();
     let demo = demo().with_file_name("vision-debugging");
     let (frozen, figure) = (scratch.path().join("frozen"), scratch.path().join("curves.svg"));
@@ -330,7 +330,7 @@ fn curves_are_drawn_in_the_terminal_and_as_a_figure() {
     );
 }
 
-/// A folder with a contest of `selection` whose pool and eval set have `row` in each row.
+/// A folder with a contest of `selection` whose pool and test set have `row` in each row.
 fn contest(folder: &Path, row: impl Fn(usize) -> String, header: &str) {
     let table = |from: usize, n: usize| {
         let rows = (from..from + n).map(|k| format!("{k:04},{},{}\n", ["no", "yes"][k % 2], row(k)));
@@ -381,7 +381,7 @@ fn a_contest_that_ranks_nothing_is_refused() {
     assert!(codes(&label).contains(&"telling_column".to_owned()), "{label:?}");
     assert!(text(&label.stdout).contains("`target`"), "{label:?}");
     let numbered = check(&|k| format!("{},{}", draw(k) + (k % 2) as f64 / 2.0, k), "a,row");
-    // beside so large a number a centroid sees nothing else
+    // a centroid ignores everything else next to so large a number
     assert_eq!(
         codes(&numbered),
         ["row_number", "equal_scores", "chance"],

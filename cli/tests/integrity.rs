@@ -65,25 +65,25 @@ fn verdicts(work_list: &str, answer: impl Fn(&csv::StringRecord) -> String, to: 
     writer.write_record(reader.headers().unwrap()).unwrap();
     for line in reader.records() {
         let line = line.unwrap();
-        let said = answer(&line);
+        let message = answer(&line);
         writer
-            .write_record(line.iter().take(line.len() - 1).chain([said.as_str()]))
+            .write_record(line.iter().take(line.len() - 1).chain([message.as_str()]))
             .unwrap();
     }
     writer.flush().unwrap();
 }
 
 fn files_below(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files_below(&path));
+            files.extend(files_below(&path));
         } else {
-            found.push(path);
+            files.push(path);
         }
     }
-    found
+    files
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn every_benchmark_is_audited_and_corrected() {
             let of_classes = |name: &str| classes.iter().map(|class| whole(&class[name])).sum::<u64>();
             for (name, share) in [("n_doubts", "doubtful"), ("n_likely", "likely")] {
                 assert_eq!(of_classes(name), whole(&set[name]), "{benchmark}");
-                let found = set[share]["share"].as_f64().unwrap();
+                let actual = set[share]["share"].as_f64().unwrap();
                 let [low, high] = [0, 1].map(|end| set[share]["interval"][end].as_f64().unwrap());
-                assert!(low <= found && found <= high && low < high, "{benchmark} {set}");
-                assert!((found * whole(&set["n_items"]) as f64 - whole(&set[name]) as f64).abs() < 1e-6);
+                assert!(low <= actual && actual <= high && low < high, "{benchmark} {set}");
+                assert!((actual * whole(&set["n_items"]) as f64 - whole(&set[name]) as f64).abs() < 1e-6);
             }
         }
         assert_eq!(
@@ -170,7 +170,7 @@ fn every_benchmark_is_audited_and_corrected() {
 }
 
 #[test]
-fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
+fn a_correction_creates_a_separate_undisclosed_data_set() {
     let scratch = tempfile::tempdir().unwrap();
     let frozen = import("selection", scratch.path());
     let before: Vec<(PathBuf, Vec<u8>)> = files_below(Path::new(&frozen))
@@ -186,31 +186,31 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     assert!(refused(&["audit", &frozen, "--set", "evil"]).contains("`eval`"));
     verdicts(&list, |line| line.get(3).unwrap().to_owned(), &filled);
     let same = path(scratch.path(), "same");
-    let said = refused(&correct(&frozen, &filled, &same));
+    let output = refused(&correct(&frozen, &filled, &same));
     assert!(
-        said.contains("can't be used") && said.contains("would be the same"),
-        "{said}"
+        output.contains("can't be used") && output.contains("would stay the same"),
+        "{output}"
     );
     verdicts(&list, |line| line.get(4).unwrap().to_owned(), &filled);
     let out = path(scratch.path(), "corrected");
-    let said = done(&correct(&frozen, &filled, &out));
-    assert!(said["n_edits"].as_u64().unwrap() > 0);
+    let output = done(&correct(&frozen, &filled, &out));
+    assert!(output["n_edits"].as_u64().unwrap() > 0);
     assert_eq!(
         done(&correct(&frozen, &filled, &out))["dataset"],
-        said["dataset"],
+        output["dataset"],
         "the same again is the same data set"
     );
     let edits = fs::read_to_string(Path::new(&out).join("corrections.csv")).unwrap();
     assert_eq!(
         edits.lines().count() as u64,
-        1 + said["n_edits"].as_u64().unwrap()
+        1 + output["n_edits"].as_u64().unwrap()
     );
     for (path, bytes) in &before {
         assert_eq!(&fs::read(path).unwrap(), bytes, "nothing is overwritten");
     }
-    assert!(refused(&correct(&frozen, &filled, &frozen)).contains("is there already"));
+    assert!(refused(&correct(&frozen, &filled, &frozen)).contains("exists already"));
 
-    // what participants get of both is the same but for nothing: neither the edits nor where they are
+    // participants get the same files from both: neither the edits nor their places
     let kits = [&frozen, &out].map(|from| {
         let kit = path(
             scratch.path(),
@@ -233,7 +233,7 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     assert!(!kits[1].iter().any(|(path, _)| path.ends_with("corrections.csv")));
     let kit = path(scratch.path(), "corrected-kit");
     assert!(done(&["dataset", "show", &kit])["corrected"].is_null());
-    // the rest of a participant's eval sets is public; where there is none, it is said
+    // the rest of a participant's test sets is public; a note says if there is none
     assert_eq!(done(&["audit", &kit])["sets"].as_array().unwrap().len(), 1);
     let other = import("vision-debugging", scratch.path());
     let kit = path(scratch.path(), "other-kit");
@@ -295,16 +295,16 @@ fn the_effect_is_that_of_scoring_with_both() {
         for line in lines {
             let submitter = line["name"].as_str().unwrap();
             // the file itself, where a submitter has several
-            let of = Path::new(&submissions).join(submitter);
-            let file = if of.is_file() {
-                of
+            let folder = Path::new(&submissions).join(submitter);
+            let file = if folder.is_file() {
+                folder
             } else {
-                files_below(&of).remove(0)
+                files_below(&folder).remove(0)
             };
-            for (dataset, which) in [(frozen, "before"), (out, "after")] {
+            for (dataset, version) in [(frozen, "before"), (out, "after")] {
                 let file = file.to_str().unwrap();
                 let judged = done(&["score", benchmark, "-l", leaderboard, "-d", dataset, file]);
-                assert_eq!(judged["score"], line[which]["score"], "{submitter} {which}");
+                assert_eq!(judged["score"], line[version]["score"], "{submitter} {version}");
             }
         }
         let n_changed = &done(&["dataset", "show", out])["corrected"]["n_edits"];
@@ -315,13 +315,13 @@ fn the_effect_is_that_of_scoring_with_both() {
         assert!(
             fs::read_to_string(&report)
                 .unwrap()
-                .contains("Nothing was replaced")
+                .contains("This report changes no")
         );
     }
 }
 
 #[test]
-fn wrong_calls_of_the_effect_are_told_what_to_change() {
+fn wrong_effect_calls_explain_the_remedy() {
     let scratch = tempfile::tempdir().unwrap();
     let one = import("selection", scratch.path());
     let other = import("vision-debugging", scratch.path());
@@ -340,8 +340,8 @@ fn wrong_calls_of_the_effect_are_told_what_to_change() {
         assert!(refused(args).contains("exists already"), "{args:?}");
     }
     let twice = path(scratch.path(), "twice");
-    let said = refused(&["audit", &one, "--report", &twice, "--work-list", &twice]);
-    assert!(said.contains("for two files"), "{said}");
+    let output = refused(&["audit", &one, "--report", &twice, "--work-list", &twice]);
+    assert!(output.contains("for two files"), "{output}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "precious");
     assert!(!Path::new(&twice).exists());
     let damaged = path(scratch.path(), "damaged");
@@ -384,11 +384,11 @@ fn wrong_calls_of_the_effect_are_told_what_to_change() {
         ),
         (
             effect_args([&one, &empty], "digits-50", &submissions),
-            "there is no frozen data set",
+            "has no frozen data set",
         ),
     ] {
-        let said = refused(&args);
-        assert!(said.contains(expected), "{expected} in {said}");
+        let output = refused(&args);
+        assert!(output.contains(expected), "{expected} in {output}");
     }
 }
 
@@ -435,14 +435,14 @@ fn boards_are_compared_from_a_file() {
         "benchmark,leaderboard,submitter,score\nselection,a,ada,NaN\nchess,a,bob,1\nselection,,cy,x\n",
     )
     .unwrap();
-    let said = refused(&["leaderboard", "across", "--scores", &file]);
+    let output = refused(&["leaderboard", "across", "--scores", &file]);
     for expected in [
         "line 2: the score `NaN`",
         "line 3: there is no benchmark `chess`",
         "line 4: it has no leaderboard",
         "the score `x`",
     ] {
-        assert!(said.contains(expected), "{expected} in {said}");
+        assert!(output.contains(expected), "{expected} in {output}");
     }
     fs::write(&file, "submitter,score\n").unwrap();
     assert!(
@@ -459,7 +459,7 @@ fn boards_are_compared_from_a_file() {
 }
 
 #[test]
-fn what_a_corrected_manifest_says_of_its_corrections_is_verified() {
+fn corrections_in_a_corrected_manifest_are_verified() {
     let scratch = tempfile::tempdir().unwrap();
     let [_, out] = two_versions("selection", scratch.path());
     done(&["dataset", "verify", &out]);
@@ -467,19 +467,23 @@ fn what_a_corrected_manifest_says_of_its_corrections_is_verified() {
     let whole: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
     for (key, value, expected) in [
         ("n_edits", Value::from(1), "says 1"),
-        ("n_reviewed", Value::from(0), "of 0 that somebody has looked at"),
-        ("edits", Value::from("gone.csv"), "`gone.csv`, which is no file"),
+        ("n_reviewed", Value::from(0), "and reviewed 0"),
+        (
+            "edits",
+            Value::from("gone.csv"),
+            "`gone.csv`, which is not a file",
+        ),
     ] {
         let mut changed = whole.clone();
         changed["corrected"][key] = value;
         fs::write(&manifest, changed.to_string()).unwrap();
-        let said = refused(&["dataset", "verify", &out]);
-        assert!(said.contains(expected), "{expected} in {said}");
+        let output = refused(&["dataset", "verify", &out]);
+        assert!(output.contains(expected), "{expected} in {output}");
     }
 }
 
 #[test]
-fn reviewed_labels_are_those_of_the_boards_eval_set() {
+fn reviewed_labels_count_the_boards_test_set_only() {
     let scratch = tempfile::tempdir().unwrap();
     let frozen = import("selection", scratch.path());
     let audited = done(&["audit", &frozen]);
@@ -508,7 +512,7 @@ fn reviewed_labels_are_those_of_the_boards_eval_set() {
 }
 
 #[test]
-fn an_effect_has_the_error_rate_of_the_control_sample() {
+fn an_effect_uses_the_control_samples_error_rate() {
     let scratch = tempfile::tempdir().unwrap();
     let frozen = import("selection", scratch.path());
     let [list, filled, out] = ["list.csv", "filled.csv", "corrected"].map(|name| path(scratch.path(), name));
@@ -531,13 +535,13 @@ fn an_effect_has_the_error_rate_of_the_control_sample() {
     let [low, high] = [0, 1].map(|end| errors["error_rate"]["interval"][end].as_f64().unwrap());
     let changed = errors["n_changed"].as_f64().unwrap() / errors["n_items"].as_f64().unwrap();
     assert!((low - changed).abs() < 1e-9 && high > low + 0.01, "{errors}");
-    let said = run(&effect_args([&frozen, &out], "digits-50", &submissions));
-    let said = String::from_utf8(said.stdout).unwrap();
-    assert!(said.contains("of all labels are wrong"), "{said}");
+    let message = run(&effect_args([&frozen, &out], "digits-50", &submissions));
+    let message = String::from_utf8(message.stdout).unwrap();
+    assert!(message.contains("of all labels are wrong"), "{message}");
 }
 
 #[test]
-fn an_effect_of_more_than_labels_is_said_to_be_one() {
+fn an_effect_beyond_labels_is_reported() {
     let scratch = tempfile::tempdir().unwrap();
     let [frozen, out] = two_versions("selection", scratch.path());
     let submissions = demo("selection/submissions/digits-50");
@@ -551,11 +555,11 @@ fn an_effect_of_more_than_labels_is_said_to_be_one() {
         done(&args)["other_differences"],
         serde_json::json!(["the parameter `/scoring/metric/kind`"])
     );
-    let said = run(&args);
-    let said = String::from_utf8(said.stdout).unwrap();
+    let message = run(&args);
+    let message = String::from_utf8(message.stdout).unwrap();
     assert!(
-        said.contains("not the effect of corrected labels alone"),
-        "{said}"
+        message.contains("not only the effect of corrected labels"),
+        "{message}"
     );
 }
 
@@ -566,22 +570,25 @@ fn flags_that_are_no_booleans_are_refused() {
     let scores = "benchmark,leaderboard,submitter,score,is_baseline\n\
         selection,a,ada,0.9,perhaps\nselection,a,bob,0.8,FALSE\nselection,b,ada,0.1,\nselection,b,bob,x,1\n";
     fs::write(&file, scores).unwrap();
-    let said = refused(&["leaderboard", "across", "--scores", &file]);
+    let output = refused(&["leaderboard", "across", "--scores", &file]);
     for expected in [
         "line 2: `is_baseline` is `perhaps`",
         "line 5: `is_baseline` is `1`",
         "line 5: the score `x`",
     ] {
-        assert!(said.contains(expected), "{expected} in {said}");
+        assert!(output.contains(expected), "{expected} in {output}");
     }
-    assert!(!said.contains("line 3") && !said.contains("line 4"), "{said}");
+    assert!(
+        !output.contains("line 3") && !output.contains("line 4"),
+        "{output}"
+    );
     fs::write(&file, "benchmark,leaderboard,submitter,score\n").unwrap();
-    let said = refused(&["leaderboard", "across", "--scores", &file]);
-    assert!(said.contains("no board has a score"), "{said}");
+    let output = refused(&["leaderboard", "across", "--scores", &file]);
+    assert!(output.contains("no board has a score"), "{output}");
 }
 
 #[test]
-fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
+fn a_document_with_repeated_keys_lists_other_errors() {
     let scratch = tempfile::tempdir().unwrap();
     let file = path(scratch.path(), "challenge.yaml");
     let document = "schema: 1\ntitle: t\nbenchmarks:\n  speech-selection:\n    rounds:\n      - {id: Bad!, opens: 2026-03-01T00:00:00Z, \
@@ -589,8 +596,8 @@ fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
     fs::write(&file, document).unwrap();
     let checked = run(&["--format", "json", "challenge", "check", &file]);
     assert_eq!(checked.status.code(), Some(2), "{checked:?}");
-    let said: Value = serde_json::from_slice(&checked.stdout).unwrap();
-    let codes: Vec<&str> = said["reasons"]
+    let value: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let codes: Vec<&str> = value["reasons"]
         .as_array()
         .unwrap()
         .iter()
@@ -599,14 +606,14 @@ fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
     assert_eq!(
         codes,
         ["unreadable_yaml", "bad_round_id", "unknown_value"],
-        "{said}"
+        "{value}"
     );
     assert!(
-        said["reasons"][0]["message"]
+        value["reasons"][0]["message"]
             .as_str()
             .unwrap()
             .contains("daily_limit"),
-        "{said}"
+        "{value}"
     );
 }
 
@@ -619,7 +626,7 @@ fn a_correction_that_is_interrupted_leaves_nothing() {
     let manifest = Path::new(&frozen).join("manifest.json");
     let mut changed: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
     changed["files"]["zeros.bin"] =
-        serde_json::json!({ "n_bytes": big.len(), "digest": dataperf::Digest::of(&big) });
+        serde_json::json!({ "n_bytes": big.len(), "digest": dataperf::Digest::compute(&big) });
     fs::write(&manifest, changed.to_string()).unwrap();
     fs::write(Path::new(&frozen).join("zeros.bin"), &big).unwrap();
     let audited = done(&["audit", &frozen, "--set", "eval"]);

@@ -1,34 +1,33 @@
 //! `dataperf baseline`: the paper's baselines on a frozen data set.
 
+#[cfg(feature = "cloud")]
+mod submit;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, value_parser};
+use dataperf::Digest;
 use dataperf::benchmark::FrozenPart;
-use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::Integrity;
-use dataperf::evaluate::check;
-use dataperf::frozen::Manifest;
+use dataperf::evaluation::evaluate::check;
 use dataperf::progress::Progress;
-use dataperf::{Digest, Receipt};
 use dataperf_baselines::{Baselines, Made, Method};
 use dataperf_datasets::Import;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::dataset::leaderboards;
-use super::score::open;
-use super::submit::{receipt, upload};
+use super::participant::score::open;
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
-use crate::hosted::descriptor;
 use crate::on_disk::open as open_manifest;
-use crate::output::{Format, align_right, check_files, print_json, score, table};
-use crate::progress::PhaseBars;
+use crate::output::progress::PhaseBars;
+use crate::output::rows::{RowFormat, print_rows};
+use crate::output::{Format, check_files, print_json, table};
 use crate::registry::{Action, baselines, takes_artifacts, with_benchmark};
-use crate::rows::{RowFormat, print_rows, print_tabled};
+
+#[cfg(feature = "cloud")]
+pub(crate) use submit::{Methods, make_into};
 
 /// More threads than any machine has cores for them.
 const MAX_JOBS: i64 = 1024;
@@ -47,8 +46,9 @@ pub(crate) struct BaselineArgs {
 enum BaselineCommand {
     /// List the methods with their sources
     List(ListArgs),
+    #[cfg(feature = "cloud")]
     /// Make baselines and submit them; boards show them without a rank
-    Submit(SubmitArgs),
+    Submit(submit::SubmitArgs),
 }
 
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ struct ListArgs {
 
 #[derive(Debug, Args)]
 struct MakeArgs {
-    /// The method; `dataperf baseline list` shows which benchmark has which
+    /// The method; `dataperf baseline list` shows each benchmark's methods
     method: String,
     /// The data set's directory, or a participants' kit
     #[arg(long, short, value_name = "DIR")]
@@ -68,7 +68,7 @@ struct MakeArgs {
     /// The leaderboard, such as `en-25`
     #[arg(long, short)]
     leaderboard: String,
-    /// The seed of what the method draws at random
+    /// The seed for random choices
     #[arg(long, default_value_t = 0)]
     seed: u32,
     /// Where to write the artifact
@@ -77,38 +77,16 @@ struct MakeArgs {
     /// Also write the intermediate results to this JSON file
     #[arg(long, value_name = "FILE")]
     details: Option<PathBuf>,
-    /// Threads; all cores unless given
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=MAX_JOBS))]
     jobs: u16,
-}
-
-#[derive(Debug, Args)]
-struct SubmitArgs {
-    /// Only this method; all of the benchmark's unless given
-    method: Option<String>,
-    /// The frozen data set's directory: the one that is in force
-    #[arg(long, short, value_name = "DIR")]
-    dataset: PathBuf,
-    /// Only this leaderboard; all of the data set's unless given
-    #[arg(long, short)]
-    leaderboard: Option<String>,
-    /// The seed of what the methods draw at random
-    #[arg(long, default_value_t = 0)]
-    seed: u32,
-    /// How long to wait for the verdict on each
-    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
-    timeout: u64,
-    /// Threads; all cores unless given
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=MAX_JOBS))]
-    jobs: u16,
-    #[command(flatten)]
-    cloud: CloudArgs,
 }
 
 pub(crate) async fn run(args: BaselineArgs, format: RowFormat) -> Result<Done> {
     match (args.command, args.make) {
         (Some(BaselineCommand::List(args)), _) => list(&args, format),
-        (Some(BaselineCommand::Submit(args)), _) => submit(args, format).await,
+        #[cfg(feature = "cloud")]
+        (Some(BaselineCommand::Submit(args)), _) => submit::run(args, format).await,
         (None, Some(args)) => make(args, format.of_documents()?).await,
         (None, None) => bail!("name a method: `dataperf baseline list` shows them"),
     }
@@ -119,7 +97,7 @@ fn list(args: &ListArgs, format: RowFormat) -> Result<Done> {
     if let Some(directory) = &args.dataset {
         let benchmark = open_manifest(directory)?.manifest.benchmark;
         takes_artifacts(&benchmark)?;
-        methods.retain(|(of, _)| *of == benchmark);
+        methods.retain(|(item, _)| *item == benchmark);
     }
     if format == RowFormat::Json {
         let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
@@ -187,7 +165,7 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&json!({
             "benchmark": benchmark, "leaderboard": leaderboard, "method": method, "seed": seed,
-            "out": out, "artifact": Digest::of(&artifact),
+            "out": out, "artifact": Digest::compute(&artifact),
         }))?,
         Format::Text => {
             println!(
@@ -239,7 +217,8 @@ impl Action for MakeBaseline<'_> {
         });
         let about = || format!("can't make `{method}` for {} {leaderboard}", B::ID);
         let made = made.with_context(about)?;
-        // a market or pool may be such that a method's choice breaks a rule: better said here than by a board
+        // in some markets or pools a method's choice breaks a rule: report it here, before a board
+        // does
         if let Err(not_scored) = check(&dataset, leaderboard, &made.artifact).await {
             let rejection = not_scored.rejection()?;
             let reasons: Vec<&str> = rejection
@@ -253,7 +232,7 @@ impl Action for MakeBaseline<'_> {
     }
 }
 
-/// Whether a data set can score, or is a participants' kit without an eval set.
+/// Whether a data set can score, or is a participants' kit without a test set.
 struct CanScore<'a> {
     dataset: &'a Path,
     leaderboard: &'a str,
@@ -267,143 +246,4 @@ impl Action for CanScore<'_> {
         let frozen = dataset.frozen(self.leaderboard).await?;
         Ok(frozen.eval_items().is_ok())
     }
-}
-
-/// The methods that work on a data set.
-pub(crate) struct Methods<'a>(pub(crate) &'a Manifest);
-
-impl Action for Methods<'_> {
-    type Output = Vec<&'static Method>;
-
-    async fn run<B: Import + Baselines>(self) -> Result<Vec<&'static Method>> {
-        Ok(B::methods(self.0)?)
-    }
-}
-
-/// Makes one baseline into `directory` and returns the file, which is named after the method and the seed.
-pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeBaseline<'_>) -> Result<PathBuf> {
-    let name = format!(
-        "{benchmark}-{}-{}-{}.json",
-        task.leaderboard, task.method, task.seed
-    );
-    let file = directory.join(name);
-    write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
-    Ok(file)
-}
-
-async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
-    let manifest = open_manifest(&args.dataset)?.manifest;
-    let benchmark = manifest.benchmark.clone();
-    ensure!(
-        !descriptor(&benchmark)?.only_programs,
-        "{benchmark} takes programs alone, and a baseline is an artifact: a board would refuse it. Submit a program that does the same, \
-         such as one of `examples/closed`"
-    );
-    let boards = leaderboards(&manifest)?;
-    let boards = boards.into_iter().map(|board| board.name);
-    let boards: Vec<String> = args
-        .leaderboard
-        .map_or_else(|| boards.collect(), |name| vec![name]);
-    let methods: Vec<String> = if let Some(method) = args.method {
-        vec![method]
-    } else {
-        let all = with_benchmark(&benchmark, Methods(&manifest)).await?;
-        all.iter().map(|method| method.name.to_owned()).collect()
-    };
-    let cloud = args.cloud.connect().await;
-    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let bars = PhaseBars::default();
-    let mut receipts = Vec::new();
-    let ended = async {
-        for leaderboard in &boards {
-            for method in &methods {
-                let task = MakeBaseline {
-                    dataset: &args.dataset,
-                    leaderboard,
-                    method,
-                    seed: args.seed,
-                    jobs: args.jobs.into(),
-                    progress: &bars,
-                };
-                let file = make_into(scratch.path(), &benchmark, task).await?;
-                receipts.push(send(&cloud, &benchmark, (leaderboard, method), &file, args.timeout).await?);
-            }
-        }
-        Ok::<(), anyhow::Error>(())
-    }
-    .await;
-    bars.finish();
-    // what has ended is said, whatever came after it
-    let printed = if receipts.is_empty() && ended.is_err() {
-        Ok(Done::Fine)
-    } else {
-        print_receipts(&receipts, format)
-    };
-    ended.and(printed)
-}
-
-async fn send(
-    cloud: &Cloud,
-    benchmark: &str,
-    (leaderboard, method): (&str, &str),
-    file: &Path,
-    timeout: u64,
-) -> Result<Receipt> {
-    let submitter = format!("{BASELINE_PREFIX}{method}").parse()?;
-    let uploaded = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
-    let waited = tokio::time::timeout(Duration::from_secs(timeout), receipt(cloud, &uploaded)).await;
-    waited.unwrap_or_else(|_| {
-        bail!(
-            "the baseline `{method}` has no verdict after {timeout} s: try `dataperf status {benchmark} {}` later",
-            uploaded.id
-        )
-    })
-}
-
-fn print_receipts(receipts: &[Receipt], format: RowFormat) -> Result<Done> {
-    let rows = || {
-        let row = |receipt: &Receipt| {
-            let verdict = &receipt.verdict;
-            json!({ "leaderboard": verdict.leaderboard, "submitter": receipt.submitter, "status": verdict.status,
-                    "score": verdict.score, "submission": receipt.submission })
-        };
-        receipts.iter().map(row).collect()
-    };
-    let columns = ["leaderboard", "submitter", "status", "score", "submission"];
-    print_tabled(
-        || Ok(receipts),
-        &columns,
-        rows,
-        format,
-        || {
-            let mut ended = table(&["leaderboard", "submitter", "ended", "score"]);
-            align_right(&mut ended, 3);
-            for Receipt {
-                submitter, verdict, ..
-            } in receipts
-            {
-                ended.add_row([
-                    verdict.leaderboard.as_str(),
-                    submitter,
-                    verdict.status.as_str(),
-                    &verdict.score.map(score).unwrap_or_default(),
-                ]);
-            }
-            println!("{ended}");
-            Ok(())
-        },
-    )?;
-    let is_scored = |receipt: &&Receipt| receipt.verdict.status != dataperf::Ending::Scored;
-    let unscored: Vec<&str> = receipts
-        .iter()
-        .filter(is_scored)
-        .map(|r| r.key.as_str())
-        .collect();
-    if unscored.is_empty() {
-        return Ok(Done::Fine);
-    }
-    bail!(
-        "not scored: {}: check that this data set is the active one",
-        unscored.join(", ")
-    )
 }

@@ -1,4 +1,4 @@
-//! What the commands of collections share, in which people submit items and raters judge them.
+//! Code shared by the commands of collections, to which people submit items that raters judge.
 
 pub(crate) mod agreement;
 pub(crate) mod disqualify;
@@ -16,20 +16,20 @@ use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::{Ending, Receipt, SubmitterName};
 use serde::Serialize;
 
-use super::submit::{receipt, upload};
+use super::participant::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, now};
 use crate::output::print_verdict;
-use crate::progress;
-use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
+use crate::output::progress;
+use crate::output::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
-/// A person's consent to be shown what may be disturbing. It is asked for once per person and folder.
+/// A person's consent to see disturbing content. It is requested once per person and folder.
 pub(crate) struct Consent<'a> {
     /// The file in which it is noted.
     pub(crate) path: &'a Path,
-    /// What the person agrees to, such as `be shown images that may be disturbing`.
+    /// The consent's subject, such as `be shown images that may be disturbing`.
     pub(crate) to: &'a str,
-    /// Where help is.
+    /// The place to find help.
     pub(crate) well_being: &'a str,
 }
 
@@ -56,7 +56,7 @@ impl Consent<'_> {
     }
 }
 
-/// Asks at a terminal; nobody else is asked.
+/// Asks at a terminal only.
 fn says_yes(well_being: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
@@ -69,7 +69,7 @@ fn says_yes(well_being: &str) -> Result<bool> {
     Ok(answer.trim().eq_ignore_ascii_case("yes"))
 }
 
-/// Adds a line to a file, which is made where it is not there.
+/// Appends a line to a file, and creates the file if needed.
 fn add_line(path: &Path, line: &str) -> Result<()> {
     let about = || format!("can't write `{}`", path.display());
     if let Some(folder) = path.parent() {
@@ -83,7 +83,8 @@ fn add_line(path: &Path, line: &str) -> Result<()> {
     file.write_all(format!("{line}\n").as_bytes()).with_context(about)
 }
 
-/// Notes the items `now` in a rater's file of what is left to others, one id a line; all that was noted so far.
+/// Adds the items `now` to a rater's file of skipped items, one id per line, and returns all ids in
+/// it.
 pub(crate) fn skipped<Id: FromStr + Ord + Display>(noted: &Path, now: &[Id]) -> Result<BTreeSet<Id>> {
     for item in now {
         add_line(noted, &item.to_string())?;
@@ -95,7 +96,8 @@ pub(crate) fn skipped<Id: FromStr + Ord + Display>(noted: &Path, now: &[Id]) -> 
         .collect())
 }
 
-/// The round `named`, or else the round that began last by the challenge in force; without a challenge the round `open`.
+/// The round `named`, or else the last round to begin in the active challenge; without a challenge
+/// the round `open`.
 pub(crate) fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
     if let Some(round) = named {
         return Ok(round.to_owned());

@@ -1,12 +1,16 @@
 //! `dataperf dataset`: make, describe, verify, fetch and publish frozen data sets.
 
 mod correct;
+#[cfg(feature = "cloud")]
 mod fetch;
+#[cfg(feature = "cloud")]
 mod in_force;
 mod kit;
 mod meaning;
+#[cfg(feature = "cloud")]
 mod objects;
 mod own;
+#[cfg(feature = "cloud")]
 mod publish;
 mod split;
 mod trial;
@@ -17,24 +21,26 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::benchmark::Leaderboard;
-use dataperf::frozen::{FileEntry, Manifest};
+use dataperf::dataset::frozen::{FileEntry, Manifest};
 use dataperf::{Digest, quote};
-use dataperf_datasets::Import;
+use dataperf_datasets::{Import, Kit};
 use dataperf_hosted::IDS;
 use serde_json::json;
 
 use crate::Done;
 use crate::hosted::descriptor;
 use crate::on_disk::{Opened, damages, open, refuse_damaged};
+use crate::output::progress::PhaseBars;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{Format, align_right, n_of, print_json, table};
-use crate::progress::PhaseBars;
 use crate::registry::{Action, extension, with_benchmark};
-use crate::rows::{RowFormat, print_tabled};
 
 #[cfg(feature = "local")]
 pub(crate) use correct::error_rates;
 #[cfg(feature = "local")]
-pub(crate) use publish::{Switch, publish};
+pub(crate) use meaning::WARNINGS;
+#[cfg(feature = "local")]
+pub(crate) use publish::{Switch, publish, publish_unless_refused};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatasetCommand {
@@ -44,20 +50,24 @@ pub(crate) enum DatasetCommand {
     Import(ImportArgs),
     /// Check a folder of your own data
     Check(own::CheckArgs),
+    #[cfg(feature = "cloud")]
     /// Download a public challenge's files, or resume a download
     Fetch(fetch::FetchArgs),
     /// Describe a data set, or make its participants' kit
     Show(ShowArgs),
-    /// Split a data set into one for uploads and one for the final
+    /// Split a data set: one for uploads, one for the final board
     Split(split::SplitArgs),
     /// Compare the files of a data set with its manifest
     Verify(VerifyArgs),
     /// Make a data set with corrected test labels
     Correct(correct::CorrectArgs),
+    #[cfg(feature = "cloud")]
     /// Upload a data set and make its boards active
     Publish(publish::PublishArgs),
+    #[cfg(feature = "cloud")]
     /// List the active boards with their data sets
     List(in_force::ListArgs),
+    #[cfg(feature = "cloud")]
     /// Deactivate a board
     Retire(in_force::RetireArgs),
 }
@@ -78,6 +88,7 @@ pub(crate) async fn run(command: DatasetCommand, rows: RowFormat) -> Result<Done
         DatasetCommand::Init(args) => own::init(&args, format?),
         DatasetCommand::Import(args) => import(args, rows).await,
         DatasetCommand::Check(args) => own::check(args, rows).await,
+        #[cfg(feature = "cloud")]
         DatasetCommand::Fetch(args) => fetch::run(&args, format?),
         DatasetCommand::Show(ShowArgs {
             directory,
@@ -90,8 +101,11 @@ pub(crate) async fn run(command: DatasetCommand, rows: RowFormat) -> Result<Done
         DatasetCommand::Split(args) => split::run(&args, rows),
         DatasetCommand::Verify(args) => verify(&args.directory, format?),
         DatasetCommand::Correct(args) => correct::run(&args, format?).await,
+        #[cfg(feature = "cloud")]
         DatasetCommand::Publish(args) => publish::run(args, format?).await,
+        #[cfg(feature = "cloud")]
         DatasetCommand::List(args) => in_force::list(args, rows).await,
+        #[cfg(feature = "cloud")]
         DatasetCommand::Retire(args) => in_force::retire(args, format?).await,
     }
 }
@@ -162,7 +176,7 @@ pub(crate) fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
     Ok((descriptor.leaderboards)(manifest)?)
 }
 
-/// The columns of what a data set consists of.
+/// The columns of a data set's contents.
 const PARTS: [&str; 6] = ["part", "name", "about", "n_bytes", "digest", "tensors"];
 
 fn show(directory: &Path, format: RowFormat) -> Result<Done> {
@@ -204,7 +218,7 @@ fn print(directory: &Path, manifest: &Manifest, digest: Digest, boards: &[Leader
     println!("{} in `{}`\n{digest}", manifest.benchmark, directory.display());
     if let Some(corrected) = &manifest.corrected {
         println!(
-            "corrected: {} labels of {}, of {} that somebody has looked at; `{}` has every edit",
+            "corrected: {} labels of {}, {} reviewed; `{}` lists every edit",
             corrected.n_edits, corrected.parent, corrected.n_reviewed, corrected.edits
         );
     }
@@ -224,15 +238,15 @@ fn print(directory: &Path, manifest: &Manifest, digest: Digest, boards: &[Leader
 /// Makes the participants' kit of a data set.
 async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
     let opened = open(directory)?;
-    let files = kit::export(directory, &opened, out).await?;
+    let kit = kit::export(directory, &opened, out).await?;
     let Opened { manifest, digest, .. } = opened;
-    if files.is_empty() {
+    let Some(Kit { files, .. }) = kit else {
         bail!(
             "the data set `{}` of {} has no part of its own for participants",
             directory.display(),
             manifest.benchmark
         );
-    }
+    };
     match format {
         Format::Json => print_json(&json!({ "dataset": digest, "out": out, "files": files }))?,
         Format::Text => println!(
@@ -248,14 +262,15 @@ async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// Where what a corrected data set's manifest says of its corrections is not so.
+/// Checks the corrections that the manifest of a corrected data set lists, and returns the false
+/// ones.
 fn corrections_that_disagree(directory: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     let Some(corrected) = &manifest.corrected else {
         return Ok(Vec::new());
     };
     if !manifest.files.contains_key(&corrected.edits) {
         let why = format!(
-            "the manifest's `corrected` names {}, which is no file of it",
+            "the manifest's `corrected` names {}, which is not a file of the data set",
             quote(&corrected.edits)
         );
         return Ok(vec![why]);
@@ -275,14 +290,14 @@ fn corrections_that_disagree(directory: &Path, manifest: &Manifest) -> Result<Ve
     let of_sets: usize = corrected.reviewed.values().sum();
     if !corrected.reviewed.is_empty() && of_sets != corrected.n_reviewed {
         problems.push(format!(
-            "the manifest's `corrected` says that somebody has looked at {} labels in all (`n_reviewed`), \
-             and its numbers by eval set (`reviewed`) add up to {of_sets}",
+            "the manifest's `corrected` says that people reviewed {} labels in all (`n_reviewed`), and its numbers by test set \
+                (`reviewed`) add up to {of_sets}",
             corrected.n_reviewed
         ));
     }
     if corrected.n_reviewed < corrected.n_edits {
         problems.push(format!(
-            "the manifest's `corrected` says that {} labels were changed, of {} that somebody has looked at",
+            "the manifest's `corrected` says that people changed {} labels and reviewed {}",
             corrected.n_edits, corrected.n_reviewed
         ));
     }

@@ -2,6 +2,7 @@
 
 mod across;
 mod compare;
+mod on_page;
 mod retirement;
 mod words;
 mod worth;
@@ -15,25 +16,26 @@ use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{Announcement, Challenge};
-use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison};
+use dataperf::closing::finishing::FinalReport;
+use dataperf::comparison::{Area, Line, Read as Comparison};
 use dataperf::dataset::DatasetError;
-use dataperf::finishing::FinalReport;
-use dataperf::in_force::InForce;
+use dataperf::dataset::active::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
-use dataperf::{Column, Descriptor, Digest, SubmissionId};
+use dataperf::{Column, Descriptor, Digest, SubmissionId, SubmitterName};
 use dataperf_aws::{BoardPlace, Table};
 use dataperf_datasets::{Values, write_csv};
 use serde_json::{Value, json};
 
 use crate::Done;
+use crate::cloud::active_boards::{BoardInForce, Boards};
+use crate::cloud::comparison::Summary;
+use crate::cloud::connection::Connection;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
-use crate::in_force::{BoardInForce, Boards};
-use crate::known::Known;
+use crate::output::rows::RowFormat;
 use crate::output::{Table as Lines, align_right, digits_apart, print_json, short, shown_score, table, time};
-use crate::rows::RowFormat;
-use words::{in_words, interval_in_words, number, place, ranks_in_words, sentence, shaken};
-pub(crate) use worth::{Worth, fields, worth_soon, worths};
+use words::{in_words, interval_in_words, number, place, ranks_in_words, shaken};
+pub(crate) use worth::{Worth, fields, worth_soon, worths, worths_on_page};
 
 /// More rows than any board has.
 const ALL: usize = u32::MAX as usize;
@@ -51,9 +53,9 @@ pub(crate) struct LeaderboardArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS), required = true)]
     benchmark: Option<String>,
-    /// The leaderboard [default: all that have a score]
+    /// The leaderboard [default: all with a score]
     leaderboard: Option<String>,
-    /// The round [default: all that have a score]
+    /// The round [default: all with a score]
     #[arg(long)]
     round: Option<String>,
     /// How many rows to show [default: 20; all in JSON and CSV]
@@ -62,6 +64,9 @@ pub(crate) struct LeaderboardArgs {
     /// Show all rows
     #[arg(long, conflicts_with = "top")]
     all: bool,
+    /// Show only your own rows, by your token
+    #[arg(long, conflicts_with_all = ["top", "all"])]
+    mine: bool,
     /// Print again when something changes, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2")]
     watch: Option<f64>,
@@ -71,7 +76,7 @@ pub(crate) struct LeaderboardArgs {
 
 #[derive(Debug, Subcommand)]
 enum LeaderboardCommand {
-    /// Show how far several boards agree
+    /// Measure the agreement of several boards
     Across(across::AcrossArgs),
     /// Compare two submissions, with an interval
     Compare(compare::CompareArgs),
@@ -95,14 +100,19 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     let benchmark = args.benchmark.context("name the benchmark")?;
     let interval = args.watch.map(Duration::try_from_secs_f64).transpose();
     let interval = interval.context("`--watch` needs a number of seconds, 0 or more")?;
-    let cloud = args.cloud.clone().connect().await;
+    let connection = args.cloud.clone().choose().await?;
     if args.leaderboard.is_some() || args.round.is_some() {
-        let known = Known::of(&cloud, &benchmark).await?;
+        let known = connection.known(&benchmark).await?;
         known.check(args.leaderboard.as_deref(), args.round.as_deref())?;
     }
+    let own = if args.mine {
+        Some(own_name(&connection).await?)
+    } else {
+        None
+    };
     let most = args
         .top
-        .or((format == RowFormat::Text && !args.all).then_some(N_SHOWN));
+        .or((format == RowFormat::Text && !args.all && !args.mine).then_some(N_SHOWN));
     // as many as tell how many there are
     let n_read = most.map_or(ALL, |most| {
         if format == RowFormat::Text {
@@ -114,26 +124,32 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     let mut shown = None;
     let mut stopped = pin!(crate::stop::stopped()); // one for all rounds, so that Ctrl-C in the middle of one is heard
     loop {
-        let mut boards = boards_of(
-            &cloud,
-            &benchmark,
-            args.leaderboard.clone(),
-            args.round.clone(),
-            n_read,
-        )
-        .await?;
+        let (leaderboard, round) = (args.leaderboard.clone(), args.round.clone());
+        let mut boards = match &connection {
+            Connection::Keys(cloud) => boards_of(cloud, &benchmark, leaderboard, round, n_read).await?,
+            Connection::Page(page) => on_page::boards(page, &benchmark, leaderboard, round, n_read).await?,
+        };
         for board in &mut boards {
             board.top.truncate(most.unwrap_or(ALL));
+            if let Some(own) = &own {
+                board.top.retain(|row| row.entry.submitter == own.as_str());
+            }
         }
-        let mut told = announced(&cloud, &benchmark).await?;
+        boards.retain(|board| own.is_none() || !board.top.is_empty());
+        let mut visible = connection.announced(&benchmark).await?;
         let is_shown = |one: &Announcement| boards.iter().any(|shown| one.is_of(shown.board.round_id()));
-        told.retain(|one| boards.is_empty() || is_shown(one));
-        let current = (told, boards);
+        visible.retain(|one| boards.is_empty() || is_shown(one));
+        let current = (visible, boards);
         if shown.as_ref() != Some(&current) {
             if interval.is_some() && format == RowFormat::Text && std::io::stdout().is_terminal() {
                 print!("\x1b[2J\x1b[H"); // clears the screen
             }
-            print_boards(&benchmark, &current, format)?;
+            let when_none = if args.mine {
+                "you are on no leaderboard yet"
+            } else {
+                "no leaderboard has a score yet"
+            };
+            print_boards(&benchmark, &current, when_none, format)?;
             shown = Some(current);
         }
         let Some(interval) = interval else {
@@ -146,17 +162,17 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     }
 }
 
-/// What participants are told by now, newest first.
-async fn announced(cloud: &Cloud, benchmark: &str) -> Result<Vec<Announcement>> {
-    let challenge = Challenge::published(&cloud.datasets(), benchmark).await?;
-    Ok(challenge.map_or_else(Vec::new, |challenge| {
-        challenge.announced(now()).cloned().collect()
-    }))
+/// The submitter whose rows `--mine` selects.
+async fn own_name(connection: &Connection) -> Result<SubmitterName> {
+    connection.own_name().await?.context(
+        "`--mine` needs the token of a submitter: sign in with `dataperf login`, or set DATAPERF_TOKEN",
+    )
 }
 
 fn print_boards(
     benchmark: &str,
-    (told, boards): &(Vec<Announcement>, Vec<Shown>),
+    (announcements, boards): &(Vec<Announcement>, Vec<Shown>),
+    when_none: &str,
     format: RowFormat,
 ) -> Result<()> {
     match format {
@@ -166,11 +182,11 @@ fn print_boards(
         }
         RowFormat::Csv => print!("{}", csv(boards)?),
         RowFormat::Text => {
-            for Announcement { date, text, .. } in told {
+            for Announcement { date, text, .. } in announcements {
                 println!("Announced {date}: {text}");
             }
             if boards.is_empty() {
-                println!("{benchmark}: no leaderboard has a score yet");
+                println!("{benchmark}: {when_none}");
             }
             boards.iter().for_each(print);
         }
@@ -187,23 +203,41 @@ pub(super) fn csv(boards: &[Shown]) -> Result<String> {
     Ok(String::from_utf8(csv)?)
 }
 
+/// The area under each row's curves, its interval, and the ranks by area.
+fn area_columns(rows: &[(&Shown, &Ranked)]) -> [(&'static str, Values); 5] {
+    let area = |(shown, ranked): &(&Shown, &Ranked)| shown.line(ranked)?.area;
+    let real =
+        |get: fn(Area) -> Option<f64>| Values::MaybeReal(rows.iter().map(|row| get(area(row)?)).collect());
+    let rank = |get: fn((u32, u32)) -> u32| {
+        let ranks = rows.iter().map(|row| Some(get(area(row)?.rank_interval).into()));
+        Values::MaybeWhole(ranks.collect())
+    };
+    [
+        ("area", real(|area| area.value)),
+        ("area_low", real(|area| Some(area.interval?.0))),
+        ("area_high", real(|area| Some(area.interval?.1))),
+        ("area_rank_first", rank(|ranks| ranks.0)),
+        ("area_rank_last", rank(|ranks| ranks.1)),
+    ]
+}
+
 /// The same as columns.
 pub(crate) fn columns(boards: &[Shown]) -> Vec<(String, Values)> {
     let rows = boards
         .iter()
         .flat_map(|shown| shown.top.iter().map(move |ranked| (shown, ranked)));
     let rows: Vec<(&Shown, &Ranked)> = rows.collect();
-    let text = |of: &dyn Fn(&Shown, &Ranked) -> String| {
-        Values::Text(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    let text = |get: &dyn Fn(&Shown, &Ranked) -> String| {
+        Values::Text(rows.iter().map(|(shown, ranked)| get(shown, ranked)).collect())
     };
-    let whole = |of: &dyn Fn(&Shown, &Ranked) -> Option<i64>| {
-        Values::MaybeWhole(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    let whole = |get: &dyn Fn(&Shown, &Ranked) -> Option<i64>| {
+        Values::MaybeWhole(rows.iter().map(|(shown, ranked)| get(shown, ranked)).collect())
     };
-    let real = |of: &dyn Fn(&Shown, &Ranked) -> Option<f64>| {
-        Values::MaybeReal(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    let real = |get: &dyn Fn(&Shown, &Ranked) -> Option<f64>| {
+        Values::MaybeReal(rows.iter().map(|(shown, ranked)| get(shown, ranked)).collect())
     };
-    let flag = |of: &dyn Fn(&Shown, &Ranked) -> Option<bool>| {
-        Values::MaybeFlag(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    let flag = |get: &dyn Fn(&Shown, &Ranked) -> Option<bool>| {
+        Values::MaybeFlag(rows.iter().map(|(shown, ranked)| get(shown, ranked)).collect())
     };
     let ranks = |shown: &Shown, ranked: &Ranked| shown.line(ranked)?.ranks;
     let interval = |shown: &Shown, ranked: &Ranked| shown.line(ranked)?.interval;
@@ -261,6 +295,8 @@ pub(crate) fn columns(boards: &[Shown]) -> Vec<(String, Values)> {
             "is_above_baselines",
             flag(&|shown, ranked| shown.line(ranked)?.is_above_baselines),
         ),
+    ];
+    let last = [
         (
             "is_released",
             flag(&|_, ranked| Some(ranked.entry.climb.is_some())),
@@ -270,7 +306,9 @@ pub(crate) fn columns(boards: &[Shown]) -> Vec<(String, Values)> {
             whole(&|shown, ranked| i64::try_from(shown.public_rank(ranked)?).ok()),
         ),
     ];
-    let mut columns: Vec<(String, Values)> = columns.map(|(name, values)| (name.to_owned(), values)).into();
+    let columns = columns.into_iter().chain(area_columns(&rows)).chain(last);
+    let mut columns: Vec<(String, Values)> =
+        columns.map(|(name, values)| (name.to_owned(), values)).collect();
     let mut names: Vec<&str> = boards
         .iter()
         .flat_map(|shown| Column::names(shown.columns))
@@ -294,18 +332,20 @@ pub(crate) struct Shown {
     pub(crate) n_rows: usize,
     /// How many digits after the decimal point its data set says that scores are shown with.
     pub(crate) digits: Option<u8>,
-    /// What the ranks are worth, once the rows have been compared.
-    pub(crate) comparison: Option<Comparison>,
+    /// The reliability of the ranks, once the rows have been compared.
+    pub(crate) comparison: Option<Summary>,
+    /// The comparison of each row.
+    pub(crate) lines: BTreeMap<SubmissionId, Line>,
     /// How the board of a final data set differs from the public one.
     pub(crate) report: Option<FinalReport>,
-    /// The board's columns beside the score.
+    /// The board's columns besides the score.
     pub(crate) columns: &'static [Column],
-    /// Their numbers, by the submission that stands in the row.
+    /// Their numbers, by the row's submission.
     pub(crate) numbers: BTreeMap<SubmissionId, BTreeMap<String, f64>>,
 }
 
 impl Shown {
-    /// Whether all rows that can be compared have been; true where none can be.
+    /// Whether all comparable rows have been compared; true if there are none.
     #[cfg(feature = "local")]
     pub(crate) fn is_compared(&self) -> bool {
         let can_be = descriptor(&self.board.benchmark).is_ok_and(|hosted| hosted.kinds.is_empty());
@@ -327,12 +367,12 @@ impl Shown {
         self.numbers.get(&ranked.entry.id)
     }
 
-    /// What the comparison says of a row; `None` for a row of another data set, with which the others are not compared.
+    /// The comparison of a row; `None` for a row of another data set, which is not compared.
     fn line(&self, ranked: &Ranked) -> Option<&Line> {
         if ranked.is_of_other_dataset {
             return None;
         }
-        self.comparison.as_ref()?.line(&ranked.entry)
+        self.lines.get(&ranked.entry.id)
     }
 }
 
@@ -352,7 +392,12 @@ pub(crate) async fn all_boards(cloud: &Cloud, benchmark: &str) -> Result<Vec<Sho
     boards_of(cloud, benchmark, None, None, ALL).await
 }
 
-/// The same of one round only.
+/// The boards of a round with all their rows.
+pub(crate) async fn boards_of_round(cloud: &Cloud, benchmark: &str, round: &str) -> Result<Vec<Shown>> {
+    boards_of(cloud, benchmark, None, Some(round.to_owned()), ALL).await
+}
+
+/// The boards with up to `n` rows: of one leaderboard and one round, if these are given.
 async fn boards_of(
     cloud: &Cloud,
     benchmark: &str,
@@ -374,7 +419,7 @@ async fn boards_of(
     let (datasets, hosted) = (cloud.datasets(), descriptor(benchmark)?);
     let in_force = InForce::read(&datasets, benchmark).await?;
     let challenge = Challenge::published(&datasets, benchmark).await?;
-    let said = said(cloud, hosted).await?;
+    let boards_one = read_boards(cloud, hosted).await?;
     let mut boards = Vec::with_capacity(wanted.len());
     for board in wanted {
         let dataset = leaderboards
@@ -385,23 +430,27 @@ async fn boards_of(
             ..BoardPlace::default()
         };
         let (top, _) = leaderboards.board_page(&board, from, n).await?;
-        let comparison = Comparison::of(&cloud.results(), &board, 0..top.len()).await?;
+        let comparison = Comparison::load(&cloud.results(), &board, 0..top.len()).await?;
         let report = match board.public() {
             Some(public) => FinalReport::read(&leaderboards, &public, hosted.direction).await?,
             None => None,
         };
         let top = with_shared_ranks(top.into_iter().map(|row| row.entry), dataset);
         let numbers = numbers(&leaderboards, hosted, &top).await?;
-        let digits = said
+        let digits = boards_one
             .get(&board.leaderboard)
-            .and_then(|said| said.leaderboard.digits);
+            .and_then(|boards_one| boards_one.leaderboard.digits);
+        let line = |row: &Ranked| Some((row.entry.id.clone(), *comparison.as_ref()?.line(&row.entry)?));
         boards.push(Shown {
             board,
             dataset,
             n_rows: top.len(),
+            lines: top.iter().filter_map(line).collect(),
+            comparison: comparison
+                .as_ref()
+                .map(|comparison| Summary::from(&comparison.summary)),
             top,
             digits,
-            comparison,
             report,
             columns: hosted.columns,
             numbers,
@@ -410,7 +459,7 @@ async fn boards_of(
     Ok(boards)
 }
 
-/// The numbers of the board's columns, which are in the receipts of what stands there.
+/// The numbers for the board's columns, taken from the receipts of its rows.
 async fn numbers(
     leaderboards: &Table,
     hosted: &Descriptor,
@@ -428,15 +477,15 @@ async fn numbers(
     Ok(numbers.collect())
 }
 
-/// The digits of a board's scores, where a data set in force says how many.
+/// The digits of a board's scores, if an active data set defines them.
 pub(crate) async fn digits_of(cloud: &Cloud, benchmark: &str, leaderboard: &str) -> Option<u8> {
-    let said = said(cloud, descriptor(benchmark).ok()?).await.ok()?;
-    said.get(leaderboard)?.leaderboard.digits
+    let boards = read_boards(cloud, descriptor(benchmark).ok()?).await.ok()?;
+    boards.get(leaderboard)?.leaderboard.digits
 }
 
-/// What the data sets in force say of their boards; nothing where one can't be used, since scores are shown all the same.
-async fn said(cloud: &Cloud, hosted: &Descriptor) -> Result<BTreeMap<String, BoardInForce>> {
-    match Boards::of(&cloud.datasets(), hosted).await {
+/// The boards of the active data sets; empty if one is unusable, because scores are shown anyway.
+async fn read_boards(cloud: &Cloud, hosted: &Descriptor) -> Result<BTreeMap<String, BoardInForce>> {
+    match Boards::read(&cloud.datasets(), hosted).await {
         Ok(boards) => Ok(boards.boards),
         Err(DatasetError::Frozen(_)) => Ok(BTreeMap::new()),
         Err(error @ DatasetError::Port(_)) => Err(error.into()),
@@ -459,6 +508,7 @@ pub(crate) fn document(shown: &Shown) -> Value {
                     "interval": shown.line(ranked).and_then(|line| line.interval),
                     "n_submissions": shown.line(ranked).map(|line| line.n_submissions),
                     "is_above_baselines": shown.line(ranked).and_then(|line| line.is_above_baselines),
+                    "area": shown.line(ranked).and_then(|line| line.area),
                     "public_rank": shown.public_rank(ranked) });
             if let Some(numbers) = shown.numbers_of(ranked) {
                 place["metrics"] = json!(numbers);
@@ -466,20 +516,18 @@ pub(crate) fn document(shown: &Shown) -> Value {
             place
         })
         .collect();
-    let comparison = shown.comparison.as_ref().map(|comparison| {
-        let summary = &comparison.summary;
-        json!({ "compared_at": summary.compared_at, "confidence": CONFIDENCE, "n_best": summary.n_best,
-                "resolution": summary.resolution, "n_missing": summary.n_missing,
-                "is_clustered": summary.is_clustered, "why_none": sentence(summary.why_none),
-                "why_no_score_intervals": sentence(summary.why_no_score_intervals) })
-    });
     json!({ "benchmark": board.benchmark, "leaderboard": board.leaderboard, "round": board.round,
-            "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": comparison, "finish": shown.report,
+            "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": shown.comparison, "finish": shown.report,
             "places": places })
 }
 
+/// The area under a row's curves, with its interval.
+const AREA: &str = "area";
+/// The ranks that a row may have by that area.
+const RANGE_BY_AREA: &str = "range by area";
+
 /// The rows of a board.
-fn table_of(shown: &Shown) -> Lines {
+pub(crate) fn table_of(shown: &Shown) -> Lines {
     let Shown {
         board,
         top,
@@ -488,13 +536,30 @@ fn table_of(shown: &Shown) -> Lines {
         ..
     } = shown;
     let is_compared = shown.comparison.is_some();
-    let mut heads = vec!["rank", "public", "range", "score", "interval", "submitter"];
+    let areas = || top.iter().filter_map(|ranked| shown.line(ranked)?.area);
+    let (has_areas, shows_areas) = (areas().next().is_some(), areas().any(|area| area.value.is_some()));
+    let mut heads = vec![
+        "rank",
+        "public",
+        "range",
+        "score",
+        "interval",
+        AREA,
+        RANGE_BY_AREA,
+        "submitter",
+    ];
+    heads.retain(|head| (has_areas || *head != RANGE_BY_AREA) && (shows_areas || *head != AREA));
     heads.extend(columns.iter().map(|column| column.title));
     heads.extend(["tries", "received (UTC)", "submission"]);
     heads.retain(|head| board.is_final() || *head != "public");
     heads.retain(|head| is_compared || !["range", "interval", "tries"].contains(head));
+    heads.retain(|head| !has_areas || *head != "range"); // ranks by the score have none there
     let mut table = table(&heads);
-    table.spare(&["received (UTC)", "tries", "submission"]);
+    table.spare(if has_areas {
+        &["received (UTC)", "tries", "interval", "submission"] // ranks are by the area
+    } else {
+        &["received (UTC)", "tries", "submission"]
+    });
     let n_digits = digits_apart(top.iter().map(|ranked| ranked.entry.id.as_str()));
     for ranked in top {
         let entry = &ranked.entry;
@@ -502,6 +567,13 @@ fn table_of(shown: &Shown) -> Lines {
         let ranks = line.and_then(|line| line.ranks).map(ranks_in_words);
         let interval = line.and_then(|line| line.interval);
         let interval = interval.map(|interval| interval_in_words(interval, *digits));
+        let area = line.and_then(|line| line.area);
+        let area_in_words = area.and_then(|area| {
+            let interval = area.interval.map(|interval| interval_in_words(interval, *digits));
+            let interval = interval.map(|words| format!(" ({words})")).unwrap_or_default();
+            Some(format!("{}{interval}", shown_score(area.value?, *digits)))
+        });
+        let range_by_area = area.map(|area| ranks_in_words(area.rank_interval));
         let tries = line.map(|line| line.n_submissions.to_string());
         let score = entry.score.map(|score| shown_score(score, *digits));
         let numbers = shown.numbers_of(ranked);
@@ -518,9 +590,11 @@ fn table_of(shown: &Shown) -> Lines {
                     .map(|rank| rank.to_string())
                     .unwrap_or_default()
             }),
-            is_compared.then(|| ranks.unwrap_or_default()),
+            (is_compared && !has_areas).then(|| ranks.unwrap_or_default()),
             Some(score.unwrap_or_default()),
             is_compared.then(|| interval.unwrap_or_default()),
+            shows_areas.then(|| area_in_words.unwrap_or_default()),
+            has_areas.then(|| range_by_area.unwrap_or_default()),
             Some(entry.submitter.clone()),
         ];
         let after = [
@@ -540,7 +614,22 @@ fn table_of(shown: &Shown) -> Lines {
     table
 }
 
-/// A board as a table, with what is said of it.
+/// Sentences on a board: its shake-up, and the reliability of its ranks and of its lead over the
+/// baselines.
+pub(crate) fn notes(shown: &Shown) -> Vec<String> {
+    let mut notes: Vec<String> = shown.report.iter().map(shaken).collect();
+    if let Some(comparison) = &shown.comparison {
+        notes.push(in_words(comparison));
+        let leads = shown.top.iter().find(|ranked| ranked.shown_rank() == Some(1));
+        let leads = leads.and_then(|leads| shown.line(leads));
+        if leads.is_some_and(|line| line.is_above_baselines == Some(false)) {
+            notes.push("The first is not significantly better than the best baseline.".to_owned());
+        }
+    }
+    notes
+}
+
+/// Prints a board as a table, with its notes.
 pub(crate) fn print(shown: &Shown) {
     let Shown {
         board, dataset, top, ..
@@ -568,16 +657,8 @@ pub(crate) fn print(shown: &Shown) {
         let more = if shown.n_rows < N_COUNTED { "" } else { "at least " };
         println!("{} of {more}{} shown, --all", top.len(), shown.n_rows);
     }
-    if let Some(report) = &shown.report {
-        println!("{}", shaken(report));
-    }
-    if let Some(comparison) = &shown.comparison {
-        println!("{}", in_words(&comparison.summary));
-        let leads = top.iter().find(|ranked| ranked.shown_rank() == Some(1));
-        let leads = leads.and_then(|leads| shown.line(leads));
-        if leads.is_some_and(|line| line.is_above_baselines == Some(false)) {
-            println!("The first is not significantly better than the best baseline.");
-        }
+    for note in notes(shown) {
+        println!("{note}");
     }
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
         println!(

@@ -16,21 +16,22 @@ use dataperf_hosted::deployment::{
 use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, OutsideService, REGION, Schedule, TableSpec};
 use serde_json::json;
 
-use super::token::random_token;
+use super::organizer::token::random_token;
 use crate::Done;
-use crate::cloud::{AccessKey, CloudArgs, DYNAMODB_PORT, LAMBDA_PORT, S3_PORT, access_key, now};
+use crate::cloud::profile::PAGE_PORT;
+use crate::cloud::secret_file;
+use crate::cloud::{AccessKey, Cloud, CloudArgs, DYNAMODB_PORT, LAMBDA_PORT, S3_PORT, access_key, now};
 use crate::extension::IMAGES;
-use crate::functions::{FunctionArgs, directory, evaluator, function};
+use crate::local::functions::{FunctionArgs, directory, evaluator, function};
+use crate::local::page;
 use crate::output::{Format, print_json};
-use crate::page;
-use crate::registry::EXTENSIONS;
-use crate::secret_file;
+use crate::registry::HOSTED_EXTENSIONS;
 use crate::stop::stopped;
 
 /// The default ports of the page and of the service that makes images.
-const HTTP_PORT: u16 = 8080;
 const IMAGES_PORT: u16 = 9002;
-/// MiB of memory that running a program takes beside the program's own: for the compiler, the data and the answers.
+/// MiB of memory for running a program, in addition to the program's own: for the compiler, the
+/// data and the answers.
 const BESIDE_A_PROGRAM_MIB: u64 = 2048;
 /// The time from the start to the first finishing of rounds: a laptop may be off before [`FINISH`] is due, day after day.
 const FIRST_FINISH: Duration = Duration::from_secs(10);
@@ -42,7 +43,7 @@ const OWN_KEY_ID: &str = "organizer";
 
 #[derive(Debug, Args)]
 pub(crate) struct LocalArgs {
-    /// Where all data is kept
+    /// The directory for all data
     #[arg(long, default_value = ".dataperf")]
     data_dir: PathBuf,
     /// The address to listen on
@@ -57,20 +58,20 @@ pub(crate) struct LocalArgs {
     /// The organizer's key [default: local:local]
     #[arg(long, env = "DATAPERF_LOCAL_KEY", value_name = "ID:SECRET", hide_env_values = true, value_parser = access_key)]
     key: Option<AccessKey>,
-    /// S3; 0 is any free port
+    /// S3's port; 0 is any free port
     #[arg(long, default_value_t = S3_PORT)]
     s3_port: u16,
-    /// DynamoDB
+    /// DynamoDB's port
     #[arg(long, default_value_t = DYNAMODB_PORT)]
     dynamodb_port: u16,
-    /// Lambda
+    /// Lambda's port
     #[arg(long, default_value_t = LAMBDA_PORT)]
     lambda_port: u16,
-    /// The image service
+    /// The image service's port
     #[arg(long, default_value_t = IMAGES_PORT)]
     images_port: u16,
-    /// The page
-    #[arg(long, default_value_t = HTTP_PORT)]
+    /// The page's port
+    #[arg(long, default_value_t = PAGE_PORT)]
     http_port: u16,
     /// Write units per second, for load tests
     #[arg(long, value_name = "UNITS")]
@@ -123,13 +124,13 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
         "data      {} (kept; the functions' logs are in logs/)",
         data_dir.display()
     );
-    let (s3, which) = (cloud.s3_endpoint(), which_cloud(cloud));
-    println!("publish   dataperf dataset publish DIR {which}");
-    print!("upload    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}\n");
+    let (s3, flags) = (cloud.s3_endpoint(), which_cloud(cloud));
+    println!("publish   dataperf dataset publish DIR {flags}");
+    print!("upload    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {flags}\n");
     print!(
         "          aws --endpoint-url {s3} s3 cp FILE s3://{SUBMISSIONS}/BENCHMARK/LEADERBOARD/YOU/FILE\n"
     );
-    println!("look      dataperf leaderboard BENCHMARK {which}");
+    println!("look      dataperf leaderboard BENCHMARK {flags}");
     println!("Stop with Ctrl-C.");
 }
 
@@ -150,15 +151,25 @@ pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<Lo
     let answering = page::Functions {
         reader: cloud.http_function(reader)?,
         uploads: cloud.http_function(uploads)?,
-        addresses: crate::profile::addresses(&cloud),
+        addresses: crate::cloud::profile::addresses(&cloud),
     };
     cloud.serve_page(page::router(answering, cloud.s3_endpoint()));
-    super::keys::publish(&CloudArgs::of(&cloud).connect().await).await?;
+    super::organizer::keys::publish(&CloudArgs::for_local(&cloud).connect().await?).await?;
     Ok(cloud)
 }
 
-/// The key that may do everything: the given one, or the one that everybody knows, or for other machines one of its own that
-/// is kept with the data.
+/// Starts the cloud and the page on free ports, with the data in `data_dir`.
+pub(crate) async fn start_on_free_ports(data_dir: &Path) -> Result<(LocalCloud, Cloud)> {
+    let functions = FunctionArgs::default();
+    let mut config = config(data_dir, &functions)?;
+    config.http_port = Some(0);
+    let local = start(config, &functions).await?;
+    let cloud = CloudArgs::for_local(&local).connect().await?;
+    Ok((local, cloud))
+}
+
+/// The key with all rights: the given one, or the well-known one. For other machines it is a
+/// generated key that is stored with the data.
 fn organizer(args: &LocalArgs) -> Result<AccessKey> {
     if args.host.is_loopback() && !args.remote {
         return Ok(args.key.clone().unwrap_or_default());
@@ -214,8 +225,8 @@ pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
         None => random_token()?,
     };
     secret_file::write(&path, token.secret())?;
-    let connection = CloudArgs::of(cloud).connect();
-    let table = connection.await.leaderboards();
+    let connection = CloudArgs::for_local(cloud).connect();
+    let table = connection.await?.leaderboards();
     // valid from each start on
     let issued_at = now();
     let issued = Issued {
@@ -260,7 +271,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         .iter()
         .map(|id| evaluator(id, functions))
         .collect::<Result<_>>()?;
-    for extension in EXTENSIONS {
+    for extension in HOSTED_EXTENSIONS {
         extension.configure(&mut config, functions)?;
     }
     config.functions.push(programs(functions)?);
@@ -291,7 +302,7 @@ fn schedule(task: Task, first_after: Duration) -> Result<Schedule> {
 
 /// The services on this machine in place of those on the Internet.
 fn outside(port: u16) -> Vec<OutsideService> {
-    EXTENSIONS
+    HOSTED_EXTENSIONS
         .iter()
         .filter_map(|extension| extension.outside(port))
         .collect()
@@ -312,8 +323,8 @@ fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
 /// The interpreter of programs in Python, as a shell finds it.
 fn interpreter(args: &FunctionArgs) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(&args.python));
-    found
+    let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(&args.python));
+    candidates
         .find(|file| file.is_file())
         .unwrap_or_else(|| args.python.clone())
 }
@@ -335,11 +346,11 @@ fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(spec)
 }
 
-/// Checks that submitted programs in Python can read neither what the cloud keeps nor its functions. Where no such program can be run, there is nothing
-/// to check.
+/// Checks that submitted Python programs can't read the cloud's data or its functions. There is
+/// nothing to check if Python programs can't run.
 #[cfg(all(feature = "closed", target_os = "linux", target_arch = "x86_64"))]
 fn check_unreadable(interpreter: &Path, data_dir: &Path, functions: &Path) -> Result<()> {
-    let python = dataperf_closed::Python::of(std::env::current_exe()?, interpreter.as_os_str());
+    let python = dataperf_closed::Python::new(std::env::current_exe()?, interpreter.as_os_str());
     let Ok(python) = python else { return Ok(()) };
     python.check_unreadable(&[
         ("the data directory", data_dir),
@@ -357,8 +368,8 @@ fn check_unreadable(_: &Path, _: &Path, _: &Path) -> Result<()> {
 /// How many programs, each with the most memory that a round may give, fit into half of this machine's memory; no limit if the system does not say
 /// how much it has.
 fn programs_that_fit() -> usize {
-    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = total.and_then(|total| total.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     let fit = kib.map(|kib| kib / 1024 / 2 / (Programs::MOST_MEMORY_MIB + BESIDE_A_PROGRAM_MIB));
     fit.map_or(usize::MAX, |fit| {

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::Done;
-use crate::figure::write_ranks;
+use crate::output::figure::write_ranks;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, check_files, line_of, n_of, table, visible};
-use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct RankArgs {
@@ -37,7 +37,7 @@ pub(crate) struct RankArgs {
     /// The column of weights: how much each item counts
     #[arg(long, value_name = "COLUMN")]
     weight: Option<String>,
-    /// Leave out a column that is no system, or no task
+    /// Leave out a column that isn't a system or a task
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
     /// The metric of lm-evaluation-harness's logs
@@ -84,11 +84,11 @@ enum MissingValues {
     DropItems,
     /// Leave out systems that lack items
     DropSystems,
-    /// Count it as 0
+    /// Count missing values as 0
     Zero,
 }
 
-/// What is printed as JSON.
+/// The printed JSON.
 #[derive(Debug, Serialize)]
 struct Ranked {
     #[serde(flatten)]
@@ -136,12 +136,12 @@ pub(crate) fn run(args: &RankArgs, format: RowFormat) -> Result<Done> {
     }
     let table = read(&args.files, &args.options())?;
     let pair = match &args.compare[..] {
-        [first, second] if first == second => bail!("`{first}` is named twice: name two systems"),
+        [first, second] if first == second => bail!("`{first}` appears twice: name two systems"),
         [first, second] => {
             let place = |name: &String| {
                 let offered = || {
                     format!(
-                        "there is no system `{}`: {}",
+                        "`{}` is not a system: {}",
                         line_of(name),
                         offer(name, &table.systems)
                     )
@@ -199,9 +199,9 @@ fn print(ranked: &Ranked, is_less_better: bool) {
         .map(|n| format!(" in {}", n_of(n, "cluster", "clusters")));
     let weights = if ranking.is_weighted { ", weighted" } else { "" };
     let direction = if is_less_better {
-        "less is better"
+        "lower is better"
     } else {
-        "more is better"
+        "higher is better"
     };
     println!(
         "{} on {items}{}{weights}; {direction}",
@@ -251,7 +251,7 @@ fn range(low: u32, high: u32) -> String {
     }
 }
 
-/// What can be said of the ranking.
+/// Remarks on the ranking.
 fn sentences(ranking: &Ranking, digits: usize) -> Vec<String> {
     if let Some(why) = ranking.why_none {
         return vec![format!("no intervals: {why}")];
@@ -267,7 +267,7 @@ fn sentences(ranking: &Ranking, digits: usize) -> Vec<String> {
     let names = format!("{}{more}", best[..best.len().min(MAX_NAMED)].join(", "));
     sentences.push(match best.len() {
         1 => format!("the best is {names}"),
-        n => format!("each of {n} systems may be the best: {names}"),
+        n => format!("{n} systems are tied for the best: {names}"),
     });
     let n_pairs = ranking.n_systems - 1;
     let n_apart = ranking.n_neighbours_told_apart.unwrap_or(0);
@@ -277,7 +277,8 @@ fn sentences(ranking: &Ranking, digits: usize) -> Vec<String> {
     ));
     if let Some(resolution) = ranking.resolution {
         sentences.push(format!(
-            "resolution {resolution:.digits$}: the smallest difference of two neighbours that is found 80 % of the time"
+            "resolution {resolution:.digits$}: the smallest difference of two neighbours that these items \
+                can separate 80 % of the time"
         ));
     }
     sentences
@@ -293,7 +294,7 @@ fn print_pair(pair: &Pair, digits: usize) {
                 Some(1) => println!("{first} is clearly better"),
                 Some(_) => println!("{second} is clearly better"),
                 None => {
-                    println!("neither is clearly better: other items of this kind may turn the order round");
+                    println!("neither is clearly better: other items of this kind may change the order");
                 }
             }
         }

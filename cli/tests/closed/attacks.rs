@@ -2,28 +2,28 @@
 
 use dataperf_closed::{Code, Limits};
 
-use crate::{failed, limits, program, run, run_module, said};
+use crate::{failed, limits, program, run, run_module, stdout};
 
 #[test]
 fn a_program_writes_an_artifact() {
     let run = run(&program("hello", "(call $say (i32.const 1) (i32.const 5))"));
-    assert_eq!(said(&run), "hello");
+    assert_eq!(stdout(&run), "hello");
     assert!(run.fuel.unwrap() > 0 && run.fuel.unwrap() < 10_000, "{run:?}");
     assert!(run.log.is_empty() && !run.is_log_cut);
 }
 
 #[test]
-fn the_most_memory_of_a_program_is_told() {
+fn a_program_reports_its_peak_memory() {
     const PAGE: u64 = 64 << 10;
-    let of = |body: &str| {
+    let peak = |body: &str| {
         let body = format!("{body} (call $say (i32.const 1) (i32.const 5))");
         let run = run(&program("hello", &body));
-        assert_eq!(said(&run), "hello");
+        assert_eq!(stdout(&run), "hello");
         run.memory_bytes.unwrap()
     };
-    let small = of("");
+    let small = peak("");
     assert!(small >= PAGE && small.is_multiple_of(PAGE), "{small}");
-    assert_eq!(of("(drop (memory.grow (i32.const 7)))"), small + 7 * PAGE);
+    assert_eq!(peak("(drop (memory.grow (i32.const 7)))"), small + 7 * PAGE);
     let never_ran = run_module(b"no module", limits());
     assert_eq!(never_ran.memory_bytes, None);
 }
@@ -36,7 +36,7 @@ fn an_endless_loop_ends_with_its_fuel() {
 }
 
 #[test]
-fn an_endless_loop_of_calls_to_the_host_ends_with_its_fuel() {
+fn endless_host_calls_run_out_of_fuel() {
     // each asks for a megabyte of nothing, of time, or of random numbers
     for (import, call) in [
         (
@@ -62,14 +62,14 @@ fn an_endless_loop_of_calls_to_the_host_ends_with_its_fuel() {
 }
 
 #[test]
-fn copying_and_filling_memory_takes_fuel_by_the_byte() {
+fn bulk_memory_operations_cost_fuel_per_byte() {
     let body = "(loop $again (memory.fill (i32.const 0) (i32.const 1) (i32.const 65536)) (br $again))";
     let run = run(&program("", body));
     assert_eq!(failed(&run).0, Code::OutOfFuel);
 }
 
 #[test]
-fn a_call_that_fails_takes_fuel_for_what_it_has_looked_at() {
+fn a_failing_call_still_costs_fuel() {
     let fuel = |import: &str, call: &str| {
         let text = format!(
             r#"(module (import "wasi_snapshot_preview1" "{import} (result i32)))
@@ -81,7 +81,7 @@ fn a_call_that_fails_takes_fuel_for_what_it_has_looked_at() {
     let four = "fd_write\" (func $write (param i32 i32 i32 i32)";
     let poll = "poll_oneoff\" (func $poll (param i32 i32 i32 i32)";
     let path = "path_filestat_get\" (func $stat (param i32 i32 i32 i32 i32)";
-    for (what, fuel, at_least) in [
+    for (case, fuel, at_least) in [
         (
             "1,024 empty buffers",
             fuel(
@@ -117,8 +117,8 @@ fn a_call_that_fails_takes_fuel_for_what_it_has_looked_at() {
             100,
         ),
     ] {
-        assert!(fuel >= at_least, "{what}: {fuel}");
-        assert!(fuel < 2 * at_least + 200, "{what}: {fuel}");
+        assert!(fuel >= at_least, "{case}: {fuel}");
+        assert!(fuel < 2 * at_least + 200, "{case}: {fuel}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_large_table_is_refused() {
 }
 
 #[test]
-fn what_webassembly_forbids_stops_a_program() {
+fn webassembly_traps_stop_a_program() {
     for (name, body) in [
         ("gives up", "unreachable"),
         (
@@ -165,7 +165,7 @@ fn what_webassembly_forbids_stops_a_program() {
 fn a_status_other_than_0_is_no_artifact() {
     let body =
         |status: i32| format!("(call $say (i32.const 1) (i32.const 5)) (call $exit (i32.const {status}))");
-    assert_eq!(said(&run(&program("hello", &body(0)))), "hello");
+    assert_eq!(stdout(&run(&program("hello", &body(0)))), "hello");
     let run = run(&program("hello", &body(3)));
     assert_eq!(failed(&run).0, Code::ExitStatus);
     assert_eq!(run.output.unwrap_err().actual, Some(3));
@@ -177,7 +177,7 @@ fn nothing_written_is_no_artifact() {
 }
 
 #[test]
-fn a_hundred_megabytes_of_output_are_cut_at_the_limit() {
+fn huge_output_is_cut_at_the_limit() {
     let flood = |fd: i32, n: i32| {
         format!(
             "(local $n i32) (local.set $n (i32.const {n})) (loop $again (call $say (i32.const {fd}) (i32.const 60000))
@@ -191,12 +191,12 @@ fn a_hundred_megabytes_of_output_are_cut_at_the_limit() {
     let run = |text: String| run_module(&wat::parse_str(text).unwrap(), more_fuel);
     let output = run(program("x", &flood(1, 1_700)));
     assert_eq!(failed(&output).0, Code::OutputTooLarge);
-    // of standard error the beginning is kept, and the program goes on
+    // the beginning of standard error is kept, and the program continues
     let log = run(program(
         "x",
         &format!("{} (call $say (i32.const 1) (i32.const 1))", flood(2, 1_700)),
     ));
-    assert_eq!(said(&log), "x");
+    assert_eq!(stdout(&log), "x");
     assert_eq!(
         (log.log.len() as u64, log.is_log_cut),
         (limits().max_log_bytes, true)
@@ -225,7 +225,7 @@ fn a_module_that_imports_anything_else_is_refused() {
 }
 
 #[test]
-fn what_is_no_command_is_refused() {
+fn a_non_command_module_is_refused() {
     for text in [
         r#"(module (memory (export "memory") 1))"#,
         r#"(module (func (export "_start")))"#,
@@ -267,7 +267,7 @@ fn files_that_are_no_module_are_refused() {
 }
 
 #[test]
-fn instructions_that_are_not_the_same_everywhere_are_refused() {
+fn nondeterministic_instructions_are_refused() {
     for text in [
         r#"(module (memory (export "memory") 1 1 shared) (func (export "_start")))"#,
         r#"(module (memory (export "memory") i64 1) (func (export "_start")))"#,
@@ -280,7 +280,7 @@ fn instructions_that_are_not_the_same_everywhere_are_refused() {
 }
 
 #[test]
-fn a_module_that_is_too_large_is_not_looked_at() {
+fn a_too_large_module_is_not_parsed() {
     let limits = limits();
     let run = run_module(&vec![0; limits.max_module_bytes as usize + 1], limits);
     assert_eq!(failed(&run).0, Code::ModuleTooLarge);

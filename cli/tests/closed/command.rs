@@ -146,7 +146,7 @@ fn the_examples_beat_the_random_baseline_and_agree() {
         let about = verdict.as_object_mut().unwrap().remove("run").unwrap();
         assert_eq!(verdict, score(&of_rust));
         let module = fs::read(example(&format!("{stem}-rust.wasm"))).unwrap();
-        assert_eq!(about["module"], Digest::of(&module).to_string());
+        assert_eq!(about["module"], Digest::compute(&module).to_string());
         // in C the same is chosen, with other fuel
         let c = json(&closed(
             &example(&format!("{stem}-c.wasm")),
@@ -160,7 +160,7 @@ fn the_examples_beat_the_random_baseline_and_agree() {
 }
 
 #[test]
-fn a_program_does_the_same_again_and_again_on_real_data() {
+fn a_program_repeats_its_result_on_real_data() {
     let module = example("selection-rust.wasm");
     let first = closed(&module, "selection", "digits-20", &["--log"]);
     assert!(json(&first)["run"]["fuel"].as_u64() > Some(1_000_000));
@@ -170,13 +170,13 @@ fn a_program_does_the_same_again_and_again_on_real_data() {
 }
 
 #[test]
-fn the_log_is_shown_to_who_asks_for_it() {
+fn the_log_appears_on_request() {
     let module = example("selection-c.wasm");
-    let said = "chose 20 of 700 examples in 10 classes\n";
+    let message = "chose 20 of 700 examples in 10 classes\n";
     let quiet = json(&closed(&module, "selection", "digits-20", &[]));
     assert_eq!(quiet["run"].get("log"), None);
     let loud = json(&closed(&module, "selection", "digits-20", &["--log"]));
-    assert_eq!(loud["run"]["log"], said);
+    assert_eq!(loud["run"]["log"], message);
     let dataset = frozen("selection");
     let shown = run([
         "closed",
@@ -188,7 +188,7 @@ fn the_log_is_shown_to_who_asks_for_it() {
         &dataset,
         "--log",
     ]);
-    assert_eq!(text(&shown.stderr), said);
+    assert_eq!(text(&shown.stderr), message);
     assert!(
         text(&shown.stdout).contains("selection digits-20: scored 0.8"),
         "{shown:?}"
@@ -196,7 +196,7 @@ fn the_log_is_shown_to_who_asks_for_it() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_not_printed() {
+fn terminal_control_characters_are_not_printed() {
     let scratch = tempfile::tempdir().unwrap();
     let body = "(call $say (i32.const 2) (i32.const 17)) unreachable";
     let module = written(scratch.path(), &program("\\1b[2J one\\0a\\c2\\9b two\\0d", body));
@@ -220,7 +220,7 @@ fn what_a_terminal_would_obey_is_not_printed() {
 }
 
 #[test]
-fn a_data_set_that_was_changed_runs_no_program() {
+fn a_changed_data_set_runs_no_program() {
     let scratch = tempfile::tempdir().unwrap();
     let changed = scratch.path().join("changed");
     let changed = changed.to_str().unwrap();
@@ -236,8 +236,8 @@ fn a_data_set_that_was_changed_runs_no_program() {
     let module = example("selection-rust.wasm");
     let ran = run(["closed", "run", &module, "-l", "digits-20", "-d", changed]);
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
-    let said = text(&ran.stderr);
-    assert!(said.contains("`public/pool.npy` is damaged"), "{said}");
+    let output = text(&ran.stderr);
+    assert!(output.contains("`public/pool.npy` is damaged"), "{output}");
 }
 
 /// `dataperf closed run` in a shell that lends it less.
@@ -253,28 +253,28 @@ fn limited(limit: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_machine_with_too_little_room_blames_no_program() {
+fn a_machine_short_of_resources_blames_no_program() {
     for (limit, lacks) in [
         ("-v 2000000", "bytes of address space"),
         ("-s 900", "bytes of stack"),
         ("-s 200", "bytes of stack"),
         ("-t 60", "seconds of processor time"),
     ] {
-        let (code, said) = limited(limit);
-        assert_eq!(code, Some(1), "{limit}: {said}");
+        let (code, message) = limited(limit);
+        assert_eq!(code, Some(1), "{limit}: {message}");
         assert!(
-            said.contains(lacks) && said.contains("raise that limit"),
-            "{limit}: {said}"
+            message.contains(lacks) && message.contains("raise that limit"),
+            "{limit}: {message}"
         );
-        assert_eq!(said.lines().count(), 1, "{limit}: {said}");
+        assert_eq!(message.lines().count(), 1, "{limit}: {message}");
     }
     // too few descriptors to begin with, or to start a process with three pipes
     for limit in ["-n 5", "-n 8", "-n 12"] {
-        let (code, said) = limited(limit);
-        assert_eq!(code, Some(1), "{limit}: {said}");
+        let (code, message) = limited(limit);
+        assert_eq!(code, Some(1), "{limit}: {message}");
         assert!(
-            !said.contains("panicked") && !said.contains("overflow"),
-            "{limit}: {said}"
+            !message.contains("panicked") && !message.contains("overflow"),
+            "{limit}: {message}"
         );
     }
     assert!(
@@ -285,7 +285,7 @@ fn a_machine_with_too_little_room_blames_no_program() {
 }
 
 #[test]
-fn a_program_that_fails_is_rejected_with_its_code() {
+fn a_failing_program_is_rejected_with_its_code() {
     let scratch = tempfile::tempdir().unwrap();
     for (body, code) in [
         ("unreachable", "trap"),
@@ -304,7 +304,7 @@ fn a_program_that_fails_is_rejected_with_its_code() {
 }
 
 #[test]
-fn a_module_that_is_too_large_is_rejected_with_both_numbers() {
+fn a_too_large_module_is_rejected_with_sizes() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("large.wasm");
     // the second has more bytes than any machine has memory, none of which take place on the disk
@@ -362,7 +362,7 @@ fn an_organizers_limits_are_held() {
 }
 
 #[test]
-fn ids_are_those_that_the_program_is_given_and_no_others() {
+fn a_program_may_only_return_given_ids() {
     let scratch = tempfile::tempdir().unwrap();
     let dataset = frozen("selection");
     let pool = fs::read_to_string(Path::new(&dataset).join("public/pool.csv")).unwrap();
@@ -374,11 +374,11 @@ fn ids_are_those_that_the_program_is_given_and_no_others() {
         let module = written(scratch.path(), &program(&artifact, &body));
         let verdict = json(&closed(&module, "selection", "digits-20", &[]));
         let reasons = verdict["reasons"].as_array().unwrap();
-        let said: Vec<&str> = reasons
+        let message: Vec<&str> = reasons
             .iter()
             .map(|reason| reason["code"].as_str().unwrap())
             .collect();
-        assert_eq!(said, ["unknown_id", "unknown_id"], "{id}: {verdict}");
+        assert_eq!(message, ["unknown_id", "unknown_id"], "{id}: {verdict}");
     }
 }
 
@@ -410,7 +410,7 @@ fn a_program_that_prints_the_pool_is_rejected() {
 }
 
 #[test]
-fn without_an_eval_set_an_artifact_is_held_against_the_rules() {
+fn artifacts_without_an_eval_set_are_rule_checked() {
     let scratch = tempfile::tempdir().unwrap();
     let kit = scratch.path().join("kit");
     let kit = kit.to_str().unwrap();
@@ -473,14 +473,14 @@ fn without_an_eval_set_an_artifact_is_held_against_the_rules() {
 }
 
 #[test]
-fn what_can_not_be_run_is_a_wrong_call() {
+fn an_unrunnable_file_is_a_usage_error() {
     let scratch = tempfile::tempdir().unwrap();
     let module = example("selection-c.wasm");
     let dataset = frozen("selection");
     let curation = frozen("curation");
     let taken = scratch.path().join("taken.json");
     fs::write(&taken, "").unwrap();
-    for (arguments, said) in [
+    for (arguments, message) in [
         (
             vec!["closed", "run", &module, "-d", &curation, "-l", "digits-set"],
             "`curation` takes no programs",
@@ -507,7 +507,7 @@ fn what_can_not_be_run_is_a_wrong_call() {
         ),
         (
             vec!["closed", "run", &module, "-d", "/nowhere", "-l", "digits-20"],
-            "there is no frozen data set at",
+            "has no frozen data set",
         ),
         (
             vec![
@@ -526,6 +526,6 @@ fn what_can_not_be_run_is_a_wrong_call() {
     ] {
         let ran = run(arguments);
         assert_eq!(ran.status.code(), Some(1), "{ran:?}");
-        assert!(text(&ran.stderr).contains(said), "{}", text(&ran.stderr));
+        assert!(text(&ran.stderr).contains(message), "{}", text(&ran.stderr));
     }
 }

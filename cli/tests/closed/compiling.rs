@@ -19,14 +19,14 @@ fn deep_nesting_ends() {
 }
 
 #[test]
-fn what_takes_too_much_memory_to_compile_is_ended() {
+fn compiling_stops_at_the_memory_limit() {
     let run = run_module(&hard_to_compile(), limits());
     assert_eq!(failed(&run).0, Code::CompileLimit);
     assert_eq!(run.fuel, None);
 }
 
 #[test]
-fn what_takes_too_long_to_compile_is_ended() {
+fn compiling_stops_at_the_time_limit() {
     let limits = Limits {
         compile_seconds: 0,
         ..limits()

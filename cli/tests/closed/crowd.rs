@@ -1,6 +1,6 @@
 //! Hostile programs of every kind: two hundred at once, after which the machine is as it was, and one after another, for what each takes.
 //!
-//! Both are run in a process of their own, this program started anew with one test, so that what is counted of it is not another test's.
+//! Both are run in a process of their own, this program started again with one test, so that what is counted of it is not another test's.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,8 @@ use crate::{limits, run_module};
 const ALONE: &str = "DATAPERF_ALONE";
 /// A limit of processor time that no other test has, by which the processes of this one are known.
 const RUN_SECONDS: u64 = 322;
-/// What else happens on the machine may take so much memory meanwhile; two hundred programs that stayed would have six times as much.
+/// Other processes may use this much memory meanwhile; two hundred remaining programs would use six
+/// times as much.
 const MEMORY_KIB: u64 = 2 << 20;
 
 /// Runs one test of this program by itself, below a directory for temporary files of its own. What it leaves there is returned.
@@ -29,9 +30,9 @@ fn alone(test: &str) -> Vec<String> {
         .env("TMPDIR", scratch.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
-    for (_, took) in said.lines().filter_map(|line| line.split_once("took ")) {
+    let output = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && output.contains("1 passed"), "{output}");
+    for (_, took) in output.lines().filter_map(|line| line.split_once("took ")) {
         eprintln!("{took}");
     }
     let left = fs::read_dir(scratch.path()).unwrap();
@@ -57,7 +58,7 @@ fn holds(hostile: &Hostile, run: &Run) {
     assert!(run.log.len() < 1 << 12, "{}: {run:?}", hostile.name);
 }
 
-/// What this process and the machine have: descriptors and threads here, and what memory is free.
+/// The resources of this process and the machine: descriptors and threads here, and free memory.
 fn counted() -> (usize, usize, u64) {
     let n = |folder: &str| {
         fs::read_dir(Path::new("/proc/self").join(folder))
@@ -74,8 +75,8 @@ fn counted() -> (usize, usize, u64) {
 }
 
 #[test]
-fn two_hundred_hostile_programs_at_once_leave_nothing_behind() {
-    const NAME: &str = "crowd::two_hundred_hostile_programs_at_once_leave_nothing_behind";
+fn two_hundred_hostile_programs_leave_nothing_behind() {
+    const NAME: &str = "crowd::two_hundred_hostile_programs_leave_nothing_behind";
     if !is_alone() {
         assert_eq!(alone(NAME), [""; 0], "files are left");
         return;
@@ -124,8 +125,8 @@ fn of_children() -> Duration {
 
 /// With the limits that uploads have.
 #[test]
-fn each_hostile_program_ends_in_seconds_of_processor_time() {
-    const NAME: &str = "crowd::each_hostile_program_ends_in_seconds_of_processor_time";
+fn each_hostile_program_ends_within_processor_seconds() {
+    const NAME: &str = "crowd::each_hostile_program_ends_within_processor_seconds";
     if !is_alone() {
         assert_eq!(alone(NAME), [""; 0], "files are left");
         return;

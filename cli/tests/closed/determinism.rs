@@ -1,12 +1,13 @@
-//! What programs write and how much fuel they use is written down here: each processor that runs these tests holds the others' numbers. A new engine, or a
-//! change of what calls cost, changes fuel, and then [`ENGINE`](dataperf_closed::ENGINE) and this table; digests of output change with neither.
+//! Records the outputs of programs and the fuel they use. Each processor that runs these tests
+//! checks the others' numbers. A new engine, or new costs of calls, changes the fuel, and then
+//! [`ENGINE`](dataperf_closed::ENGINE) and this table change. Digests of output never change.
 
 use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
 use dataperf::Digest;
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 use dataperf_closed::{Job, Limits};
 use serde_json::Value;
 
@@ -126,16 +127,16 @@ fn data(benchmark: &str, board: &str) -> Vec<DataFile> {
 }
 
 #[test]
-fn the_examples_write_what_they_wrote_on_every_other_processor() {
+fn examples_write_equal_bytes_on_every_processor() {
     for (name, benchmark, board, output, fuel) in EXAMPLES {
         let program = crate::command::example(name);
         let ran = crate::command::closed(&program, benchmark, board, &[]);
         let verdict: Value = serde_json::from_slice(&ran.stdout).unwrap();
-        let found = (
+        let actual = (
             verdict["run"]["output"].as_str().unwrap(),
             verdict["run"]["fuel"].as_u64().unwrap(),
         );
-        assert_eq!(found, (output, fuel), "{name} on {board}");
+        assert_eq!(actual, (output, fuel), "{name} on {board}");
         let (module, files) = (fs::read(program).unwrap(), data(benchmark, board));
         let job = Job {
             module: &module,
@@ -145,7 +146,7 @@ fn the_examples_write_what_they_wrote_on_every_other_processor() {
         let (n, began) = (n_runs(1), Instant::now());
         for _ in 0..n {
             let run = crate::runner().run(job, limits()).unwrap();
-            let written = Digest::of(run.output.as_ref().unwrap()).to_string();
+            let written = Digest::compute(run.output.as_ref().unwrap()).to_string();
             assert_eq!(
                 (written.as_str(), run.fuel.unwrap()),
                 (output, fuel),
@@ -165,7 +166,7 @@ const FAMILIES: (&str, u64) = (
 );
 
 #[test]
-fn every_family_of_instructions_computes_what_it_did_on_every_other_processor() {
+fn every_instruction_family_matches_across_processors() {
     let module = wat::parse_str(families::program()).unwrap();
     for _ in 0..n_runs(3) {
         let ran = run_module(&module, limits());
@@ -173,7 +174,7 @@ fn every_family_of_instructions_computes_what_it_did_on_every_other_processor() 
             .output
             .as_ref()
             .unwrap_or_else(|failure| panic!("{failure:?} {}", String::from_utf8_lossy(&ran.log)));
-        let digest = Digest::of(output).to_string();
+        let digest = Digest::compute(output).to_string();
         assert_eq!(
             (digest.as_str(), ran.fuel.unwrap()),
             FAMILIES,
@@ -205,7 +206,7 @@ const EVERYTHING: &str = r#"(module
         (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
 
 #[test]
-fn a_program_that_uses_everything_does_the_same_again_and_again() {
+fn a_program_using_every_feature_is_repeatable() {
     let first = run(EVERYTHING);
     assert_eq!(first.output.as_ref().unwrap().len(), 12_000);
     for _ in 0..n_runs(30) {

@@ -25,10 +25,12 @@ const SETUID: i64 = 105;
 const MEMFD_CREATE: i64 = 319;
 /// These end the process, or jump.
 const NOT_TRIED: [i64; 3] = [15, 60, 231];
-/// What a program's process does: memory, signals of its own, time, random numbers, its number.
+/// The calls that a program's process makes: memory, its own signals, time, random numbers, its
+/// number.
 const ALLOWED: [i64; 13] = [11, 12, 13, 14, 24, 25, 28, 39, 131, 186, 202, 228, 318];
 
-/// The calls by which the kernel's own probes come back to it: newer kernels let them past every filter, and refuse whoever is no probe.
+/// The calls that return from the kernel's own probes: newer kernels let them past every filter,
+/// and refuse other callers.
 const OF_PROBES: [i64; 2] = [335, 336];
 
 /// Runs a body with `$call`, every system call, and `$tell`, which writes a number of 64 bits to standard output.
@@ -69,7 +71,7 @@ fn escaped(without: &[Layer], body: &str) -> Result<Vec<i64>, RunError> {
         .collect())
 }
 
-/// What every call of a range answers that is given -1 for each argument.
+/// The result of every call of a range with -1 for each argument.
 fn answers(without: &[Layer], first: i64, n: i64) -> Vec<(i64, i64)> {
     let skips = NOT_TRIED.map(|call| {
         format!("(br_if $next (i64.eq (i64.and (local.get $n) (i64.const 0xfff)) (i64.const {call})))")
@@ -85,8 +87,9 @@ fn answers(without: &[Layer], first: i64, n: i64) -> Vec<(i64, i64)> {
             (br_if $again (i64.lt_s (local.get $n) (i64.const {}))))",
         first + n
     );
-    let told = escaped(without, &body).unwrap();
-    told.as_chunks::<2>()
+    let shown = escaped(without, &body).unwrap();
+    shown
+        .as_chunks::<2>()
         .0
         .iter()
         .map(|&[call, answer]| (call, answer))
@@ -94,7 +97,7 @@ fn answers(without: &[Layer], first: i64, n: i64) -> Vec<(i64, i64)> {
 }
 
 #[test]
-fn of_all_system_calls_a_program_that_has_escaped_can_make_a_few() {
+fn an_escaped_program_can_make_few_system_calls() {
     for without in [&[][..], &[Layer::KernelLimits]] {
         let answers = answers(without, CALLS.start, CALLS.end);
         assert_eq!(answers.len(), CALLS.count() - NOT_TRIED.len());
@@ -116,7 +119,7 @@ fn of_all_system_calls_a_program_that_has_escaped_can_make_a_few() {
 }
 
 #[test]
-fn the_calls_of_32_bit_programs_end_the_process() {
+fn calls_of_32_bit_programs_end_the_process() {
     let ended = escaped(&[], "(call $tell (call $old_call (i64.const 20)))");
     let Err(RunError::Lost { status }) = ended else {
         panic!("{ended:?}");
@@ -127,7 +130,7 @@ fn the_calls_of_32_bit_programs_end_the_process() {
 }
 
 #[test]
-fn without_filter_and_limits_the_drill_reaches_the_machine() {
+fn an_unconfined_drill_reaches_the_machine() {
     let both = [Layer::SystemCallFilter, Layer::KernelLimits];
     let opened = escaped(&both, &three(OPEN, "(call $at (i64.const 1024))", 0, 0)).unwrap();
     assert_eq!(opened, [3], "the first descriptor that is free");
@@ -135,13 +138,13 @@ fn without_filter_and_limits_the_drill_reaches_the_machine() {
     assert_eq!(socket, [3]);
 }
 
-/// A call whose answer is told.
+/// A call whose result is printed.
 fn three(call: i64, first: &str, second: i64, third: i64) -> String {
     format!("(call $tell (call $call3 (i64.const {call}) {first} (i64.const {second}) (i64.const {third})))")
 }
 
 #[test]
-fn a_program_that_has_escaped_finds_three_descriptors_and_no_environment() {
+fn an_escaped_program_sees_three_descriptors_only() {
     let body = format!(
         "(call $tell (call $n_variables))
         (loop $again
@@ -150,19 +153,19 @@ fn a_program_that_has_escaped_finds_three_descriptors_and_no_environment() {
             (local.set $n (i64.add (local.get $n) (i64.const 1)))
             (br_if $again (i64.lt_s (local.get $n) (i64.const 4096))))"
     );
-    let told = escaped(&[Layer::SystemCallFilter, Layer::KernelLimits], &body).unwrap();
+    let shown = escaped(&[Layer::SystemCallFilter, Layer::KernelLimits], &body).unwrap();
     assert_eq!(
-        told,
+        shown,
         [0, 0, 1, 2],
         "the number of variables, then the descriptors"
     );
 }
 
 #[test]
-fn the_limits_alone_leave_no_file_no_socket_and_no_process() {
+fn limits_alone_prevent_files_sockets_and_processes() {
     let alone = [Layer::SystemCallFilter];
     let path = |offset: i64| format!("(call $at (i64.const {offset}))");
-    for (what, call, first, second, answer) in [
+    for (case, call, first, second, answer) in [
         ("open a file", OPEN, path(1024), 0, EMFILE),
         ("read the environment", OPEN, path(1038), 0, EMFILE),
         ("write to its memory", OPEN, path(1057), 1, EMFILE),
@@ -171,10 +174,10 @@ fn the_limits_alone_leave_no_file_no_socket_and_no_process() {
         ("another descriptor", DUP, "(i64.const 1)".into(), 0, EMFILE),
         ("a file in memory", MEMFD_CREATE, path(1024), 0, EMFILE),
     ] {
-        let told = escaped(&alone, &three(call, &first, second, 0)).unwrap();
-        assert_eq!(told, [answer], "{what}");
+        let shown = escaped(&alone, &three(call, &first, second, 0)).unwrap();
+        assert_eq!(shown, [answer], "{case}");
     }
-    // root's processes are not counted, and whoever runs programs as root has the filter
+    // root's processes are not counted; the filter protects whoever runs programs as root
     let body = format!(
         "(drop (call $call3 (i64.const {SETUID}) (i64.const 65534) (i64.const 0) (i64.const 0)))
         (local.set $answer (call $call3 (i64.const {FORK}) (i64.const 0) (i64.const 0) (i64.const 0)))
@@ -195,14 +198,15 @@ fn the_limits_alone_bound_memory() {
             (br_if $again (i32.and (i64.gt_s (local.get $answer) (i64.const 0)) (i64.lt_s (local.get $n) (i64.const 100)))))
         (call $tell (local.get $n)) (call $tell (local.get $answer))"
     );
-    let told = escaped(&[Layer::SystemCallFilter], &body).unwrap();
-    assert_eq!(told[1], ENOMEM);
-    assert!(told[0] <= 3, "{told:?}");
+    let shown = escaped(&[Layer::SystemCallFilter], &body).unwrap();
+    assert_eq!(shown[1], ENOMEM);
+    assert!(shown[0] <= 3, "{shown:?}");
 }
 
-/// What it can do is write to standard output: bytes of which the platform takes no more than it would of an answer, and which are judged.
+/// It can only write to standard output. The platform takes no more bytes than from an answer, and
+/// judges them.
 #[test]
-fn what_a_program_that_has_escaped_writes_is_no_answer() {
+fn output_of_an_escaped_program_is_no_answer() {
     let flood = format!(
         "(loop $again
             (local.set $answer (call $call3 (i64.const {WRITE}) (i64.const 1) (call $at (i64.const 0)) (i64.const 65536)))

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-/// Where the numbers of a type are in memory, and how many there are.
+/// The place in memory and the count of a type's numbers.
 struct Numbers {
     ty: &'static str,
     at: usize,
@@ -43,20 +43,20 @@ impl Program {
     }
 
     /// An instruction with one operand, whose result has the type `to`.
-    fn unary(&mut self, of: &Numbers, instruction: &str, to: &str) {
-        let applied = format!("(call $put_{to} ({instruction} {}))", of.load("i"));
-        self.function(&looped("i", of.n(), &applied));
+    fn unary(&mut self, numbers: &Numbers, instruction: &str, to: &str) {
+        let applied = format!("(call $put_{to} ({instruction} {}))", numbers.load("i"));
+        self.function(&looped("i", numbers.n(), &applied));
     }
 
     /// An instruction with two operands.
-    fn binary(&mut self, (of, by): (&Numbers, &Numbers), instruction: &str, to: &str) {
+    fn binary(&mut self, (operand, by): (&Numbers, &Numbers), instruction: &str, to: &str) {
         let applied = format!(
             "(call $put_{to} ({instruction} {} {}))",
-            of.load("i"),
+            operand.load("i"),
             by.load("j")
         );
         let inner = format!("(local.set $j (i32.const 0)) {}", looped("j", by.n(), &applied));
-        self.function(&looped("i", of.n(), &inner));
+        self.function(&looped("i", operand.n(), &inner));
     }
 }
 
@@ -81,38 +81,38 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 fn scalar(program: &mut Program, all: &[Numbers; 4], [of_i32s, of_i64s, small]: &[Numbers; 3]) {
     let [i32s, i64s, f32s, f64s] = all;
-    for (of, divisors) in [(i32s, of_i32s), (i64s, of_i64s)] {
-        let ty = of.ty;
+    for (numbers, divisors) in [(i32s, of_i32s), (i64s, of_i64s)] {
+        let ty = numbers.ty;
         for name in words("clz ctz popcnt extend8_s extend16_s") {
-            program.unary(of, &format!("{ty}.{name}"), ty);
+            program.unary(numbers, &format!("{ty}.{name}"), ty);
         }
-        program.unary(of, &format!("{ty}.eqz"), "i32");
+        program.unary(numbers, &format!("{ty}.eqz"), "i32");
         for name in words("add sub mul and or xor shl shr_s shr_u rotl rotr") {
-            program.binary((of, of), &format!("{ty}.{name}"), ty);
+            program.binary((numbers, numbers), &format!("{ty}.{name}"), ty);
         }
         for name in words("eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u") {
-            program.binary((of, of), &format!("{ty}.{name}"), "i32");
+            program.binary((numbers, numbers), &format!("{ty}.{name}"), "i32");
         }
         for name in words("div_s div_u rem_s rem_u") {
-            program.binary((of, divisors), &format!("{ty}.{name}"), ty);
+            program.binary((numbers, divisors), &format!("{ty}.{name}"), ty);
         }
     }
-    for of in [f32s, f64s] {
-        let ty = of.ty;
+    for numbers in [f32s, f64s] {
+        let ty = numbers.ty;
         for name in words("abs neg ceil floor trunc nearest sqrt") {
-            program.unary(of, &format!("{ty}.{name}"), ty);
+            program.unary(numbers, &format!("{ty}.{name}"), ty);
         }
         for name in words("add sub mul div min max copysign") {
-            program.binary((of, of), &format!("{ty}.{name}"), ty);
+            program.binary((numbers, numbers), &format!("{ty}.{name}"), ty);
         }
         for name in words("eq ne lt gt le ge") {
-            program.binary((of, of), &format!("{ty}.{name}"), "i32");
+            program.binary((numbers, numbers), &format!("{ty}.{name}"), "i32");
         }
         for (to, sign) in [("i32", "s"), ("i32", "u"), ("i64", "s"), ("i64", "u")] {
-            program.unary(of, &format!("{to}.trunc_sat_{ty}_{sign}"), to);
+            program.unary(numbers, &format!("{to}.trunc_sat_{ty}_{sign}"), to);
         }
     }
-    for (to, name, of) in [
+    for (to, name, numbers) in [
         ("i64", "extend_i32_s", i32s),
         ("i64", "extend_i32_u", i32s),
         ("i64", "extend32_s", i64s),
@@ -132,7 +132,7 @@ fn scalar(program: &mut Program, all: &[Numbers; 4], [of_i32s, of_i64s, small]: 
         ("f32", "reinterpret_i32", i32s),
         ("f64", "reinterpret_i64", i64s),
     ] {
-        program.unary(of, &format!("{to}.{name}"), to);
+        program.unary(numbers, &format!("{to}.{name}"), to);
     }
     // these trap where the number does not fit
     for name in words("i32.trunc_f64_s i32.trunc_f64_u i64.trunc_f64_s i64.trunc_f64_u") {
@@ -140,7 +140,7 @@ fn scalar(program: &mut Program, all: &[Numbers; 4], [of_i32s, of_i64s, small]: 
     }
 }
 
-fn vectors(program: &mut Program, of: &Numbers) {
+fn vectors(program: &mut Program, numbers: &Numbers) {
     let each = |shapes: &'static str, names: &'static str| {
         words(shapes).flat_map(move |shape| words(names).map(move |name| format!("{shape}.{name}")))
     };
@@ -167,10 +167,10 @@ fn vectors(program: &mut Program, of: &Numbers) {
         .chain(each("v128", "not"))
         .chain(each("i8x16", "popcnt"));
     for name in unary {
-        program.unary(of, &name, "v128");
+        program.unary(numbers, &name, "v128");
     }
     for name in each("i8x16 i16x8 i32x4 i64x2", "all_true bitmask").chain(each("v128", "any_true")) {
-        program.unary(of, &name, "i32");
+        program.unary(numbers, &name, "i32");
     }
     let binary = each("i8x16 i16x8 i32x4 i64x2 f32x4 f64x2", "add sub eq ne")
         .chain(each("i16x8 i32x4 i64x2 f32x4 f64x2", "mul"))
@@ -196,15 +196,15 @@ fn vectors(program: &mut Program, of: &Numbers) {
         .chain(each("i64x2", "extmul_low_i32x4_s extmul_high_i32x4_u"))
         .chain(each("v128", "and andnot or xor"));
     for name in binary {
-        program.binary((of, of), &name, "v128");
+        program.binary((numbers, numbers), &name, "v128");
     }
     for name in each("i8x16 i16x8 i32x4 i64x2", "shl shr_s shr_u") {
         let applied = format!(
             "(call $put_v128 ({name} {} (i32.mul (local.get $j) (i32.const 7))))",
-            of.load("i")
+            numbers.load("i")
         );
         let inner = format!("(local.set $j (i32.const 0)) {}", looped("j", 6, &applied));
-        program.function(&looped("i", of.n(), &inner));
+        program.function(&looped("i", numbers.n(), &inner));
     }
     let lanes = format!(
         "(local.set $v {0})
@@ -216,9 +216,9 @@ fn vectors(program: &mut Program, of: &Numbers) {
         (call $put_v128 (i64x2.replace_lane 0 (local.get $v) (i64.const -2)))
         (call $put_v128 (v128.load8x8_s offset=3 (local.get $i))) (call $put_v128 (v128.load32_splat offset=4096 (local.get $i)))
         (call $put_v128 (v128.load64_zero offset=4096 (local.get $i))) (call $put_v128 (v128.load16_lane offset=4097 1 (local.get $i) (local.get $v)))",
-        of.load("i")
+        numbers.load("i")
     );
-    program.function(&looped("i", of.n(), &lanes));
+    program.function(&looped("i", numbers.n(), &lanes));
 }
 
 /// Memory, tables, calls and control.

@@ -1,8 +1,8 @@
-//! What a program reaches through WASI: its files, and nothing else.
+//! A program reaches only its files through WASI.
 
 use dataperf_closed::Code;
 
-use crate::{failed, run, said};
+use crate::{failed, run, stdout};
 
 /// A program that calls a function and writes its answer, a number below 100, as two digits.
 fn answer(name: &str, parameters: &str, arguments: &str) -> String {
@@ -20,7 +20,7 @@ fn answer(name: &str, parameters: &str, arguments: &str) -> String {
             (i32.store (i32.const 4) (i32.const 2))
             (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#
     );
-    said(&run(&text))
+    stdout(&run(&text))
 }
 
 /// Opens so many bytes of path from a place in memory on, with these flags and rights.
@@ -33,10 +33,10 @@ fn open(begin: i32, n_bytes: i32, flags: i32, rights: i64) -> String {
 }
 
 #[test]
-fn only_what_is_given_can_be_opened_and_only_to_be_read() {
+fn only_given_files_open_and_only_for_reading() {
     const READ: i64 = 2;
     const WRITE: i64 = 64;
-    for (what, found, errno) in [
+    for (case, actual, errno) in [
         ("a file", open(1050, 9, 0, READ), "00"),
         ("a file by another path", open(1068, 10, 0, READ), "00"),
         ("above the directory", open(1024, 13, 0, READ), "76"),
@@ -48,7 +48,7 @@ fn only_what_is_given_can_be_opened_and_only_to_be_read() {
         ("a file as a directory", open(1050, 9, 2, READ), "54"),
         ("a path beyond memory", open(65530, 100, 0, READ), "21"),
     ] {
-        assert_eq!(found, errno, "{what}");
+        assert_eq!(actual, errno, "{case}");
     }
 }
 
@@ -124,7 +124,7 @@ fn there_is_no_environment_and_one_argument() {
 }
 
 #[test]
-fn a_file_is_read_from_where_the_last_read_ended() {
+fn a_read_continues_after_the_last_read() {
     let imports = r#"(import "wasi_snapshot_preview1" "path_open"
             (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
         (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
@@ -143,7 +143,7 @@ fn a_file_is_read_from_where_the_last_read_ended() {
 }
 
 #[test]
-fn functions_that_are_called_before_there_is_a_memory_say_so() {
+fn host_functions_without_memory_return_an_error() {
     let text = r#"(module (import "wasi_snapshot_preview1" "sched_yield" (func $f (result i32)))
         (memory (export "memory") 1)
         (func $early (if (i32.ne (call $f) (i32.const 21)) (then unreachable)))
@@ -153,7 +153,7 @@ fn functions_that_are_called_before_there_is_a_memory_say_so() {
 }
 
 #[test]
-fn sleeping_ends_at_once_and_its_time_has_passed() {
+fn sleeping_returns_at_once_and_advances_time() {
     let imports = r#"(import "wasi_snapshot_preview1" "clock_time_get" (func $time (param i32 i64 i32) (result i32)))
         (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))"#;
     // an hour by the clock that counts from the beginning, then until a day after 2020 began by the other

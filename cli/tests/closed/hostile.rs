@@ -4,7 +4,7 @@
 pub(crate) struct Hostile {
     pub(crate) name: &'static str,
     pub(crate) module: Vec<u8>,
-    /// The code of its failure; `None` where it writes something, which is then no artifact.
+    /// The code of its failure; `None` if it writes an invalid artifact.
     pub(crate) code: Option<&'static str>,
 }
 
@@ -123,7 +123,7 @@ fn importing(import: &str) -> Vec<u8> {
 
 /// One of each kind.
 pub(crate) fn kinds() -> Vec<Hostile> {
-    let of = |name, module, code: &'static str| Hostile {
+    let hostile = |name, module, code: &'static str| Hostile {
         name,
         module,
         code: Some(code).filter(|code| !code.is_empty()),
@@ -136,12 +136,12 @@ pub(crate) fn kinds() -> Vec<Hostile> {
         (loop $again (call $say (i32.const 60000)) (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if $again (local.get $n)))";
     let reads = "(if (i32.ne (call $open (i32.const 13)) (i32.const -1)) (then unreachable))";
     vec![
-        of(
+        hostile(
             "an endless loop",
             program("", "(loop $again (br $again))"),
             "out_of_fuel",
         ),
-        of(
+        hostile(
             "a memory hog",
             program(
                 "",
@@ -149,45 +149,45 @@ pub(crate) fn kinds() -> Vec<Hostile> {
             ),
             "out_of_memory",
         ),
-        of(
+        hostile(
             "a fork bomb",
             importing(r#"(import "wasix_32v1" "proc_fork" (func (param i32 i32) (result i32)))"#),
             "foreign_import",
         ),
-        of(
+        hostile(
             "a reader of other files",
             program("../etc/passwd", reads),
             "no_output",
         ),
-        of(
+        hostile(
             "an opener of sockets",
             importing(
                 r#"(import "wasi_snapshot_preview1" "sock_open" (func (param i32 i32 i32) (result i32)))"#,
             ),
             "foreign_import",
         ),
-        of(
+        hostile(
             "a hundred megabytes of output",
             program("", floods),
             "output_too_large",
         ),
-        of("deep nesting", deep_nesting(), "no_output"),
-        of("a million locals", a_million_locals(), "invalid_module"),
-        of("what is hard to compile", hard_to_compile(), "compile_limit"),
-        of(
+        hostile("deep nesting", deep_nesting(), "no_output"),
+        hostile("a million locals", a_million_locals(), "invalid_module"),
+        hostile("what is hard to compile", hard_to_compile(), "compile_limit"),
+        hostile(
             "foreign imports",
             importing(r#"(import "env" "system" (func (param i32) (result i32)))"#),
             "foreign_import",
         ),
-        of(
+        hostile(
             "a truncated module",
             prints[..prints.len() / 2].to_vec(),
             "invalid_module",
         ),
-        of("one that prints the pool", prints, ""),
-        of("unbounded recursion", endless_recursion(), "trap"),
-        // a picture, as whoever takes the wrong file uploads it
-        of(
+        hostile("one that prints the pool", prints, ""),
+        hostile("unbounded recursion", endless_recursion(), "trap"),
+        // a picture, as if a submitter took the wrong file
+        hostile(
             "what is no module at all",
             [b"\x89PNG\r\n\x1a\n".to_vec(), vec![7; 100_000]].concat(),
             "invalid_module",

@@ -15,12 +15,12 @@ mod process;
 mod python;
 mod texts;
 
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 use dataperf_closed::{Code, Job, Limits, Run, Runner};
 
 /// The command, which starts itself as the process of a program.
 fn runner() -> Runner {
-    Runner::of(env!("CARGO_BIN_EXE_dataperf").into())
+    Runner::new(env!("CARGO_BIN_EXE_dataperf").into())
 }
 
 /// Limits that an endless program reaches at once, with seconds that no program of these tests comes near to.
@@ -91,8 +91,8 @@ fn failed(run: &Run) -> (Code, &str) {
     (failure.code, &failure.message)
 }
 
-/// What a run wrote to standard output.
-fn said(run: &Run) -> String {
+/// The standard output of a run.
+fn stdout(run: &Run) -> String {
     let output = run
         .output
         .as_ref()

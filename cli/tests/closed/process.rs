@@ -1,4 +1,4 @@
-//! What the process of a program has, seen from outside while it runs.
+//! Inspects the process of a program from outside while it runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ fn running() -> Option<PathBuf> {
 }
 
 #[test]
-fn it_has_no_environment_no_files_and_no_rights() {
+fn the_process_has_no_environment_files_or_rights() {
     let module = wat::parse_str(program("", "(loop $again (br $again))")).unwrap();
     let endless = Limits {
         max_fuel: u64::MAX / 4,
@@ -52,8 +52,8 @@ fn it_has_no_environment_no_files_and_no_rights() {
         runner().run(job, endless)
     });
     let child = loop {
-        if let Some(found) = running() {
-            break found;
+        if let Some(process) = running() {
+            break process;
         }
         assert!(!lost.is_finished(), "it ended by itself: {:?}", lost.join());
         thread::sleep(Duration::from_millis(20));
@@ -99,14 +99,14 @@ fn it_has_no_environment_no_files_and_no_rights() {
 }
 
 #[test]
-fn an_executable_that_can_not_run_programs_is_the_platforms_fault() {
+fn an_unusable_executable_is_a_platform_failure() {
     let module = wat::parse_str(program("", "")).unwrap();
     let job = Job {
         module: &module,
         files: &[],
         seed: [0; 32],
     };
-    let run = |executable: &str| Runner::of(executable.into()).run(job, limits());
+    let run = |executable: &str| Runner::new(executable.into()).run(job, limits());
     assert!(matches!(run("/nowhere"), Err(RunError::Start(_))));
     // this one says something else, or nothing
     assert!(matches!(run("/bin/echo"), Err(RunError::Lost { .. })));
@@ -141,8 +141,8 @@ fn it_ends_with_the_process_that_started_it() {
         let it = |path: &PathBuf| {
             field(path, "PPid:") == of_parent && field(path, "Seccomp_filters:").as_deref() == Some("2")
         };
-        if let Some(found) = processes.find(it) {
-            break found;
+        if let Some(process) = processes.find(it) {
+            break process;
         }
         assert_eq!(parent.try_wait().unwrap(), None, "it ended by itself");
         thread::sleep(Duration::from_millis(20));

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use dataperf_closed::{Code, Job, Limits, Python, Run};
 use serde_json::Value;
 
-use crate::{failed, files, limits, said};
+use crate::{failed, files, limits, stdout};
 
 const INTERPRETER: &str = "python3";
 
-/// Runs programs in Python, where that can be tried.
+/// Runs Python programs, if the machine can.
 fn python() -> Option<Python> {
     let made = Command::new("bwrap")
         .args(["--unshare-all", "--ro-bind", "/", "/", "true"])
         .output();
     let why = match made {
         Ok(made) if made.status.success() => {
-            let python = Python::of(env!("CARGO_BIN_EXE_dataperf").into(), INTERPRETER.as_ref());
+            let python = Python::new(env!("CARGO_BIN_EXE_dataperf").into(), INTERPRETER.as_ref());
             return Some(python.unwrap());
         }
         Ok(made) => {
@@ -62,7 +62,7 @@ print('and this', file=sys.stderr)
 ";
     let run = run(&python, source, limits());
     assert_eq!(
-        said(&run),
+        stdout(&run),
         "['pool.csv', 'task.json'] ['id,label', '0,a', '1,b']\n"
     );
     assert_eq!(
@@ -160,11 +160,11 @@ fn it_reaches_its_files_and_its_interpreter_alone() {
     let Some(python) = python() else { return };
     // what is open here is not handed on
     let _left_open = fs::File::open("/proc/self/status").unwrap();
-    let found: Value = serde_json::from_str(&said(&run(&python, ATTEMPTS, limits()))).unwrap();
+    let output: Value = serde_json::from_str(&stdout(&run(&python, ATTEMPTS, limits()))).unwrap();
     let missing = "FileNotFoundError: No such file or directory";
     let read_only = "OSError: Read-only file system";
     let no_call = "OSError: Function not implemented";
-    for (what, is) in [
+    for (attempt, is) in [
         (
             "environment",
             "['LANG', 'MKL_NUM_THREADS', 'OMP_NUM_THREADS', 'OMP_THREAD_LIMIT', 'OPENBLAS_NUM_THREADS', 'PWD', 'PYTHONHASHSEED']",
@@ -212,15 +212,15 @@ fn it_reaches_its_files_and_its_interpreter_alone() {
         ("thread", "RuntimeError: None"),
         ("identity", "[65534, 65534]"),
     ] {
-        assert_eq!(found[what], is, "{what}: {found:#}");
+        assert_eq!(output[attempt], is, "{attempt}: {output:#}");
     }
-    for what in ["name", "root again"] {
+    for attempt in ["name", "root again"] {
         assert!(
-            found[what].as_str().unwrap().contains("rror: "),
-            "{what}: {found:#}"
+            output[attempt].as_str().unwrap().contains("rror: "),
+            "{attempt}: {output:#}"
         );
     }
-    let top = found["root"].as_str().unwrap();
+    let top = output["root"].as_str().unwrap();
     for name in ["home", "root", "tmp", "proc", "sys", "var"] {
         let is_of_libraries = INTERPRETER_IS_AT.contains(&name);
         assert!(
@@ -241,9 +241,10 @@ fn environment(folder: &Path) -> PathBuf {
     folder.join("venv")
 }
 
-/// Secret files where a program might look for them: beside a virtual environment, in it, and below `/usr` where this process may write.
+/// Secret files in places where a program might look for them: next to a virtual environment, in
+/// it, and below `/usr` if this process may write there.
 #[test]
-fn it_reads_no_file_beside_its_interpreter() {
+fn python_reads_no_file_outside_its_interpreter() {
     if python().is_none() {
         return;
     }
@@ -263,7 +264,7 @@ fn it_reads_no_file_beside_its_interpreter() {
         "/usr/bin/python3".into(),
     ];
     for interpreter in interpreters {
-        let Ok(python) = Python::of(env!("CARGO_BIN_EXE_dataperf").into(), interpreter.as_os_str()) else {
+        let Ok(python) = Python::new(env!("CARGO_BIN_EXE_dataperf").into(), interpreter.as_os_str()) else {
             continue; // none below `/usr`
         };
         for secret in &secrets {
@@ -273,7 +274,7 @@ fn it_reads_no_file_beside_its_interpreter() {
                  try:\n    print(open({:?}).read())\nexcept FileNotFoundError:\n    print('none')\n",
                 secret.to_str().unwrap()
             );
-            let is = said(&run(&python, &source, limits()));
+            let is = stdout(&run(&python, &source, limits()));
             assert_eq!(is, "none\n", "{}: {}", interpreter.display(), secret.display());
         }
     }
@@ -300,10 +301,10 @@ fn nothing_starts_where_programs_could_read_hidden_data() {
     let scratch = tempfile::tempdir().unwrap();
     let environment = environment(scratch.path());
     let (interpreter, library) = (environment.join("bin/python"), environment.join("lib"));
-    let refused = |what: &str, below: &Path, ran: std::process::Output| {
+    let refused = |subject: &str, below: &Path, ran: std::process::Output| {
         assert_eq!(ran.status.code(), Some(1), "{ran:?}");
         let message = String::from_utf8_lossy(&ran.stderr).into_owned();
-        let expected = format!("{what} `{}` is below `{}`", below.display(), library.display());
+        let expected = format!("{subject} `{}` is below `{}`", below.display(), library.display());
         assert!(message.contains(&expected), "{message}");
     };
     let dataset = library.join("frozen");
@@ -330,7 +331,7 @@ fn nothing_starts_where_programs_could_read_hidden_data() {
     assert!(!data_dir.exists());
 }
 
-/// Where a virtual environment or pyenv may be, of which the directories above are there as well, empty.
+/// Possible places of a virtual environment or pyenv, with empty directories above.
 const INTERPRETER_IS_AT: [&str; 2] = ["home", "root"];
 
 #[test]
@@ -369,7 +370,7 @@ fn each_way_to_end_has_its_code() {
 const SECONDS: u64 = 3;
 
 #[test]
-fn it_ends_with_its_limit_whatever_it_does_about_it() {
+fn ignored_signals_do_not_extend_a_programs_deadline() {
     let Some(python) = python() else { return };
     let source = "
 import signal, threading
@@ -407,7 +408,7 @@ fn of_its_log_the_beginning_is_kept() {
     let Some(python) = python() else { return };
     let source = "import sys\nfor _ in range(100): sys.stderr.write('y' * 100_000)\nprint('{}')";
     let run = run(&python, source, limits());
-    assert_eq!(said(&run), "{}\n");
+    assert_eq!(stdout(&run), "{}\n");
     assert_eq!(
         (run.log.len() as u64, run.is_log_cut),
         (limits().max_log_bytes, true)
@@ -436,7 +437,7 @@ fn command(source: &str, more: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn what_it_writes_is_judged_as_any_artifact() {
+fn python_output_is_judged_like_any_artifact() {
     let Some(python) = python() else { return };
     let source = "
 import csv, json, sys
@@ -467,14 +468,14 @@ print('some words', file=sys.stderr)
 fn without_bubblewrap_or_python_nothing_is_run() {
     let none = command("print()", &["--python", "/nowhere/python3"]);
     assert_eq!(none.status.code(), Some(1), "{none:?}");
-    let said = String::from_utf8_lossy(&none.stderr);
+    let output = String::from_utf8_lossy(&none.stderr);
     assert!(
-        said.contains("there is no Python at `/nowhere/python3`"),
-        "{said}"
+        output.contains("there is no Python at `/nowhere/python3`"),
+        "{output}"
     );
     let other = command("print()", &["--python", "/bin/echo"]);
-    let said = String::from_utf8_lossy(&other.stderr);
-    assert!(said.contains("does not answer as Python 3 does"), "{said}");
+    let output = String::from_utf8_lossy(&other.stderr);
+    assert!(output.contains("does not answer as Python 3 does"), "{output}");
 }
 
 /// A zip of files, stored as they are.
@@ -489,7 +490,7 @@ fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_program_may_be_an_archive_with_a_main_file() {
+fn a_program_may_be_a_zip_archive() {
     let Some(python) = python() else { return };
     let run = |files: &[(&str, &str)]| {
         let archive = zipped(files);
@@ -506,7 +507,7 @@ fn a_program_may_be_an_archive_with_a_main_file() {
         "import helper\nprint(helper.WORD, open('/program/words.txt').read())",
     );
     let whole = [main, ("helper.py", "WORD = 'one'"), ("words.txt", "two")];
-    assert_eq!(said(&run(&whole)), "one two\n");
+    assert_eq!(stdout(&run(&whole)), "one two\n");
     let without = run(&whole[1..]);
     let (code, message) = failed(&without);
     assert!(

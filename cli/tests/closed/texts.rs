@@ -58,7 +58,7 @@ fn models(words: &[&str]) -> Output {
 }
 
 #[test]
-fn programs_are_compared_by_what_they_answer_and_what_they_take() {
+fn programs_compare_by_answers_and_resources() {
     let scratch = tempfile::tempdir().unwrap();
     let (one, other) = (round(&scratch, "r1", 0), round(&scratch, "r2", 1));
     let (constant, overlap) = (example("text_constant"), example("text_overlap"));
@@ -79,11 +79,14 @@ fn programs_are_compared_by_what_they_answer_and_what_they_take() {
         serde_json::from_slice::<Value>(&ran.stdout).unwrap()
     };
     let first = documents(&[]);
-    let of = |document: &Value, name: &str| {
+    let model_one = |document: &Value, name: &str| {
         let models = document["models"].as_array().unwrap();
         models.iter().find(|model| model["name"] == name).unwrap().clone()
     };
-    let (better, worse) = (of(&first, "text_overlap-rust"), of(&first, "text_constant-rust"));
+    let (better, worse) = (
+        model_one(&first, "text_overlap-rust"),
+        model_one(&first, "text_constant-rust"),
+    );
     assert_eq!(
         (&better["rank"], &worse["rank"]),
         (&json!(1), &json!(2)),
@@ -119,7 +122,7 @@ fn programs_are_compared_by_what_they_answer_and_what_they_take() {
     assert_eq!(first["n_inputs"], json!(240));
     assert_eq!(first, documents(&[]), "it is not the same again");
     let alike = documents(&["--weights", "0,1,1,0,0"]);
-    assert_eq!(of(&alike, "text_constant-rust")["rank"], json!(1));
+    assert_eq!(model_one(&alike, "text_constant-rust")["rank"], json!(1));
     let one_alone = models(&["--format", "json", "--round", &one, "--program", constant]);
     let one_alone: Value = serde_json::from_slice(&one_alone.stdout).unwrap();
     assert!(one_alone["models"][0]["dynascore_2021"].is_null());
@@ -132,7 +135,7 @@ fn programs_are_compared_by_what_they_answer_and_what_they_take() {
 }
 
 #[test]
-fn a_program_finds_what_is_written_out_and_nothing_that_tells() {
+fn program_inputs_reveal_no_labels_or_authors() {
     let scratch = tempfile::tempdir().unwrap();
     let one = round(&scratch, "r1", 0);
     let data = scratch.path().join("data");
@@ -153,7 +156,7 @@ fn a_program_finds_what_is_written_out_and_nothing_that_tells() {
 }
 
 #[test]
-fn what_cannot_be_compared_says_why() {
+fn an_impossible_comparison_gives_its_reason() {
     let scratch = tempfile::tempdir().unwrap();
     let one = round(&scratch, "r1", 0);
     let module = |name: &str, data: &str, body: &str| {

@@ -11,14 +11,14 @@ use bytes::Bytes;
 use clap::Args;
 use dataperf::benchmark::FrozenPart;
 use dataperf::benchmark::{NotScored, PUBLIC};
+use dataperf::comparison::correction::{Effect, OnBoth};
+use dataperf::dataset::frozen::{Corrected, Manifest};
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::effect::{Effect, OnBoth};
-use dataperf::evaluate::{Evaluated, gather};
+use dataperf::evaluation::evaluate::{Evaluated, gather};
+use dataperf::evidence::replicates::Replicates;
 use dataperf::evidence::{Evidence, Provenance, Weights};
-use dataperf::frozen::{Corrected, Manifest};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
-use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Direction, pointer};
 use dataperf_aws::S3Bucket;
 use dataperf_datasets::Import;
@@ -27,15 +27,15 @@ use serde_json::{Map, Value};
 use self::candidates::{Candidate, Source, candidates_in, candidates_of};
 use super::effect_report::{self, Errors, Gathered, LeftOut};
 use crate::Done;
+use crate::cloud::known::Known;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::commands::score::{open as open_board, read_for};
+use crate::commands::participant::score::{open as open_board, read_for};
 use crate::hosted::descriptor;
-use crate::known::Known;
 use crate::on_disk::{Opened, open_verified};
+use crate::output::progress;
+use crate::output::rows::RowFormat;
 use crate::output::{check_new_files, write_new};
-use crate::progress;
 use crate::registry::{Action, with_benchmark};
-use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct EffectArgs {
@@ -46,7 +46,7 @@ pub(crate) struct EffectArgs {
     /// The leaderboard
     #[arg(long, short)]
     leaderboard: String,
-    /// The round, of a cloud's board
+    /// The round, for a board in a cloud
     #[arg(long, default_value = OPEN_ROUND, conflicts_with = "submissions")]
     round: String,
     /// Score the artifacts of this folder (SUBMITTER/FILE) instead of a board's
@@ -65,21 +65,21 @@ const MAX_LEFT_OUT: usize = 20;
 pub(super) async fn run(args: EffectArgs, format: RowFormat) -> Result<Done> {
     check_new_files(&[args.report.as_deref()])?;
     let opened = (open_verified(&args.before)?, open_verified(&args.after)?);
-    let found = if let Some(folder) = &args.submissions {
+    let candidates = if let Some(folder) = &args.submissions {
         (candidates_in(folder)?, Vec::new(), None)
     } else {
-        let cloud = args.cloud.clone().connect().await;
+        let cloud = args.cloud.clone().connect().await?;
         let board = Board {
             benchmark: opened.0.manifest.benchmark.clone(),
             leaderboard: args.leaderboard.clone(),
             round: args.round.clone(),
         };
-        let known = Known::of(&cloud, &board.benchmark).await?;
+        let known = Known::read(&cloud, &board.benchmark).await?;
         known.check(Some(&board.leaderboard), Some(&board.round))?;
         let (candidates, left_out) = candidates_of(&cloud, &board, opened.0.digest).await?;
         (candidates, left_out, Some(cloud))
     };
-    let gathered = gathered(&args.before, &args.after, &opened, &args.leaderboard, found).await?;
+    let gathered = gathered(&args.before, &args.after, &opened, &args.leaderboard, candidates).await?;
     if gathered.effect.lines.is_empty() && !gathered.left_out.is_empty() {
         let left_out = gathered.left_out.iter().take(MAX_LEFT_OUT);
         let why: Vec<String> = left_out.map(|one| format!("{}: {}", one.name, one.why)).collect();
@@ -99,13 +99,13 @@ pub(super) async fn run(args: EffectArgs, format: RowFormat) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// The effect on what stands on a cloud's board.
+/// The effect on the submissions of a cloud's board.
 #[cfg(feature = "local")]
 pub(crate) async fn of_cloud(cloud: &Cloud, board: &Board, before: &Path, after: &Path) -> Result<Gathered> {
     let opened = (open_verified(before)?, open_verified(after)?);
     let (candidates, left_out) = candidates_of(cloud, board, opened.0.digest).await?;
-    let found = (candidates, left_out, Some(cloud.clone()));
-    gathered(before, after, &opened, &board.leaderboard, found).await
+    let candidates = (candidates, left_out, Some(cloud.clone()));
+    gathered(before, after, &opened, &board.leaderboard, candidates).await
 }
 
 type Candidates = (Vec<Candidate>, Vec<LeftOut>, Option<Cloud>);
@@ -158,9 +158,9 @@ async fn gathered(
         leaderboard: leaderboard.to_owned(),
         before: opened.0.digest,
         after: opened.1.digest,
-        n_reviewed: errors.last().and_then(|of| of.n_reviewed),
+        n_reviewed: errors.last().and_then(|error| error.n_reviewed),
         errors,
-        effect: Effect::of(&submissions, direction),
+        effect: Effect::compute(&submissions, direction),
         other_differences,
         n_from_evidence,
         left_out: [left_out, refused].concat(),
@@ -168,17 +168,17 @@ async fn gathered(
 }
 
 /// Finds the places where two documents differ, as JSON pointers. Objects are compared member by member.
-fn differing(one: &Value, other: &Value, at: &str, found: &mut Vec<String>) {
+fn differing(one: &Value, other: &Value, at: &str, places: &mut Vec<String>) {
     let (Value::Object(of_one), Value::Object(of_other)) = (one, other) else {
         if one != other {
-            found.push(at.to_owned());
+            places.push(at.to_owned());
         }
         return;
     };
     let keys: BTreeSet<&String> = of_one.keys().chain(of_other.keys()).collect();
     for key in keys {
-        let member = |of: &Map<String, Value>| of.get(key).cloned().unwrap_or_default();
-        differing(&member(of_one), &member(of_other), &pointer(at, key), found);
+        let member = |object: &Map<String, Value>| object.get(key).cloned().unwrap_or_default();
+        differing(&member(of_one), &member(of_other), &pointer(at, key), places);
     }
 }
 
@@ -186,7 +186,7 @@ fn differing(one: &Value, other: &Value, at: &str, found: &mut Vec<String>) {
 struct OnBothVersions<'a> {
     before: (&'a Path, &'a Manifest),
     after: (&'a Path, &'a Manifest),
-    /// What the version after says of its corrections, if it was made of the version before.
+    /// The corrections that the version after lists, if it was made from the version before.
     corrected: Option<&'a Corrected>,
     leaderboard: &'a str,
     candidates: Vec<Candidate>,
@@ -206,7 +206,7 @@ struct Scored {
 struct Versions<B: Benchmark> {
     before: (Dataset<B>, Arc<B::Frozen>),
     after: (Dataset<B>, Arc<B::Frozen>),
-    /// Whether they differ in eval labels only, so that evidence of one is evidence of the other.
+    /// Whether they differ in test labels only, so that evidence of one is evidence of the other.
     is_same_but_labels: bool,
 }
 
@@ -268,7 +268,7 @@ impl Action for OnBothVersions<'_> {
 }
 
 impl OnBothVersions<'_> {
-    /// How many labels of the board's eval sets differ.
+    /// How many labels of the board's test sets differ.
     fn errors<B: Import>(&self, frozen: &B::Frozen) -> Result<Vec<Errors>> {
         let units: Vec<String> = frozen.eval_items()?.into_iter().map(|(name, _)| name).collect();
         let mut errors = Vec::new();
@@ -295,7 +295,7 @@ impl OnBothVersions<'_> {
                 .zip(&after)
                 .filter(|(before, after)| before != after)
                 .count();
-            errors.push(Errors::of(&set.name, before.len(), n_changed, self.corrected));
+            errors.push(Errors::count(&set.name, before.len(), n_changed, self.corrected));
         }
         if errors.len() > 1 {
             errors.push(Errors::together(&errors));
@@ -303,7 +303,7 @@ impl OnBothVersions<'_> {
         Ok(errors)
     }
 
-    /// What differs beside the files of labels: parameters and files, by their names in the manifest.
+    /// Differences other than label files: parameters and files, by their names in the manifest.
     fn other_differences<B: Import>(&self) -> Result<Vec<String>> {
         let (before, after) = (self.before.1, self.after.1);
         let sets = (B::labelled(before)?, B::labelled(after)?);
@@ -315,10 +315,11 @@ impl OnBothVersions<'_> {
             .collect();
         let mut of_parameters = Vec::new();
         differing(&before.parameters, &after.parameters, "", &mut of_parameters);
-        let digest = |of: &Manifest, path: &str| of.files.get(path).map(|entry| entry.digest);
+        let digest = |manifest: &Manifest, path: &str| manifest.files.get(path).map(|entry| entry.digest);
         let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
         let of_files = paths.into_iter().filter(|path| {
-            let is_of_labels = *path == dataperf::frozen::CORRECTIONS || labels.contains(&path.as_str());
+            let is_of_labels =
+                *path == dataperf::dataset::frozen::CORRECTIONS || labels.contains(&path.as_str());
             !is_of_labels && digest(before, path) != digest(after, path)
         });
         let parameters = of_parameters.iter().map(|at| format!("the parameter `{at}`"));
@@ -331,7 +332,8 @@ impl OnBothVersions<'_> {
         let ((before, of_before), (after, of_after)) = (self.before, self.after);
         let sets = (B::labelled(of_before)?, B::labelled(of_after)?);
         let may_differ = |path: &str| {
-            path == dataperf::frozen::CORRECTIONS || sets.0.iter().any(|set| set.labels.file() == path)
+            path == dataperf::dataset::frozen::CORRECTIONS
+                || sets.0.iter().any(|set| set.labels.file() == path)
         };
         let paths = of_before.files.keys().chain(of_after.files.keys());
         let is_equal = |path: &String| {
@@ -419,8 +421,8 @@ impl OnBothVersions<'_> {
 }
 
 impl<B: Benchmark> Versions<B> {
-    /// Both scores from stored evidence. `None` if there is none, if its score is not the one on the board, or if it lacks something that the other
-    /// version needs.
+    /// Both scores, computed from stored evidence. `None` if the evidence is missing, gives another
+    /// score than the board, or lacks data that the other version needs.
     fn of_kept(&self, candidate: &Candidate) -> Option<Pair> {
         let kept = candidate.kept.as_ref()?;
         let head = Replicates::from_bytes(&candidate.name, kept).ok()?;
@@ -444,5 +446,5 @@ fn replicates<B: Benchmark>(
         evidence,
         provenance,
     };
-    Ok(Arc::new(Replicates::of(&evaluated, score)?))
+    Ok(Arc::new(Replicates::draw(&evaluated, score)?))
 }

@@ -1,20 +1,20 @@
-//! What a correction does to a board: a table, JSON, Markdown.
+//! Reports the effect of a correction on a board: as a table, JSON or Markdown.
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
 use dataperf::Digest;
-use dataperf::effect::{Effect, Line, Standing, Turned};
-use dataperf::frozen::{Corrected, Samples};
+use dataperf::comparison::correction::{Effect, Line, Standing, Turned};
+use dataperf::dataset::frozen::{Corrected, Samples};
 use dataperf_numerics::agreement::share_interval;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::report::cell;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, score, table};
-use crate::rows::{RowFormat, print_tabled};
 
-/// How many labels of an eval set differ.
+/// How many labels of a test set differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Errors {
     pub(crate) set: String,
@@ -37,7 +37,7 @@ pub(crate) struct Rate {
 
 impl Errors {
     /// `corrected`: what the version after says of the labels that people have looked at, if it was made of the version before.
-    pub(super) fn of(set: &str, n_items: usize, n_changed: usize, corrected: Option<&Corrected>) -> Self {
+    pub(super) fn count(set: &str, n_items: usize, n_changed: usize, corrected: Option<&Corrected>) -> Self {
         let reviewed = corrected.map(|corrected| &corrected.reviewed);
         let reviewed = reviewed.filter(|reviewed| !reviewed.is_empty());
         let n_reviewed = reviewed.map(|reviewed| reviewed.get(set).copied().unwrap_or(0));
@@ -53,9 +53,10 @@ impl Errors {
         }
     }
 
-    /// All eval sets of a board together. An error rate's ends are the means of those of the sets, which hold more than they promise.
+    /// All test sets of a board together. The ends of an error rate's interval are the means over
+    /// the sets, which are conservative.
     pub(super) fn together(sets: &[Self]) -> Self {
-        let sum = |of: fn(&Self) -> usize| sets.iter().map(of).sum();
+        let sum = |get: fn(&Self) -> usize| sets.iter().map(get).sum();
         let (n_items, n_changed) = (sum(|set| set.n_items), sum(|set| set.n_changed));
         let n_reviewed: Option<usize> = sets.iter().map(|set| set.n_reviewed).sum();
         let is_whole = sets.iter().all(|set| set.interval.is_some());
@@ -63,8 +64,8 @@ impl Errors {
             .iter()
             .map(|set| Some((set.n_items as f64 / n_items as f64, set.error_rate?)))
             .collect();
-        let mean = |rates: &[(f64, Rate)], of: fn(&Rate) -> f64| {
-            rates.iter().map(|(weight, rate)| weight * of(rate)).sum::<f64>()
+        let mean = |rates: &[(f64, Rate)], get: fn(&Rate) -> f64| {
+            rates.iter().map(|(weight, rate)| weight * get(rate)).sum::<f64>()
         };
         let rate = |rates: Vec<(f64, Rate)>| Rate {
             share: mean(&rates, |rate| rate.share),
@@ -83,7 +84,7 @@ impl Errors {
         }
     }
 
-    /// What is known of the share of wrong labels, in words; empty where nothing is.
+    /// The estimated share of wrong labels, in words; empty if unknown.
     fn in_words(&self) -> String {
         let ends = |(low, high): (f64, f64)| format!("{} to {}", percent(low), percent(high));
         match (self.error_rate, self.interval, self.n_reviewed) {
@@ -94,7 +95,8 @@ impl Errors {
             ),
             (None, Some(interval), _) => format!("{} with 95 % confidence", ends(interval)),
             (None, None, Some(n)) => format!(
-                "at least: people have looked at {n} of these labels, and not every eval set has a control sample of the others"
+                "at least: people reviewed {n} of these labels, and not every test set has a control \
+                    sample of the others"
             ),
             (None, None, None) => String::new(),
         }
@@ -108,20 +110,21 @@ pub(crate) struct LeftOut {
     pub(crate) why: String,
 }
 
-/// What the report says.
+/// The contents of the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Gathered {
     pub(crate) benchmark: String,
     pub(crate) leaderboard: String,
     pub(crate) before: Digest,
     pub(crate) after: Digest,
-    /// Labels of the board's eval sets that people have looked at, where the version after says so.
+    /// Labels of the board's test sets that people have looked at, where the version after says so.
     pub(crate) n_reviewed: Option<usize>,
-    /// One for each eval set of the board, and one for all together if there are several.
+    /// One for each test set of the board, and one for all together if there are several.
     pub(crate) errors: Vec<Errors>,
     #[serde(flatten)]
     pub(crate) effect: Effect,
-    /// What else differs between the two versions: parameters, such as the model or the metric, and files without labels.
+    /// Other differences between the two versions: parameters, such as the model or the metric, and
+    /// files without labels.
     pub(crate) other_differences: Vec<String>,
     /// How many were scored from stored evidence; the others were evaluated from their artifacts.
     pub(crate) n_from_evidence: usize,
@@ -154,34 +157,34 @@ fn row(line: &Line) -> Value {
 }
 
 /// Prints the effect.
-pub(crate) fn print(of: &Gathered, format: RowFormat) -> Result<()> {
-    let rows = || of.effect.lines.iter().map(row).collect();
+pub(crate) fn print(set_audit: &Gathered, format: RowFormat) -> Result<()> {
+    let rows = || set_audit.effect.lines.iter().map(row).collect();
     print_tabled(
-        || Ok(of),
+        || Ok(set_audit),
         &COLUMNS,
         rows,
         format,
         || {
-            print_text(of);
+            print_text(set_audit);
             Ok(())
         },
     )
 }
 
 /// The same for people.
-fn print_text(of: &Gathered) {
+fn print_text(gathered: &Gathered) {
     println!(
-        "{} {}; nothing is replaced\nbefore: {}\nafter:  {}",
-        of.benchmark, of.leaderboard, of.before, of.after
+        "{} {}; this report changes nothing\nbefore: {}\nafter:  {}",
+        gathered.benchmark, gathered.leaderboard, gathered.before, gathered.after
     );
     let mut shown = table(&["rank", "was", "score", "was", "ranks", "were", "submitter"]);
-    for line in &of.effect.lines {
+    for line in &gathered.effect.lines {
         let [now, was] = [&line.after, &line.before].map(cells);
         shown.add_row([&now[0], &was[0], &now[1], &was[1], &now[2], &was[2], &line.name]);
     }
     (0..6).for_each(|column| align_right(&mut shown, column));
     println!("{shown}");
-    for sentence in sentences(of) {
+    for sentence in sentences(gathered) {
         println!("{sentence}");
     }
 }
@@ -204,14 +207,15 @@ fn cells(standing: &Standing) -> [String; 3] {
 }
 
 /// The report as a document.
-pub(super) fn markdown(of: &Gathered) -> String {
+pub(super) fn markdown(set_audit: &Gathered) -> String {
     let mut text = format!(
-        "# What corrected labels change on {} {}\n\nBefore: `{}`\\\nAfter: `{}`\n\nNothing was replaced: scores and data sets are as they \
-         were. For the organizer only.\n\n## Labels\n\n| eval set | items | changed | share | wrong labels |\n|---|--:|--:|--:|---|\n",
-        of.benchmark, of.leaderboard, of.before, of.after
+        "# What corrected labels change on {} {}\n\nBefore: `{}`\\\nAfter: `{}`\n\nThis report changes no \
+            score and no data set. For the organizer only.\n\n## Labels\n\n| test set | items | changed | \
+            share | wrong labels |\n|---|--:|--:|--:|---|\n",
+        set_audit.benchmark, set_audit.leaderboard, set_audit.before, set_audit.after
     );
     // Writing into a text does not fail.
-    for errors in &of.errors {
+    for errors in &set_audit.errors {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} |",
@@ -223,14 +227,14 @@ pub(super) fn markdown(of: &Gathered) -> String {
         );
     }
     let _ = writeln!(text, "\n## Order\n");
-    for sentence in sentences(of) {
+    for sentence in sentences(set_audit) {
         let _ = writeln!(text, "- {sentence}");
     }
     let _ = writeln!(
         text,
         "\n## Submissions\n\n| rank | was | moved | score | was | ranks | were | submitter |\n|--:|--:|--:|--:|--:|---|---|---|"
     );
-    for line in &of.effect.lines {
+    for line in &set_audit.effect.lines {
         let [now, was] = [&line.after, &line.before].map(cells);
         let _ = writeln!(
             text,
@@ -245,7 +249,7 @@ pub(super) fn markdown(of: &Gathered) -> String {
             cell(&line.name)
         );
     }
-    for left_out in &of.left_out {
+    for left_out in &set_audit.left_out {
         let _ = writeln!(
             text,
             "\nNot compared: {}: {}",
@@ -270,29 +274,30 @@ fn percent(share: f64) -> String {
 /// Which orders turned round.
 fn turned(effect: &Effect) -> String {
     if let Some(why) = &effect.why_none {
-        return format!("no order is called clear: {why}");
+        return format!("no order is clear: {why}");
     }
     let name = |turned: &Turned| format!("{} over {}", turned.before, turned.after);
     let sure: Vec<String> = effect.turned_clearly().map(name).collect();
     let n = effect.turned.len();
     if sure.is_empty() {
         return format!(
-            "pairs whose order turned round: {n}, none of them clear before and clear after; {} orders were clear before and {} are after",
+            "pairs that changed their order: {n}, none of them clear both before and after; {} orders were \
+                clear before and {} are clear after",
             effect.n_sure_before, effect.n_sure_after
         );
     }
     format!(
-        "pairs whose order turned round: {n}, {} of them clear before and clear after: {}",
+        "pairs that changed their order: {n}, {} of them clear both before and after: {}",
         sure.len(),
         sure.join(", ")
     )
 }
 
-/// What the numbers say, in words.
-fn sentences(of: &Gathered) -> Vec<String> {
-    let effect = &of.effect;
-    let mut said = Vec::new();
-    if let Some(errors) = of.errors.last() {
+/// Explains the numbers in words.
+fn sentences(gathered: &Gathered) -> Vec<String> {
+    let effect = &gathered.effect;
+    let mut sentences_one = Vec::new();
+    if let Some(errors) = gathered.errors.last() {
         let Errors {
             n_items, n_changed, ..
         } = errors;
@@ -301,11 +306,11 @@ fn sentences(of: &Gathered) -> Vec<String> {
             known if known.is_empty() => known,
             known => format!("; {known}"),
         };
-        said.push(format!("{n_changed} of {n_items} labels differ: {share}{known}"));
+        sentences_one.push(format!("{n_changed} of {n_items} labels differ: {share}{known}"));
     }
     let n_ranked = effect.lines.iter().filter(|line| !line.is_baseline).count();
-    said.push(format!(
-        "{} of {} submissions have another score, {} of {n_ranked} ranked ones another rank; Kendall's tau-b is {}",
+    sentences_one.push(format!(
+        "{} of {} submissions change their score, {} of {n_ranked} ranked ones their rank; Kendall's tau-b is {}",
         effect.n_changed,
         effect.lines.len(),
         effect.n_moved,
@@ -326,27 +331,28 @@ fn sentences(of: &Gathered) -> Vec<String> {
         })
         .collect();
     if !moved.is_empty() {
-        said.push(format!("moved: {}", moved.join(", ")));
+        sentences_one.push(format!("moved: {}", moved.join(", ")));
     }
-    if !of.other_differences.is_empty() {
-        said.push(format!(
-            "the two versions differ in more than labels, so that this is not the effect of corrected labels alone: {}",
-            of.other_differences.join(", ")
+    if !gathered.other_differences.is_empty() {
+        sentences_one.push(format!(
+            "the two versions differ in more than labels, so this is not only the effect of corrected labels: {}",
+            gathered.other_differences.join(", ")
         ));
     }
-    said.push(turned(effect));
+    sentences_one.push(turned(effect));
     let n = effect.lines.len();
-    said.push(match n - of.n_from_evidence {
+    sentences_one.push(match n - gathered.n_from_evidence {
         0 => "all were scored from stored evidence".to_owned(),
         others => format!(
             "{} of {n} were scored from stored evidence, {others} from artifacts",
-            of.n_from_evidence
+            gathered.n_from_evidence
         ),
     });
-    said.extend(
-        of.left_out
+    sentences_one.extend(
+        gathered
+            .left_out
             .iter()
             .map(|left_out| format!("not compared: {}: {}", left_out.name, left_out.why)),
     );
-    said
+    sentences_one
 }

@@ -1,6 +1,8 @@
-//! `dataperf audit`: which labels of an eval set are in doubt, and what correcting them does to the ranks.
+//! `dataperf audit`: which labels of a test set are in doubt, and what correcting them does to the ranks.
 
+#[cfg(feature = "cloud")]
 mod effect;
+#[cfg(feature = "cloud")]
 mod effect_report;
 mod report;
 
@@ -8,22 +10,25 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand};
-use dataperf::frozen::Manifest;
+use clap::Args;
+#[cfg(feature = "cloud")]
+use clap::Subcommand;
+use dataperf::dataset::frozen::Manifest;
 use dataperf::{Digest, csv_cell, offer, quote};
 use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit, control_sample};
-use dataperf_datasets::labelled::{Labelled, LabelledAt};
+use dataperf_datasets::labels::labelled::{Labelled, LabelledAt};
 use dataperf_datasets::{CONTROL, IN_DOUBT, Import, WORK_LIST_COLUMNS};
 use dataperf_numerics::agreement::share_interval;
 use serde_json::{Value, json};
 
 use crate::Done;
 use crate::on_disk::{open, open_verified};
+use crate::output::progress::PhaseBars;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, check_new_files, table, write_new};
-use crate::progress::PhaseBars;
 use crate::registry::{Action, with_benchmark};
-use crate::rows::{RowFormat, print_tabled};
 
+#[cfg(feature = "cloud")]
 use effect::EffectArgs;
 #[cfg(feature = "local")]
 pub(crate) use effect::of_cloud;
@@ -31,8 +36,12 @@ pub(crate) use effect::of_cloud;
 pub(crate) use effect_report::{Gathered, print as print_effect};
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[cfg_attr(
+    feature = "cloud",
+    command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)
+)]
 pub(crate) struct AuditArgs {
+    #[cfg(feature = "cloud")]
     #[command(subcommand)]
     command: Option<AuditCommand>,
     /// The frozen data set's directory, made by `dataperf dataset import`
@@ -55,6 +64,7 @@ pub(crate) struct AuditArgs {
     top: usize,
 }
 
+#[cfg(feature = "cloud")]
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
     /// Score submissions on two versions of a data set, and show rank changes
@@ -62,9 +72,9 @@ enum AuditCommand {
 }
 
 pub(crate) async fn run(args: AuditArgs, format: RowFormat) -> Result<Done> {
-    match args.command {
-        Some(AuditCommand::Effect(args)) => return effect::run(args, format).await,
-        None => {}
+    #[cfg(feature = "cloud")]
+    if let Some(AuditCommand::Effect(args)) = args.command {
+        return effect::run(args, format).await;
     }
     let directory = args.dataset.context("name the data set's directory")?;
     check_new_files(&[args.work_list.as_deref(), args.report.as_deref()])?;
@@ -116,7 +126,7 @@ impl Action for AuditSets<'_> {
         }
         if sets.is_empty() {
             match self.only.filter(|_| !names.is_empty()) {
-                Some(only) => bail!("there is no eval set {}: {}", quote(only), offer(only, &names)),
+                Some(only) => bail!("there is no test set {}: {}", quote(only), offer(only, &names)),
                 None => bail!(
                     "`{}` is a participants' kit without a test set: audit the organizer's data set",
                     self.directory.display()
@@ -130,7 +140,7 @@ impl Action for AuditSets<'_> {
     }
 }
 
-/// The eval sets whose files are in a data set; a participants' kit has fewer of them, or none.
+/// The test sets whose files are in a data set. A participants' kit may lack some or all.
 fn there<B: Import>(manifest: &Manifest) -> Result<Vec<LabelledAt>> {
     let mut sets = B::labelled(manifest)?;
     if sets.is_empty() {
@@ -156,7 +166,7 @@ pub(crate) fn check_has_labels(manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Reads all eval sets of a data set on disk.
+/// Reads all test sets of a data set on disk.
 pub(crate) struct ReadSets<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) manifest: &'a Manifest,
@@ -179,12 +189,16 @@ impl Action for ReadSets<'_> {
 }
 
 /// The fields of a doubt's line in the work list, but the verdict.
-pub(crate) fn work_list_line(of: &SetAudit, doubt: &Doubt) -> [String; 8] {
-    let classes = &of.set.at.classes;
-    let id = of.set.ids.as_ref().map_or("", |ids| ids[doubt.row].as_str());
+pub(crate) fn work_list_line(set_audit: &SetAudit, doubt: &Doubt) -> [String; 8] {
+    let classes = &set_audit.set.at.classes;
+    let id = set_audit
+        .set
+        .ids
+        .as_ref()
+        .map_or("", |ids| ids[doubt.row].as_str());
     let by: Vec<&str> = doubt.flagged_by.iter().map(|learner| learner.name()).collect();
     [
-        csv_cell(&of.set.at.name).into_owned(),
+        csv_cell(&set_audit.set.at.name).into_owned(),
         doubt.row.to_string(),
         csv_cell(id).into_owned(),
         csv_cell(&classes[doubt.given]).into_owned(),
@@ -195,10 +209,10 @@ pub(crate) fn work_list_line(of: &SetAudit, doubt: &Doubt) -> [String; 8] {
     ]
 }
 
-/// The work list of an eval set, a line for each label in doubt and for each of a control sample. `verdict` says what a line's last field
+/// The work list of a test set, a line for each label in doubt and for each of a control sample. `verdict` says what a line's last field
 /// is, by its row.
 pub(crate) fn work_list<'a>(
-    of: &'a SetAudit,
+    set_audit: &'a SetAudit,
     n_control: usize,
     verdict: impl Fn(usize) -> &'a str,
 ) -> Vec<[String; 10]> {
@@ -209,22 +223,27 @@ pub(crate) fn work_list<'a>(
             set, number, id, given, suggested, margin, by, likely, sample, verdict,
         ]
     };
-    let doubts = of.doubts().iter();
+    let doubts = set_audit.doubts().iter();
     let mut lines: Vec<[String; 10]> = doubts
-        .map(|doubt| line(work_list_line(of, doubt), IN_DOUBT, doubt.row))
+        .map(|doubt| line(work_list_line(set_audit, doubt), IN_DOUBT, doubt.row))
         .collect();
-    if of.doubts.is_err() {
+    if set_audit.doubts.is_err() {
         return lines; // no label was audited, so none is outside
     }
-    for row in control_sample(of.set.labels.len(), of.doubts(), n_control, CONTROL_SEED) {
+    for row in control_sample(
+        set_audit.set.labels.len(),
+        set_audit.doubts(),
+        n_control,
+        CONTROL_SEED,
+    ) {
         let undoubted = Doubt {
             row,
-            given: of.set.labels[row],
-            suggested: of.set.labels[row],
+            given: set_audit.set.labels[row],
+            suggested: set_audit.set.labels[row],
             margin: 0.0,
             flagged_by: Vec::new(),
         };
-        let [set, number, id, given, ..] = work_list_line(of, &undoubted);
+        let [set, number, id, given, ..] = work_list_line(set_audit, &undoubted);
         let nothing = || String::new();
         let fields = [
             set,
@@ -245,15 +264,15 @@ fn write_work_list(path: &Path, audited: &Audit, n_control: usize) -> Result<()>
     let about = || format!("can't write `{}`", path.display());
     let mut writer = csv::Writer::from_writer(File::create_new(path).with_context(about)?);
     writer.write_record(WORK_LIST_COLUMNS).with_context(about)?;
-    for of in &audited.sets {
-        for line in work_list(of, n_control, |_| "") {
+    for set_audit in &audited.sets {
+        for line in work_list(set_audit, n_control, |_| "") {
             writer.write_record(line).with_context(about)?;
         }
     }
     writer.flush().with_context(about)
 }
 
-/// The seed of control samples: the same eval set and labels in doubt give the same sample.
+/// The seed of control samples: the same test set and labels in doubt give the same sample.
 const CONTROL_SEED: u32 = 1;
 
 /// The columns of labels in doubt.
@@ -268,10 +287,10 @@ const DOUBTS: [&str; 8] = [
     "is_likely",
 ];
 
-/// The labels in doubt of all eval sets, a row each.
+/// The labels in doubt of all test sets, a row each.
 fn doubts(document: &Value) -> Vec<Value> {
     let sets = document["sets"].as_array().into_iter().flatten();
-    let of = |set: &Value| {
+    let describe = |set: &Value| {
         let doubts = set["doubts"].as_array().cloned().unwrap_or_default();
         let name = set["set"].clone();
         doubts.into_iter().map(move |mut doubt| {
@@ -279,39 +298,48 @@ fn doubts(document: &Value) -> Vec<Value> {
             doubt
         })
     };
-    sets.flat_map(of).collect()
+    sets.flat_map(describe).collect()
 }
 
 fn document(benchmark: &str, dataset: Digest, audited: &Audit) -> Value {
-    let doubt = |of: &SetAudit, doubt: &Doubt| {
-        let classes = &of.set.at.classes;
+    let doubt = |set_audit: &SetAudit, doubt: &Doubt| {
+        let classes = &set_audit.set.at.classes;
         json!({
-            "row": doubt.row, "id": of.set.ids.as_ref().map(|ids| &ids[doubt.row]), "given": classes[doubt.given],
+            "row": doubt.row, "id": set_audit.set.ids.as_ref().map(|ids| &ids[doubt.row]), "given": classes[doubt.given],
             "suggested": classes[doubt.suggested], "margin": doubt.margin, "flagged_by": doubt.flagged_by,
             "is_likely": doubt.is_likely(),
         })
     };
-    let set = |of: &SetAudit| {
-        let doubts: Vec<Value> = of.doubts().iter().map(|one| doubt(of, one)).collect();
-        let n_items = of.set.labels.len();
+    let set = |set_audit: &SetAudit| {
+        let doubts: Vec<Value> = set_audit
+            .doubts()
+            .iter()
+            .map(|one| doubt(set_audit, one))
+            .collect();
+        let n_items = set_audit.set.labels.len();
         let share = |n: usize| {
-            let share = of.doubts.is_ok().then(|| share_interval(n, n_items)).flatten();
+            let share = set_audit
+                .doubts
+                .is_ok()
+                .then(|| share_interval(n, n_items))
+                .flatten();
             json!(share.map(|interval| json!({ "share": n as f64 / n_items as f64, "interval": interval })))
         };
         let class = |count: &ClassCount| {
             let of_class = || {
-                of.doubts()
+                set_audit
+                    .doubts()
                     .iter()
-                    .filter(|doubt| of.set.at.classes[doubt.given] == count.class)
+                    .filter(|doubt| set_audit.set.at.classes[doubt.given] == count.class)
             };
             json!({ "class": count.class, "n_items": count.n_items, "n_doubts": of_class().count(),
                     "n_likely": of_class().filter(|doubt| doubt.is_likely()).count() })
         };
         json!({
-            "set": of.set.at.name, "n_items": n_items, "n_likely": of.n_likely(), "n_doubts": of.doubts().len(),
-            "likely": share(of.n_likely()), "doubtful": share(of.doubts().len()), "doubts": doubts,
-            "why_no_doubts": of.doubts.as_ref().err().map(ToString::to_string),
-            "classes": of.classes.iter().map(class).collect::<Vec<Value>>(), "columns": of.columns, "duplicates": of.duplicates, "leaks": of.leaks,
+            "set": set_audit.set.at.name, "n_items": n_items, "n_likely": set_audit.n_likely(), "n_doubts": set_audit.doubts().len(),
+            "likely": share(set_audit.n_likely()), "doubtful": share(set_audit.doubts().len()), "doubts": doubts,
+            "why_no_doubts": set_audit.doubts.as_ref().err().map(ToString::to_string),
+            "classes": set_audit.classes.iter().map(class).collect::<Vec<Value>>(), "columns": set_audit.columns, "duplicates": set_audit.duplicates, "leaks": set_audit.leaks,
         })
     };
     let sets: Vec<Value> = audited.sets.iter().map(set).collect();
@@ -330,25 +358,25 @@ fn pairs(pairs: &dataperf_audit::Pairs) -> String {
 
 fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
     let mut shown = table(&[
-        "eval set",
+        "test set",
         "items",
         "likely errors",
         "in doubt",
         "twice in it",
         "also in",
     ]);
-    for of in &audited.sets {
-        let leaks: Vec<String> = of
+    for set_audit in &audited.sets {
+        let leaks: Vec<String> = set_audit
             .leaks
             .iter()
             .map(|leaks| format!("{} of {}", pairs(&leaks.pairs), leaks.file))
             .collect();
         shown.add_row([
-            of.set.at.name.clone(),
-            of.set.labels.len().to_string(),
-            of.n_likely().to_string(),
-            of.doubts().len().to_string(),
-            pairs(&of.duplicates),
+            set_audit.set.at.name.clone(),
+            set_audit.set.labels.len().to_string(),
+            set_audit.n_likely().to_string(),
+            set_audit.doubts().len().to_string(),
+            pairs(&set_audit.duplicates),
             leaks.join("\n"),
         ]);
     }
@@ -373,7 +401,7 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
         audited
             .sets
             .iter()
-            .flat_map(|of| of.doubts().iter().map(move |doubt| (of, doubt)))
+            .flat_map(|set_audit| set_audit.doubts().iter().map(move |doubt| (set_audit, doubt)))
     };
     let mut first: Vec<_> = all().collect();
     first.sort_by(|(_, a), (_, b)| {
@@ -381,8 +409,8 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
             .cmp(&a.is_likely())
             .then(b.margin.total_cmp(&a.margin))
     });
-    for (of, doubt) in first.iter().take(n) {
-        doubts.add_row(work_list_line(of, doubt));
+    for (set_audit, doubt) in first.iter().take(n) {
+        doubts.add_row(work_list_line(set_audit, doubt));
     }
     for column in [1, 5] {
         align_right(&mut doubts, column);
@@ -405,38 +433,38 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
     }
 }
 
-/// Further remarks on an eval set, a sentence each.
-fn notes(of: &SetAudit) -> Vec<String> {
-    let name = quote(&of.set.at.name);
+/// Further remarks on a test set, a sentence each.
+fn notes(set_audit: &SetAudit) -> Vec<String> {
+    let name = quote(&set_audit.set.at.name);
     let mut notes = Vec::new();
-    if let Err(why) = &of.doubts {
+    if let Err(why) = &set_audit.doubts {
         notes.push(format!("{name}: no labels were audited: {why}"));
     }
-    let contradictions = of.duplicates.contradictions.len();
+    let contradictions = set_audit.duplicates.contradictions.len();
     if contradictions > 0 {
         notes.push(format!(
             "{name}: {contradictions} pairs of equal rows have different labels, of which one is wrong"
         ));
     }
-    let small = ClassCount::small(&of.classes);
+    let small = ClassCount::small(&set_audit.classes);
     if !small.is_empty() {
         let named: Vec<String> = small
             .iter()
             .take(5)
-            .map(|of| format!("{} ({})", quote(&of.class), of.n_items))
+            .map(|set_audit| format!("{} ({})", quote(&set_audit.class), set_audit.n_items))
             .collect();
         notes.push(format!(
             "{name}: {} of {} classes have less than a tenth of the largest one's items: {}",
             small.len(),
-            of.classes.len(),
+            set_audit.classes.len(),
             named.join(", ")
         ));
     }
-    let columns = &of.columns;
+    let columns = &set_audit.columns;
     let listed = |columns: &[usize]| {
         let first: Vec<String> = columns.iter().take(5).map(ToString::to_string).collect();
-        let such = if columns.len() > 5 { "such as " } else { "" };
-        format!("{such}{}", first.join(", "))
+        let prefix = if columns.len() > 5 { "such as " } else { "" };
+        format!("{prefix}{}", first.join(", "))
     };
     if columns.n_constant > 0 {
         notes.push(format!(
@@ -460,9 +488,12 @@ fn notes(of: &SetAudit) -> Vec<String> {
             listed(&columns.extreme)
         ));
     }
-    let sets = of.leaks.iter().map(|leaks| (leaks.file.as_str(), &leaks.pairs));
+    let sets = set_audit
+        .leaks
+        .iter()
+        .map(|leaks| (leaks.file.as_str(), &leaks.pairs));
     let unsearched = sets
-        .chain([("itself", &of.duplicates)])
+        .chain([("itself", &set_audit.duplicates)])
         .filter(|(_, pairs)| !pairs.is_near_searched);
     notes.extend(unsearched.map(|(file, _)| {
         format!("{name}: with {file} only equal rows were looked for: the two are too large, or of different widths")

@@ -18,31 +18,35 @@ pub(super) fn markdown(benchmark: &str, dataset: Digest, audited: &Audit) -> Str
          Labels are in doubt that contradict a learner which has not seen them, by confident learning; what both learners \
          contradict is a likely error. People decide.\n"
     );
-    for of in &audited.sets {
-        set(&mut text, of);
+    for set_audit in &audited.sets {
+        set(&mut text, set_audit);
     }
     text
 }
 
 // Writing into a text does not fail.
-fn set(text: &mut String, of: &SetAudit) {
-    let name = &of.set.at.name;
-    let (n, n_likely, n_doubts) = (of.set.labels.len(), of.n_likely(), of.doubts().len());
+fn set(text: &mut String, set_audit: &SetAudit) {
+    let name = &set_audit.set.at.name;
+    let (n, n_likely, n_doubts) = (
+        set_audit.set.labels.len(),
+        set_audit.n_likely(),
+        set_audit.doubts().len(),
+    );
     let _ = writeln!(
         text,
         "\n## {name}\n\n{n} items, {n_likely} likely errors{}, {n_doubts} labels in doubt{}.\n",
-        share(n_likely, n, of),
-        share(n_doubts, n, of)
+        share(n_likely, n, set_audit),
+        share(n_doubts, n, set_audit)
     );
-    for sentence in notes(of) {
+    for sentence in notes(set_audit) {
         let _ = writeln!(text, "- {sentence}");
     }
     let _ = writeln!(text, "\n| class | items |\n|---|--:|");
-    for class in &of.classes {
+    for class in &set_audit.classes {
         let _ = writeln!(text, "| {} | {} |", cell(&class.class), class.n_items);
     }
-    twice(text, "Rows that are there twice", &of.duplicates, None);
-    for leaks in &of.leaks {
+    twice(text, "Rows that are there twice", &set_audit.duplicates, None);
+    for leaks in &set_audit.leaks {
         let Leaks { file, pairs, ids } = leaks;
         twice(
             text,
@@ -51,22 +55,27 @@ fn set(text: &mut String, of: &SetAudit) {
             ids.as_deref(),
         );
     }
-    if of.doubts().is_empty() {
+    if set_audit.doubts().is_empty() {
         return;
     }
     let _ = writeln!(
         text,
         "\n### Labels in doubt\n\n| row | id | given | suggested | margin | flagged by | likely |\n|--:|---|---|---|--:|---|---|"
     );
-    for doubt in of.doubts() {
-        let [_, fields @ ..] = work_list_line(of, doubt);
+    for doubt in set_audit.doubts() {
+        let [_, fields @ ..] = work_list_line(set_audit, doubt);
         let _ = writeln!(text, "| {} |", fields.map(|field| cell(&field)).join(" | "));
     }
 }
 
-/// A share of the items in percent, with the interval of what would be found in other items of this kind; nothing where labels were not looked at.
-fn share(n_found: usize, n: usize, of: &SetAudit) -> String {
-    let interval = of.doubts.is_ok().then(|| share_interval(n_found, n)).flatten();
+/// A share of the items in percent, with the interval for other items of this kind; empty if no
+/// labels were inspected.
+fn share(n_found: usize, n: usize, set_audit: &SetAudit) -> String {
+    let interval = set_audit
+        .doubts
+        .is_ok()
+        .then(|| share_interval(n_found, n))
+        .flatten();
     interval.map_or_else(String::new, |(low, high)| {
         let [share, low, high] = [n_found as f64 / n as f64, low, high].map(|share| 100.0 * share);
         format!(" ({share:.1} %; in other items of this kind {low:.1} to {high:.1} % with 95 % confidence)")

@@ -1,4 +1,4 @@
-//! Holds a challenge against the published data sets.
+//! Checks a challenge against the published data sets.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,21 +6,22 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
-use dataperf::frozen::{FileEntry, FrozenError, Manifest};
-use dataperf::in_force::{InForce, published_manifest};
-use dataperf::noted::Noted;
+use dataperf::dataset::active::{InForce, published_manifest};
+use dataperf::dataset::frozen::{FileEntry, FrozenError, Manifest};
+use dataperf::dataset::history::Noted;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
 use dataperf_aws::{S3Bucket, Table};
 
+use crate::cloud::active_boards::Boards;
 use crate::cloud::{Cloud, now};
 use crate::eval_files::{EvalFiles, eval_files, shared};
-use crate::in_force::Boards;
-use crate::registry::extension;
+use crate::registry::hosted_extension;
 
-/// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
+/// Checks a challenge against the data sets that score it, and notes the evaluation data of their
+/// leaderboards.
 pub(super) struct AgainstData<'a> {
     pub(super) cloud: &'a Cloud,
     pub(super) descriptor: &'static Descriptor,
@@ -28,7 +29,7 @@ pub(super) struct AgainstData<'a> {
 }
 
 impl AgainstData<'_> {
-    /// Reasons to refuse the challenge, and warnings of what may not be meant.
+    /// Reasons to refuse the challenge, and warnings about possible mistakes.
     pub(super) async fn reasons(self) -> Result<(Reasons, Vec<Reason>)> {
         let (cloud, descriptor) = (self.cloud, self.descriptor);
         let warnings = same_items(cloud, descriptor, self.challenge).await?;
@@ -37,7 +38,7 @@ impl AgainstData<'_> {
 
     async fn refusals(self) -> Result<Reasons> {
         let (cloud, descriptor) = (self.cloud, self.descriptor);
-        if let Some(extension) = extension(descriptor.id) {
+        if let Some(extension) = hosted_extension(descriptor.id) {
             let of_extension = async |pinned| usable(extension.evaluations(cloud.datasets(), pinned).await);
             return self.held_against(of_extension).await;
         }
@@ -45,7 +46,7 @@ impl AgainstData<'_> {
             .await
     }
 
-    /// Holds each round against the leaderboards of the data set that it pins, or of those in force.
+    /// Checks each round against the leaderboards of its pinned data set, or of the active ones.
     async fn held_against(
         self,
         evaluations: impl AsyncFn(Option<Digest>) -> Result<Result<BTreeMap<String, String>, String>>,
@@ -56,7 +57,7 @@ impl AgainstData<'_> {
         let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
         // what the published challenge has done by now is noted for good, so that no later challenge can undo it
         let published = Challenge::note_published(&datasets, &table, self.descriptor.id, now()).await?;
-        let noted = Noted::of(&table, self.descriptor.id).await?;
+        let noted = Noted::read(&table, self.descriptor.id).await?;
         for reason in undone(
             &table,
             self.descriptor,
@@ -126,7 +127,7 @@ impl AgainstData<'_> {
                 if !is_final && noted.is_retired_for(&round.id, fresh) {
                     continue; // it has been put to use by this
                 }
-                // after the close it may be put in force
+                // after the close it may become active
                 let may_be_in_force = is_final && is_closed && before == Some(fresh);
                 let used = if in_force.datasets().contains(&fresh) && !may_be_in_force {
                     Some("it is in force".to_owned())
@@ -144,7 +145,7 @@ impl AgainstData<'_> {
 
 /// Refuses a final data set, or the one of `retire`, that has been put to use.
 fn not_fresh(is_final: bool, why: &str, at: String) -> Reason {
-    let (code, which) = if is_final {
+    let (code, rule) = if is_final {
         (
             "final_in_use",
             "no upload may have been scored with a `final` data set",
@@ -156,13 +157,14 @@ fn not_fresh(is_final: bool, why: &str, at: String) -> Reason {
         )
     };
     let message = format!(
-        "this data set is not fresh: {why}, and {which}. Publish another data set with `dataperf dataset publish \
+        "this data set is not fresh: {why}, and {rule}. Publish another data set with `dataperf dataset publish \
          --stage`, and name that"
     );
     Reason::new(code, at, message)
 }
 
-/// Refuses a round whose hidden data set is in force: everybody may have data that programs are to meet unseen.
+/// Refuses a round whose hidden data set is active: programs have to meet it unseen, but everybody
+/// may have it.
 fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> {
     let hidden = round.dataset.filter(|_| round.programs.is_some());
     let hidden = hidden.filter(|hidden| in_force.datasets().contains(hidden))?;
@@ -173,7 +175,8 @@ fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> 
     Some(Reason::new("hidden_in_use", pointer(at, "dataset"), message))
 }
 
-/// Refuses a round whose public data set has other rules than its hidden one; `None` also where one of the two can't be read.
+/// Refuses a round whose public data set has other rules than its hidden one; `None` also if one of
+/// the two can't be read.
 async fn other_rules(
     datasets: &impl Bucket,
     descriptor: &Descriptor,
@@ -228,8 +231,8 @@ async fn undone(
         let is_open = round.closes.is_none_or(|closes| closes > now());
         if let Some(ended) = finished.get(&round.id).filter(|_| is_open) {
             let message = format!(
-                "this round was finished at {ended}: its scores are shown with all their digits, and what is uploaded from now on would be missing \
-                 on its final board if it has one. Keep its `closes`, or give the round that goes on another id"
+                "this round was finished at {ended}: everybody sees its scores with all digits, and a final board would miss \
+                    new uploads. Keep its `closes`, or give the round that goes on another id"
             );
             reasons.push(Reason::new(
                 "finish_undone",
@@ -241,7 +244,7 @@ async fn undone(
     Ok(reasons)
 }
 
-/// The eval files of published data sets, each of which is read once.
+/// The test files of published data sets, each of which is read once.
 struct PublishedEvalFiles<'a> {
     datasets: &'a S3Bucket,
     descriptor: &'static Descriptor,
@@ -249,11 +252,11 @@ struct PublishedEvalFiles<'a> {
 }
 
 impl PublishedEvalFiles<'_> {
-    /// The eval files of a data set; `None` if the data set can't be read, which is refused elsewhere.
-    async fn of(&self, dataset: Digest) -> Result<Option<EvalFiles>> {
-        let found = self.known.borrow().get(&dataset).cloned();
-        if let Some(found) = found {
-            return Ok(found);
+    /// The test files of a data set; `None` if the data set can't be read, which is refused elsewhere.
+    async fn read(&self, dataset: Digest) -> Result<Option<EvalFiles>> {
+        let cached = self.known.borrow().get(&dataset).cloned();
+        if let Some(cached) = cached {
+            return Ok(cached);
         }
         let read = match published_manifest(self.datasets, self.descriptor.id, dataset).await {
             Ok(manifest) => Some(eval_files(self.descriptor, &manifest).await?),
@@ -279,16 +282,15 @@ impl PublishedEvalFiles<'_> {
             if one == two || round.closes == other.closes || is_closed(round) && is_closed(other) {
                 continue;
             }
-            let (Some(of_one), Some(of_two)) = (self.of(one).await?, self.of(two).await?) else {
+            let (Some(of_one), Some(of_two)) = (self.read(one).await?, self.read(two).await?) else {
                 continue;
             };
             let same = shared(&of_one, &of_two);
             if !same.is_empty() {
                 messages.push(format!(
-                    "the eval sets {} of {one} have the same items as those of {two}, which the round {} is \
-                     scored with: once the first of the two rounds has closed, all results about these items \
-                     are shown while the other round is open. Name one data set for both rounds, or data \
-                     sets with different items",
+                    "the test sets {} of {one} have the same items as those of {two}, with which the round {} is scored. When \
+                        the first of the two rounds closes, its results reveal these items while the other round is open. Name \
+                        one data set for both rounds, or data sets with different items",
                     quoted(&same),
                     quote(&other.id)
                 ));
@@ -298,14 +300,14 @@ impl PublishedEvalFiles<'_> {
     }
 }
 
-/// Warnings of data sets whose items are those of another one: of those that are to be fresh, and of those that one limited round is scored with.
-/// Those that can't be read are refused elsewhere.
+/// Warns of data sets that share items with another one. It checks data sets that have to be fresh,
+/// and those that a limited round is scored with. Unreadable data sets are refused elsewhere.
 async fn same_items(
     cloud: &Cloud,
     descriptor: &'static Descriptor,
     challenge: &Challenge,
 ) -> Result<Vec<Reason>> {
-    if extension(descriptor.id).is_some() {
+    if hosted_extension(descriptor.id).is_some() {
         return Ok(Vec::new());
     }
     let datasets = cloud.datasets();
@@ -314,10 +316,10 @@ async fn same_items(
         descriptor,
         known: RefCell::default(),
     };
-    let files_of = |dataset| eval_files.of(dataset);
+    let files_of = |dataset| eval_files.read(dataset);
     let in_force = usable(InForce::read(&datasets, descriptor.id).await)?;
     let in_force: Vec<Digest> = in_force
-        .map(|of| of.datasets().into_iter().collect())
+        .map(|named_by| named_by.datasets().into_iter().collect())
         .unwrap_or_default();
     let mut warnings = Vec::new();
     for (idx, round) in challenge.rounds.iter().enumerate() {
@@ -338,7 +340,7 @@ async fn same_items(
                 let same = shared(&of_fresh, &of_other);
                 if !same.is_empty() {
                     let message = format!(
-                        "its eval sets {} have the same items as those of {other}, which uploads are scored \
+                        "its test sets {} have the same items as those of {other}, which uploads are scored \
                          with: submitters have learnt about these items from scores already. Take a data set \
                          with other items, such as one of the two that `dataperf dataset split` makes",
                         quoted(&same)
@@ -351,7 +353,7 @@ async fn same_items(
             let same = same_files(&datasets, descriptor, [hidden, programs.public]).await?;
             if !same.is_empty() {
                 let message = format!(
-                    "it has {} of {hidden}, which programs are to meet unseen: import another pool",
+                    "it has {} of {hidden}, which programs must not know: import another pool",
                     quoted(&same.iter().map(String::as_str).collect::<Vec<_>>())
                 );
                 warnings.push(Reason::new(
@@ -377,7 +379,7 @@ async fn same_items(
                 let same = shared(&of_one, &of_other);
                 if !same.is_empty() {
                     let message = format!(
-                        "the eval sets {} of {one} have the same items as those of {other}, and uploads to \
+                        "the test sets {} of {one} have the same items as those of {other}, and uploads to \
                          boards of the two are counted separately: a submitter who uploads to both has twice \
                          the limit. Import their boards as one data set, or give the two data sets different \
                          items",
@@ -436,13 +438,13 @@ fn unknown_leaderboards(round: &Round, at: &str, reasons: &mut Reasons) {
             continue;
         }
         let names: Vec<&str> = round.evaluations.keys().map(String::as_str).collect();
-        let which = if round.dataset.is_some() {
+        let subject = if round.dataset.is_some() {
             "the data set has"
         } else {
             "the active data sets have"
         };
         let message = format!(
-            "{which} no leaderboard {}, but `{}`",
+            "{subject} no leaderboard {}, but `{}`",
             quote(name),
             names.join("`, `")
         );
@@ -454,7 +456,8 @@ fn unknown_leaderboards(round: &Round, at: &str, reasons: &mut Reasons) {
     }
 }
 
-/// The leaderboards of a data set, or of all in force, each with its evaluation data, or why they can't be used.
+/// The leaderboards of a data set, or of all active ones, each with its evaluation data, or why
+/// they can't be used.
 async fn evaluations(
     cloud: &Cloud,
     descriptor: &Descriptor,
@@ -471,7 +474,7 @@ async fn evaluations(
                 pinned,
             );
         }
-        let in_force = Boards::of(&datasets, descriptor).await?;
+        let in_force = Boards::read(&datasets, descriptor).await?;
         let mut evaluations = BTreeMap::new();
         for (dataset, manifest) in &in_force.manifests {
             let mut of_dataset = named(manifest, *dataset)?;
@@ -486,10 +489,10 @@ async fn evaluations(
     usable(evaluations.await)
 }
 
-/// What a data set has, or why it can't be used.
-fn usable<T>(found: Result<T, DatasetError>) -> Result<Result<T, String>> {
-    match found {
-        Ok(found) => Ok(Ok(found)),
+/// The contents of a data set, or why it can't be used.
+fn usable<T>(result: Result<T, DatasetError>) -> Result<Result<T, String>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
         Err(DatasetError::Frozen(FrozenError::Missing { .. })) => Ok(Err(
             "it is not published: upload it with `dataperf dataset publish --stage`".into(),
         )),

@@ -1,4 +1,4 @@
-//! What another challenge changes for rounds that have begun.
+//! Finds the effects of another challenge on rounds that have begun.
 
 use anyhow::Result;
 use dataperf::challenge::{Challenge, ChallengeError, Preset, Round};
@@ -8,8 +8,10 @@ use dataperf::{Feedback, Reason, pointer};
 
 use crate::cloud::{Cloud, now};
 
-/// Warnings of what replacing the published challenge changes for rounds that have begun. Of an open round: it releases scores otherwise, or of fewer
-/// boards, so that what was held back can be asked for; or it rounds later scores and has shown earlier ones with all digits; or it is removed. Of a closed round: it, or a part of it, is missing.
+/// Warns of changes to rounds that have begun. For an open round: scores are released in another
+/// way or for fewer boards, so that participants can infer held scores; later scores are rounded
+/// but earlier ones were exact; or the round is removed. For a closed round: the round, or a part
+/// of it, is missing.
 pub(super) async fn changes_of_rounds(
     cloud: &Cloud,
     benchmark: &str,
@@ -32,10 +34,9 @@ pub(super) async fn changes_of_rounds(
                     || round.final_dataset.is_some() && then.final_dataset.is_none()
             });
             let message = format!(
-                "the round `{}` has closed, and this change takes the round, some of its boards or its \
-                 `final` out of the challenge: boards without a round show the score alone from now on, and \
-                 what is due after the close, such as a `final` board, is never made. Keep closed rounds as \
-                 `challenge show --format yaml` prints them",
+                "this change removes the closed round `{}`, some of its boards or its `final`: its boards \
+                    lose their ranks, and a due `final` board is never made. Keep closed rounds as `challenge \
+                    show --format yaml` prints them",
                 round.id
             );
             return is_missing.then(|| Reason::new("closed_round_missing", &place, message));
@@ -50,14 +51,13 @@ pub(super) async fn changes_of_rounds(
                         || leaves_out_boards(then, round)
                 }) =>
             {
-                "this change shows more or less of its scores, on some or all of its boards: scores that were \
-                 released stay as they are until all results are shown after the close, a `final` board is \
-                 made only then, and a submitter who uploads a file again learns the score that was held back \
-                 before. Leave `preset`, `ladder` and the boards as they are until the round has closed"
+                "this change alters what its boards show: released scores stay as they are until \
+             all results are public, and a repeated upload reveals a withheld score. Leave `preset`, `ladder` and \
+             the boards as they are until the round has closed"
             }
             (None, Some(then)) if then.release().is_some() => {
-                "it has shown all digits: scores on its boards keep them, and scores of later uploads are \
-                 rounded. Write `preset: practice` in the round to show all digits"
+                "it has shown all digits, and from now on scores of new uploads are rounded. Write \
+                    `preset: practice` in the round to show all digits"
             }
             _ => return None,
         };
@@ -80,7 +80,7 @@ pub(super) async fn changes_of_rounds(
     Ok(warnings)
 }
 
-/// What is lost with a round that is removed.
+/// The losses from removing a round.
 async fn lost(cloud: &Cloud, benchmark: &str, published: &Challenge, round: &Round) -> Result<String> {
     let (table, at) = (cloud.leaderboards(), now());
     let (mut n_scored, mut n_withheld, mut final_is_due) = (0, 0, false);
@@ -102,15 +102,15 @@ async fn lost(cloud: &Cloud, benchmark: &str, published: &Challenge, round: &Rou
     let mut lost = vec![if round.is_closed(at) {
         format!("it has closed, with {n_scored} scored submissions")
     } else {
-        format!("it is open, with {n_scored} scored submissions, and uploads no longer count in it")
+        format!("it is open, with {n_scored} scored submissions, and new uploads would not count in it")
     }];
     if n_withheld > 0 {
         lost.push(format!(
-            "what is withheld of {n_withheld} of them is never shown to everybody"
+            "the withheld results of {n_withheld} of them would never be public"
         ));
     }
     if final_is_due {
-        lost.push("its final board is due and is never made".to_owned());
+        lost.push("its final board is due and would never be made".to_owned());
     }
     Ok(lost.join("; "))
 }

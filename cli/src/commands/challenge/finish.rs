@@ -6,13 +6,14 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::{Challenge, Round, shown_of_released};
-use dataperf::finishing::FinishRequest;
+use dataperf::closing::finishing::FinishRequest;
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Maintenance as _;
-use dataperf::{Feedback, Timestamp, offer, quote};
+use dataperf::{Feedback, Timestamp, quote};
 use dataperf_benchmarks::IDS;
 use serde_json::{Value, json};
 
+use super::round::published_round;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::hosted::descriptor;
@@ -38,27 +39,18 @@ pub(crate) struct FinishArgs {
 }
 
 pub(super) async fn run(args: FinishArgs, format: Format) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let benchmark = &args.benchmark;
-    let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? else {
-        bail!("no challenge is published for {benchmark}: there is no round to finish");
-    };
-    let Some(round) = challenge.rounds.iter().find(|round| round.id == args.round) else {
-        let ids = challenge.rounds.iter().map(|round| &round.id);
-        bail!(
-            "there is no round {}: {}",
-            quote(&args.round),
-            offer(&args.round, ids)
-        );
-    };
+    let (challenge, round) = published_round(&cloud, benchmark, &args.round).await?;
+    let round = &round;
     let id = quote(&round.id);
     if !round.has_work() {
-        bail!("the round {id} has neither a `final` data set nor a `ladder`: nothing is to be finished");
+        bail!("the round {id} has neither a `final` data set nor a `ladder`: there is nothing to finish");
     }
     let Some(due) = challenge.due_from(round) else {
         bail!("the round {id}, or another one with the same `final` data set, never closes");
     };
-    if !challenge.is_due(round, dataperf::finishing::due_time(now(), args.early)) {
+    if !challenge.is_due(round, dataperf::closing::finishing::due_time(now(), args.early)) {
         let early = if round.is_closed(now()) && !args.early {
             ". `--early` does not wait for them"
         } else {

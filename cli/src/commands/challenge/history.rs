@@ -1,6 +1,7 @@
 //! `dataperf challenge history` and `rollback`: the challenges that a benchmark has had.
 //!
-//! The datasets bucket keeps the versions of `challenge.json`, so that nothing else has to be written to have them.
+//! The datasets bucket keeps all versions of `challenge.json`, so the history needs no other
+//! storage.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -13,12 +14,13 @@ use serde_json::{Value, json};
 
 use super::against_data::AgainstData;
 use super::changes::changes_of_rounds;
-use super::{MAX_CHALLENGE_BYTES, accepted, refused, replace};
+use super::publish::{MAX_CHALLENGE_BYTES, replace};
+use super::{accepted, refused};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
+use crate::output::rows::{RowFormat, print_rows};
 use crate::output::{table, time};
-use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
@@ -46,7 +48,7 @@ struct Published {
     /// 1 for the first.
     number: usize,
     at: Timestamp,
-    /// What it says, or why that can't be read.
+    /// Its text, or why it can't be read.
     challenge: Result<Challenge, String>,
 }
 
@@ -71,7 +73,7 @@ async fn published(cloud: &Cloud, benchmark: &str) -> Result<Vec<Published>> {
     }
     // S3 lists the newest version of a key first
     let n = listed.len();
-    let mut found = Vec::new();
+    let mut challenges = Vec::new();
     for (idx, version) in listed.into_iter().enumerate() {
         let id = version.version.as_deref().unwrap_or("null");
         let challenge = match datasets.get(&key, Some(id), MAX_CHALLENGE_BYTES).await? {
@@ -80,17 +82,17 @@ async fn published(cloud: &Cloud, benchmark: &str) -> Result<Vec<Published>> {
             }
             Got::Missing | Got::TooLarge { .. } => Err("it can't be read".to_owned()),
         };
-        found.push(Published {
+        challenges.push(Published {
             number: n - idx,
             at: version.received_at,
             challenge,
         });
     }
-    Ok(found)
+    Ok(challenges)
 }
 
 pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
-    let (cloud, benchmark) = (args.cloud.connect().await, &args.benchmark);
+    let (cloud, benchmark) = (args.cloud.connect().await?, &args.benchmark);
     let history = published(&cloud, benchmark).await?;
     let in_force = Challenge::published(&cloud.datasets(), benchmark).await?;
     let is_in_force = |idx: usize| idx == 0 && in_force.is_some();
@@ -98,11 +100,11 @@ pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
         .iter()
         .enumerate()
         .map(|(idx, one)| {
-            let said = one.challenge.as_ref().ok();
-            let rounds = said.map(|said| said.rounds.iter().map(|round| round.id.clone()).collect::<Vec<_>>());
+            let challenge = one.challenge.as_ref().ok();
+            let rounds = challenge.map(|challenge| challenge.rounds.iter().map(|round| round.id.clone()).collect::<Vec<_>>());
             json!({ "number": one.number, "published_at": one.at, "in_force": is_in_force(idx),
-                    "title": said.map(|said| &said.title), "rounds": rounds, "damage": one.challenge.as_ref().err(),
-                    "challenge": said })
+                    "title": challenge.map(|challenge| &challenge.title), "rounds": rounds, "damage": one.challenge.as_ref().err(),
+                    "challenge": challenge })
         })
         .collect();
     let columns = ["number", "published_at", "in_force", "title", "rounds"];
@@ -114,9 +116,13 @@ pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
         let mut lines = table(&["number", "published (UTC)", "title", "rounds", ""]);
         for (idx, one) in history.iter().enumerate() {
             let (title, rounds) = match &one.challenge {
-                Ok(said) => {
-                    let ids: Vec<&str> = said.rounds.iter().map(|Round { id, .. }| id.as_str()).collect();
-                    (said.title.clone(), ids.join(" "))
+                Ok(challenge) => {
+                    let ids: Vec<&str> = challenge
+                        .rounds
+                        .iter()
+                        .map(|Round { id, .. }| id.as_str())
+                        .collect();
+                    (challenge.title.clone(), ids.join(" "))
                 }
                 Err(damage) => (String::new(), damage.clone()),
             };
@@ -136,13 +142,13 @@ pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
 }
 
 pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<Done> {
-    let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
+    let (cloud, benchmark) = (args.cloud.connect().await?, args.benchmark.as_str());
     let (datasets, key) = (cloud.datasets(), Challenge::key(benchmark));
     // the tag first: what is published after it does not have it
-    let found = datasets.get_tagged(&key, MAX_CHALLENGE_BYTES).await?;
-    let now_in_force = found
+    let current = datasets.get_tagged(&key, MAX_CHALLENGE_BYTES).await?;
+    let now_in_force = current
         .as_ref()
-        .and_then(|found| serde_json::from_slice::<Challenge>(&found.bytes).ok());
+        .and_then(|current| serde_json::from_slice::<Challenge>(&current.bytes).ok());
     let history = published(&cloud, benchmark).await?;
     let wanted = match args.to {
         Some(number) => history.into_iter().find(|one| one.number == number),
@@ -170,10 +176,10 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
         return refused(&rejection, format);
     }
     warnings.extend(changes_of_rounds(&cloud, benchmark, Some(&challenge)).await?);
-    let tag = found.map(|found| found.tag);
+    let tag = current.map(|current| current.tag);
     replace(&cloud, benchmark, &challenge, tag.as_deref()).await?;
     cloud.project_all(benchmark).await?;
-    let said = format!(
+    let message = format!(
         "Challenge number {} of {} is active again.",
         wanted.number, wanted.at
     );
@@ -182,6 +188,6 @@ pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<D
         warnings,
         &[],
         format,
-        &said,
+        &message,
     )
 }

@@ -5,10 +5,10 @@ use clap::builder::PossibleValuesParser;
 use dataperf::Timestamp;
 
 use crate::Done;
-use crate::cloud::now;
+use crate::clock::now;
 
 const TEMPLATE: &str = include_str!("template.yaml");
-/// What the round of a benchmark has whose uploads are scored with hidden data.
+/// The settings of a round whose uploads are scored with hidden data.
 const SCORES: &str = "        # submissions of a submitter that count per day, and in all
         daily_limit: 5
         total_limit: 40
@@ -16,7 +16,7 @@ const SCORES: &str = "        # submissions of a submitter that count per day, a
         # `practice` everything, `blind` nothing
         preset: contest
 ";
-/// What the round of a benchmark needs that takes only programs.
+/// The settings of a round whose benchmark takes only programs.
 const PROGRAMS: &str = "        # the round takes programs: they run on the hidden data set, and first on
         # the public one
         division: closed

@@ -2,17 +2,17 @@
 
 use std::cell::Cell;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::Challenge;
+use dataperf::closing::receipt_release::{self, OfOne, Release, all_scored};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
-use dataperf::release::{self, OfOne, Release, all_scored};
 use dataperf::{Shown, quote};
 use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 
+use super::round::published_round;
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
 use crate::hosted::descriptor;
@@ -32,21 +32,8 @@ pub(crate) struct ReleaseArgs {
 }
 
 pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
-    let Some(challenge) = Challenge::published(&cloud.datasets(), &args.benchmark).await? else {
-        bail!(
-            "no challenge is published for {}: there is no round to release",
-            args.benchmark
-        );
-    };
-    let Some(round) = challenge.round(&args.round) else {
-        let ids: Vec<String> = challenge.rounds.iter().map(|round| quote(&round.id)).collect();
-        bail!(
-            "there is no round {}: the rounds are {}",
-            quote(&args.round),
-            ids.join(", ")
-        );
-    };
+    let cloud = args.cloud.connect().await?;
+    let (challenge, round) = published_round(&cloud, &args.benchmark, &args.round).await?;
     let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let boards = table.boards(&args.benchmark).await?;
     let (mut n_scored, mut n_written, mut n_lifted) = (0, 0, 0);
@@ -63,7 +50,7 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
         };
         let scored = all_scored(&table, board).await?;
         n_scored += scored.len();
-        let mut of_board = release::Done::default();
+        let mut of_board = receipt_release::Done::default();
         let mut broken_off: Option<anyhow::Error> = None;
         let mut may_have_lifted = false;
         // what is begun is ended: it may have lifted something

@@ -1,4 +1,4 @@
-//! What an organizer takes out of the count of a collection: a submitter, a rater, an item or a verdict.
+//! Excludes a submitter, a rater, an item or a verdict from a collection.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,22 @@ use clap::Args;
 use dataperf::Ending;
 use dataperf::ports::leaderboard::{Leaderboards, Withdrawal};
 use dataperf::ports::maintenance::Maintenance;
-use dataperf_collection::Subject;
-use dataperf_collection_aws::{Collection, Places, concerned, decide_anew, disqualify};
+use dataperf_collections::common::Subject;
+use dataperf_collections_aws::common::{Collection, Places, concerned, decide_again, disqualify};
 use serde_json::json;
 
 use crate::Done;
+use crate::cloud::known::check_submitter;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::known::check_submitter;
 use crate::output::{Format, print_json};
 
-/// Why, in which cloud, and whether it is taken back.
+/// The reason, the cloud, and whether to undo the disqualification.
 #[derive(Debug, Args)]
 pub(crate) struct How {
-    /// Why; it is kept beside the subject
+    /// The reason, which is stored with the decision
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Let it count again
+    /// Undo the disqualification
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(crate) fn check_reason(reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes a subject out of the count or back into it, and decides anew what the subject concerns.
+/// Takes a subject out of the count or back into it, and decides again what the subject concerns.
 pub(crate) async fn disqualify_subject<C: Collection>(
     subject: Subject,
     how: How,
@@ -48,7 +48,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
 ) -> Result<Done> {
     let How { reason, undo, cloud } = how;
     check_reason(&reason)?;
-    let cloud = cloud.connect().await;
+    let cloud = cloud.connect().await?;
     let table = cloud.leaderboards();
     let items = concerned::<C>(&table, &subject).await?;
     let item = C::SPACE.item;
@@ -68,7 +68,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     // with what was submitted or judged meanwhile
     let items = concerned::<C>(&table, &subject).await?;
     let n_items = items.len();
-    let n_steps = decide_anew(&places(&cloud), &items).await?;
+    let n_steps = decide_again(&places(&cloud), &items).await?;
     let n_withdrawn = match &subject {
         Subject::Submitter(name) if !undo => withdraw_all::<C>(&cloud, name, &reason).await?,
         _ => 0,
@@ -79,9 +79,9 @@ pub(crate) async fn disqualify_subject<C: Collection>(
             "withdrawn": n_withdrawn,
         }))?,
         Format::Text => {
-            let said = if undo { "counts again" } else { "is disqualified" };
+            let effect = if undo { "counts again" } else { "is disqualified" };
             println!(
-                "{subject} {said}: {n_items} {item}s were looked at again, and {n_steps} steps of scores follow"
+                "{subject} {effect}: {n_items} {item}s were looked at again, and {n_steps} steps of scores follow"
             );
             if n_withdrawn > 0 {
                 println!("{n_withdrawn} steps of scores are withdrawn, so that no row is left");
@@ -91,7 +91,7 @@ pub(crate) async fn disqualify_subject<C: Collection>(
     Ok(Done::Fine)
 }
 
-/// Where the items of a cloud are decided.
+/// The stores in which a cloud decides items.
 pub(crate) fn places(cloud: &Cloud) -> Places {
     Places {
         table: cloud.leaderboards(),
@@ -101,7 +101,8 @@ pub(crate) fn places(cloud: &Cloud) -> Places {
     }
 }
 
-/// Takes a submitter's rows off the boards. Every score is withdrawn, because the latest of those that are left would stand.
+/// Removes a submitter's rows from the boards. It withdraws every score, because otherwise the
+/// latest remaining one would appear.
 async fn withdraw_all<C: Collection>(cloud: &Cloud, name: &str, reason: &str) -> Result<usize> {
     let (table, benchmark) = (cloud.leaderboards(), C::DESCRIPTOR.id);
     let direction = C::DESCRIPTOR.direction;

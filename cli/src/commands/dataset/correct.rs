@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use dataperf::frozen::Samples;
+use dataperf::dataset::frozen::Samples;
 use dataperf::quote;
 use dataperf_datasets::{Verdicts, correct};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
         }))?,
         Format::Text => {
             println!(
-                "{digest} in `{}`\n{n_edits} labels were put right, of {n_reviewed} that somebody has looked at; it was made of {}",
+                "{digest} in `{}`\n{n_edits} labels corrected, {n_reviewed} reviewed; made from {}",
                 args.out.display(),
                 opened.digest
             );
@@ -65,7 +65,7 @@ pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// The share of wrong labels in each eval set, `null` where nobody has looked at a control sample.
+/// The share of wrong labels in each test set, `null` where nobody has looked at a control sample.
 fn rates(verdicts: &Verdicts) -> BTreeMap<&String, Value> {
     let rate = |samples: &Samples| {
         let rate = samples.error_rate();
@@ -75,7 +75,7 @@ fn rates(verdicts: &Verdicts) -> BTreeMap<&String, Value> {
     samples.map(|(set, samples)| (set, rate(samples))).collect()
 }
 
-/// The share of wrong labels in each eval set, in words.
+/// The share of wrong labels in each test set, in words.
 pub(crate) fn error_rates(verdicts: &Verdicts) -> Vec<String> {
     let sentence = |(set, samples): (&String, &Samples)| match samples.error_rate() {
         Some((share, (low, high))) => format!(

@@ -11,10 +11,10 @@ use tempfile::NamedTempFile;
 use ureq::http::{Response, header};
 
 use crate::Done;
+use crate::output::progress;
 use crate::output::{Format, print_json};
-use crate::progress;
 
-/// Where the public speech challenge keeps its archives.
+/// The place of the public speech challenge's archives.
 const SPEECH_ARCHIVES: &str = "https://dataperf.s3.amazonaws.com/speech-selection";
 /// Its three languages, by the names of the archives.
 const SPEECH_LANGUAGES: [&str; 3] = ["eng", "por", "ind"];
@@ -31,7 +31,7 @@ pub(crate) struct FetchArgs {
     /// Only these languages: `eng`, `por`, `ind`
     #[arg(long = "language", value_parser = SPEECH_LANGUAGES)]
     languages: Vec<String>,
-    /// Another place that holds the same archives
+    /// Another place with the same archives
     #[arg(long, value_name = "URL", default_value = SPEECH_ARCHIVES, hide_default_value = true)]
     archives: String,
 }
@@ -167,8 +167,8 @@ fn header_text<T>(response: &Response<T>, name: &header::HeaderName) -> String {
         .to_owned()
 }
 
-/// Unpacks an archive. Each entry's checksum is compared while it is read, and no entry leaves `out`. Files that are there already stay as they
-/// are: those with the same bytes are skipped, and where one differs, nothing is unpacked.
+/// Unpacks an archive. It checks each entry's checksum while reading, and no entry leaves `out`.
+/// Existing files with the same bytes are skipped. If one differs, nothing is unpacked.
 fn unpack(archive: &Path, out: &Path) -> Result<()> {
     let about = || format!("`{}` is not a whole zip archive", archive.display());
     let file = File::open(archive).with_context(|| format!("can't read `{}`", archive.display()))?;
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_archive_that_was_there_is_refused_and_kept() {
+    fn an_existing_damaged_archive_is_refused_and_kept() {
         let out = tempfile::tempdir().expect("a directory");
         let path = out.path().join("x.zip");
         let mut bytes = archive();
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_archive_that_was_downloaded_has_no_name_of_a_whole_one() {
+    fn a_damaged_download_never_gets_the_final_name() {
         let out = tempfile::tempdir().expect("a directory");
         let path = out.path().join("x.zip");
         let mut bytes = archive();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_no_call_has_made_is_kept() {
+    fn a_foreign_partial_download_is_kept() {
         let out = tempfile::tempdir().expect("a directory");
         let part = out.path().join("x.zip.part");
         fs::write(&part, "mine").expect("written");
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_unpacked_and_edited_stays_as_it_is() {
+    fn edited_unpacked_files_stay_unchanged() {
         let out = tempfile::tempdir().expect("a directory");
         let path = out.path().join("x.zip");
         fs::write(&path, archive()).expect("written");

@@ -1,4 +1,4 @@
-//! `dataperf dataset list` and `retire`: which boards are in force, each with its data set.
+//! `dataperf dataset list` and `retire`: the active boards, each with its data set.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -6,19 +6,19 @@ use clap::builder::PossibleValuesParser;
 use dataperf::Descriptor;
 use dataperf::benchmark::Leaderboard;
 use dataperf::dataset::DatasetError;
-use dataperf::frozen::FrozenError;
-use dataperf::in_force::InForce;
-use dataperf::noted::note_seen;
+use dataperf::dataset::active::InForce;
+use dataperf::dataset::frozen::FrozenError;
+use dataperf::dataset::history::note_seen;
 use dataperf::offer;
 use dataperf_aws::{S3Bucket, change_in_force};
 use serde_json::{Value, json};
 
 use crate::Done;
+use crate::cloud::active_boards::Boards;
 use crate::cloud::{CloudArgs, now};
 use crate::hosted::descriptor;
-use crate::in_force::Boards;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{Format, print_json, table};
-use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -40,13 +40,14 @@ pub(crate) struct RetireArgs {
     cloud: CloudArgs,
 }
 
-/// What is in force for a benchmark, each board named, and why a data set can't be described, where one can't.
+/// The active data sets of a benchmark with each board named, and why a data set can't be
+/// described, if so.
 async fn named(datasets: &S3Bucket, hosted: &Descriptor) -> Result<(Boards, InForce, Option<FrozenError>)> {
     let in_force = InForce::read(datasets, hosted.id).await?;
     if in_force.is_empty() {
         return Ok((Boards::default(), in_force, None));
     }
-    match Boards::of(datasets, hosted).await {
+    match Boards::read(datasets, hosted).await {
         Ok(boards) => {
             let in_force = in_force.spelt_out(boards.names().map(String::as_str));
             Ok((boards, in_force, None))
@@ -57,7 +58,7 @@ async fn named(datasets: &S3Bucket, hosted: &Descriptor) -> Result<(Boards, InFo
 }
 
 pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let (mut rows, mut shown) = (
         Vec::new(),
         table(&["benchmark", "leaderboard", "title", "data set"]),
@@ -68,11 +69,11 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
         }
         let (boards, in_force, damage) = named(&cloud.datasets(), hosted).await?;
         for (name, dataset) in in_force.boards() {
-            let said = boards.boards.get(name).map(|board| board.leaderboard.clone());
-            let said = said.unwrap_or_else(|| Leaderboard::new(name, ""));
-            let title = said.title.clone().unwrap_or_default();
+            let board_one = boards.boards.get(name).map(|board| board.leaderboard.clone());
+            let board_one = board_one.unwrap_or_else(|| Leaderboard::new(name, ""));
+            let title = board_one.title.clone().unwrap_or_default();
             shown.add_row([hosted.id, name, &title, &dataset.to_string()]);
-            rows.push(json!({ "benchmark": hosted.id, "leaderboard": said, "dataset": dataset }));
+            rows.push(json!({ "benchmark": hosted.id, "leaderboard": board_one, "dataset": dataset }));
         }
         if let Some(damage) = damage {
             eprintln!(
@@ -82,12 +83,12 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
         }
     }
     let flat = || {
-        let of = |row: &Value| {
-            let said = &row["leaderboard"];
-            json!({ "benchmark": row["benchmark"], "leaderboard": said["name"], "title": said["title"],
-                    "about": said["about"], "dataset": row["dataset"] })
+        let make = |row: &Value| {
+            let board_one = &row["leaderboard"];
+            json!({ "benchmark": row["benchmark"], "leaderboard": board_one["name"], "title": board_one["title"],
+                    "about": board_one["about"], "dataset": row["dataset"] })
         };
-        rows.iter().map(of).collect()
+        rows.iter().map(make).collect()
     };
     let columns = ["benchmark", "leaderboard", "title", "about", "dataset"];
     print_tabled(
@@ -108,7 +109,7 @@ pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
 }
 
 pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
     let hosted = descriptor(&args.benchmark)?;
     let (_, in_force, _) = named(&datasets, hosted).await?;

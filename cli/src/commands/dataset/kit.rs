@@ -7,30 +7,30 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use dataperf::Digest;
 use dataperf::benchmark::FrozenPart;
+use dataperf::dataset::frozen::MANIFEST;
+use dataperf::dataset::frozen::Manifest;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::check;
-use dataperf::frozen::MANIFEST;
-use dataperf::frozen::Manifest;
+use dataperf::evaluation::evaluate::check;
 use dataperf::progress::Silent;
 use dataperf_baselines::Baselines;
-use dataperf_datasets::{DirectoryBucket, Example, Import, export_kit};
+use dataperf_datasets::{DirectoryBucket, Example, Import, Kit, export_kit};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::on_disk::Opened;
 use crate::registry::{Action, extension, with_benchmark};
 
-/// Makes the kit of the data set in `directory`, and gives the paths of its files.
-struct Kit<'a> {
+/// Makes the kit of the data set in `directory`.
+struct MakeKit<'a> {
     directory: &'a Path,
     manifest: &'a Manifest,
     out: &'a Path,
 }
 
-impl Action for Kit<'_> {
-    type Output = Vec<String>;
+impl Action for MakeKit<'_> {
+    type Output = Kit;
 
-    async fn run<B: Import + Baselines>(self) -> Result<Vec<String>> {
+    async fn run<B: Import + Baselines>(self) -> Result<Kit> {
         let examples = examples::<B>(self.directory, self.manifest).await?;
         Ok(export_kit::<B>(
             self.directory,
@@ -41,7 +41,7 @@ impl Action for Kit<'_> {
     }
 }
 
-/// A valid artifact for each board, made of what participants see.
+/// A valid artifact for each board, made from the participants' files.
 async fn examples<B: Import + Baselines>(directory: &Path, manifest: &Manifest) -> Result<Vec<Example>> {
     let bucket = DirectoryBucket::new(directory);
     let whole = Dataset::<B>::open(bucket, String::new(), None, Integrity::Sizes).await?;
@@ -73,35 +73,44 @@ async fn example<B: Import + Baselines>(dataset: &Dataset<B>, leaderboard: &str)
     Ok(B::largest_artifact(dataset, leaderboard).await?)
 }
 
-/// Makes the kit of the data set in `directory`, whatever it is of, and gives the paths of its files: none where it has nothing for
+/// Makes the kit of the data set in `directory`; `None` if the data set has nothing for
 /// participants.
-pub(super) async fn export(directory: &Path, opened: &Opened, out: &Path) -> Result<Vec<String>> {
+pub(super) async fn export(directory: &Path, opened: &Opened, out: &Path) -> Result<Option<Kit>> {
     let manifest = &opened.manifest;
     if let Some(extension) = extension(&manifest.benchmark) {
         return extension.kit(directory, opened, out);
     }
-    let task = Kit {
+    let task = MakeKit {
         directory,
         manifest,
         out,
     };
-    with_benchmark(&manifest.benchmark, task).await
+    with_benchmark(&manifest.benchmark, task).await.map(Some)
 }
 
-/// Makes the kit of the data set in `directory` as the zip archive `path`, in which it is one folder; the same kit is the same archive.
-/// Gives its size and digest; `None` where there is nothing for participants.
+/// A kit as a zip archive.
+pub(super) struct Archive {
+    /// The size of the archive.
+    pub(super) n_bytes: u64,
+    /// The digest of the archive.
+    pub(super) digest: Digest,
+    /// The rules in the kit's README, in Markdown.
+    pub(super) rules: String,
+}
+
+/// Makes the kit of the data set in `directory` as the zip archive `path` with one folder. The same
+/// kit gives the same archive. `None` if the data set has nothing for participants.
 pub(super) async fn archive(
     directory: &Path,
     opened: &Opened,
     scratch: &Path,
     path: &Path,
-) -> Result<Option<(u64, Digest)>> {
+) -> Result<Option<Archive>> {
     let out = &scratch.join("kit");
     let manifest = &opened.manifest;
-    let mut files = export(directory, opened, out).await?;
-    if files.is_empty() {
+    let Some(Kit { mut files, rules }) = export(directory, opened, out).await? else {
         return Ok(None);
-    }
+    };
     files.push(MANIFEST.to_owned());
     files.sort();
     let about = || format!("can't write `{}`", path.display());
@@ -117,5 +126,9 @@ pub(super) async fn archive(
     }
     archive.finish()?.flush().with_context(about)?;
     let (digest, n_bytes) = Digest::of_all(File::open(path)?).with_context(about)?;
-    Ok(Some((n_bytes, digest)))
+    Ok(Some(Archive {
+        n_bytes,
+        digest,
+        rules,
+    }))
 }

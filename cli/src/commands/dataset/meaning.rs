@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use dataperf::admission::Admission;
+use dataperf::comparison::pair::Paired;
 use dataperf::dataset::Integrity;
-use dataperf::evaluate::evaluate_to_compare;
-use dataperf::frozen::Manifest;
+use dataperf::dataset::frozen::Manifest;
+use dataperf::evaluation::admission::Admission;
+use dataperf::evaluation::evaluate::evaluate_to_compare;
+use dataperf::evidence::replicates::Replicates;
 use dataperf::list_names;
-use dataperf::paired::Paired;
 use dataperf::progress::Silent;
-use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Direction};
 use dataperf_baselines::Baselines;
 use dataperf_benchmarks::own_data::debugging::Debugging;
@@ -25,9 +25,9 @@ use serde_json::{Value, json};
 use super::leaderboards;
 use super::trial::Trial;
 use crate::commands::baseline::MakeBaseline;
-use crate::commands::score::open;
+use crate::commands::participant::score::open;
+use crate::output::progress::waiting;
 use crate::output::{score, table};
-use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 
 /// Methods that take long, or show a participant at work rather than a first try.
@@ -65,7 +65,7 @@ const DEBUGGING: &str = <Debugging as Benchmark>::ID;
 const MANY_OTHERS: usize = 4;
 
 /// The codes of warnings, which `--allow` takes.
-pub(super) const WARNINGS: [&str; 6] = [
+pub(crate) const WARNINGS: [&str; 6] = [
     "row_number",
     "telling_column",
     "shared_rows",
@@ -86,11 +86,11 @@ pub(super) struct Plausible {
     replicates: Option<Arc<Replicates>>,
 }
 
-/// What is known of a contest before anybody takes part.
+/// Facts about a contest that are known before anybody takes part.
 pub(super) struct Meaning {
     pub(super) findings: Vec<Finding>,
     pub(super) baselines: Vec<Plausible>,
-    /// The summary, a line each: what it is about, and what it is.
+    /// The summary as lines: a label and its text.
     pub(super) summary: Vec<(&'static str, String)>,
     /// The smallest difference between two scores that the test set tells apart.
     smallest_difference: Option<f64>,
@@ -103,7 +103,11 @@ impl Meaning {
     ///
     /// # Errors
     /// When the data set can't be read.
-    pub(super) async fn of(directory: &Path, manifest: &Manifest, trials: &[Trial]) -> Result<Option<Self>> {
+    pub(super) async fn read(
+        directory: &Path,
+        manifest: &Manifest,
+        trials: &[Trial],
+    ) -> Result<Option<Self>> {
         let Some(trial) = trials
             .first()
             .filter(|_| TASKS.contains(&manifest.benchmark.as_str()))
@@ -150,7 +154,7 @@ impl Meaning {
         Ok(Some(meaning))
     }
 
-    /// Refuses a contest in which nothing can be ranked, and one with warnings that are not allowed.
+    /// Refuses a contest in which nothing can be ranked, and one whose warnings are not allowed.
     ///
     /// # Errors
     /// With everything that was found, and how to go on.
@@ -173,12 +177,12 @@ impl Meaning {
                 .map(|finding| format!("--allow {}", finding.code))
                 .collect();
             format!(
-                "correct the contest, or publish it as it is with `{}`",
+                "fix the contest, or publish it as it is with `{}`",
                 flags.join(" ")
             )
         };
         bail!(
-            "the contest would not mean what it says; {remedy}\n  - {}",
+            "the contest can't rank submissions fairly: {remedy}\n  - {}",
             lines.join("\n  - ")
         )
     }
@@ -205,8 +209,8 @@ impl Meaning {
         }
         println!("{shown}");
         for finding in &self.findings {
-            let what = if finding.refuses { "refused" } else { "warning" };
-            println!("{what}, {}: {}", finding.code, finding.message);
+            let severity = if finding.refuses { "refused" } else { "warning" };
+            println!("{severity}, {}: {}", finding.code, finding.message);
         }
     }
 
@@ -299,7 +303,7 @@ impl Meaning {
     }
 }
 
-/// What the scores of plausible submissions say.
+/// Warns from the scores of plausible submissions.
 fn of_scores(
     manifest: &Manifest,
     tables: &Tables,
@@ -311,9 +315,9 @@ fn of_scores(
     let is_debugging = manifest.benchmark == DEBUGGING;
     let is = |one: f64, other: f64| one.total_cmp(&other).is_eq();
     let n_test: usize = tables.n_of_test.values().sum();
-    if is_debugging && !plausible.is_empty() && plausible.iter().all(|of| is(of.score, 0.0)) {
-        let message = "the target is reached before the first fix, so every order gets the score 0: nothing can be ranked. Raise `target_share`, or \
-                       take a training set whose wrong labels harm the model";
+    if is_debugging && !plausible.is_empty() && plausible.iter().all(|item| is(item.score, 0.0)) {
+        let message = "every order reaches the target before the first fix and gets the score 0. Raise `target_share`, \
+            or use a training set whose wrong labels harm the model";
         findings.push(Finding::refusal("already_solved", message.to_owned()));
     } else if let [first, others @ ..] = plausible
         && others.len() >= 2
@@ -321,7 +325,7 @@ fn of_scores(
         && (others.len() >= MANY_OTHERS || others.iter().all(|other| are_alike(first, other)))
     {
         let message = format!(
-            "all {} plausible submissions get the score {}: nothing can be ranked. Check the features, or allow fewer examples",
+            "all {} plausible submissions get the same score, {}. Check the features, or allow fewer examples",
             plausible.len(),
             score(first.score)
         );
@@ -329,14 +333,14 @@ fn of_scores(
     } else if n_test >= MANY_ITEMS
         && let Some(method) = plausible
             .iter()
-            .find(|of| is(of.score, ideal) && !of.method.contains("part"))
+            .find(|item| is(item.score, ideal) && !item.method.contains("part"))
         && plausible
             .iter()
-            .filter(|of| of.method == method.method)
-            .all(|of| is(of.score, ideal))
+            .filter(|item| item.method == method.method)
+            .all(|item| is(item.score, ideal))
     {
         let message = format!(
-            "the baseline `{}` gets the best score there can be: nothing is left to compete for. Allow fewer examples, or take a harder test set",
+            "the baseline `{}` already gets the best possible score. Allow fewer examples, or use a harder test set",
             method.method
         );
         findings.push(Finding::warning("perfect_baseline", message));
@@ -349,8 +353,8 @@ fn of_scores(
         && best.score - tables.constant_score < 0.1
     {
         let message = format!(
-            "the best baseline gets {}, and answering always with the same class gets {}: the classes can't be told apart by these features. \
-             Check that rows and labels belong together",
+            "the best baseline gets {}, and always answering with one class gets {}: these features don't \
+                separate the classes. Check that rows and labels match",
             score(best.score),
             score(tables.constant_score)
         );
@@ -386,7 +390,7 @@ fn smallest_difference(plausible: &[Plausible], direction: Direction) -> Option<
     for (place, one) in plausible.iter().enumerate() {
         for other in &plausible[place + 1..] {
             let pair = one.replicates.clone().zip(other.replicates.clone());
-            let paired = pair.and_then(|(one, other)| Paired::of(one, other, direction).ok());
+            let paired = pair.and_then(|(one, other)| Paired::compare(one, other, direction).ok());
             let interval = paired.and_then(|paired| paired.interval);
             halves.extend(interval.map(|(low, high)| (high - low) / 2.0));
         }
@@ -460,7 +464,7 @@ impl Action for TryPlausible<'_> {
             let replicates = kept.and_then(|kept| Replicates::from_bytes(&method, &kept).ok());
             let interval = replicates
                 .as_ref()
-                .and_then(|of| interval(score, of, B::DIRECTION));
+                .and_then(|item| interval(score, item, B::DIRECTION));
             plausible.push(Plausible {
                 method,
                 seed,
@@ -511,7 +515,7 @@ fn part_of(artifact: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Meaning {
-    /// The summary as the page shows it: lines without what is hidden of the test set.
+    /// The summary for the page, without the lines about hidden parts of the test set.
     ///
     /// # Errors
     /// When it can't be JSON.

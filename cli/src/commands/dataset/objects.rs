@@ -1,4 +1,5 @@
-//! Objects that are written once: each with the SHA-256 of its bytes, which S3 checks when they arrive and keeps beside them.
+//! Write-once objects, each with the SHA-256 of its bytes. S3 checks it on arrival and stores it
+//! with the object.
 
 use std::fs::File;
 use std::io::Read;
@@ -34,9 +35,9 @@ pub(super) struct Object<'a> {
     pub(super) digest: Digest,
 }
 
-/// What there is under an object's key.
+/// The state of an object's key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum StoredState {
     Nothing,
     /// The same bytes.
     Same,
@@ -50,16 +51,18 @@ impl Object<'_> {
     }
 
     /// Compares the object in the bucket with the file, by the stored checksum if it is enough, or else by the bytes.
-    pub(super) async fn find(&self) -> Result<Found> {
+    pub(super) async fn find(&self) -> Result<StoredState> {
         let head = self.s3.head_object().bucket(self.bucket).key(self.key);
         let head = match head.checksum_mode(ChecksumMode::Enabled).send().await {
             Ok(head) => head,
-            Err(SdkError::ServiceError(error)) if error.err().is_not_found() => return Ok(Found::Nothing),
+            Err(SdkError::ServiceError(error)) if error.err().is_not_found() => {
+                return Ok(StoredState::Nothing);
+            }
             Err(error) => return Err(error).with_context(|| format!("can't ask for `{}`", self.place())),
         };
         let n_bytes = head.content_length().unwrap_or_default();
         if u64::try_from(n_bytes) != Ok(self.n_bytes) {
-            return Ok(Found::Other(format!(
+            return Ok(StoredState::Other(format!(
                 "{n_bytes} bytes instead of {}",
                 self.n_bytes
             )));
@@ -69,16 +72,17 @@ impl Object<'_> {
             None => self.digest_there().await? == self.digest,
         };
         Ok(if is_same {
-            Found::Same
+            StoredState::Same
         } else {
-            Found::Other(format!(
+            StoredState::Other(format!(
                 "the same size, but a SHA-256 other than {}",
                 self.digest.hex()
             ))
         })
     }
 
-    /// Whether the stored checksum is the file's; `None` if there is none, or one of parts that were cut in another way.
+    /// Whether the stored checksum matches the file; `None` without a checksum, or if it covers
+    /// differently cut parts.
     fn is_same(&self, head: &HeadObjectOutput) -> Result<Option<bool>> {
         let Some(stored) = head.checksum_sha256() else {
             return Ok(None);
@@ -101,7 +105,7 @@ impl Object<'_> {
         Ok(Digest::from_hasher(hasher))
     }
 
-    /// Stores the object where there is none; nothing is ever overwritten.
+    /// Stores the object if it does not exist; it never overwrites one.
     pub(super) async fn upload(&self) -> Result<()> {
         let uploaded = if self.n_bytes <= part_bytes(self.n_bytes) {
             self.upload_whole().await
@@ -111,11 +115,8 @@ impl Object<'_> {
         match uploaded {
             // somebody else has stored it meanwhile: the same, or not
             Err(error) if is_there_already(&error) => match Box::pin(self.find()).await? {
-                Found::Same => Ok(()),
-                found => bail!(
-                    "`{}` has been stored by somebody else meanwhile: {found:?}",
-                    self.place()
-                ),
+                StoredState::Same => Ok(()),
+                state => bail!("somebody else stored `{}` meanwhile: {state:?}", self.place()),
             },
             uploaded => uploaded.with_context(|| format!("can't upload to `{}`", self.place())),
         }
@@ -158,7 +159,7 @@ impl Object<'_> {
             let mut bytes = vec![0; size.min(self.n_bytes - n * size) as usize];
             file.read_exact_at(&mut bytes, n * size)
                 .with_context(|| format!("can't read `{}`", self.path.display()))?;
-            let checksum = in_base64(Digest::of(&bytes));
+            let checksum = in_base64(Digest::compute(&bytes));
             let number = i32::try_from(n + 1)?;
             let part = self
                 .s3
@@ -184,7 +185,8 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// What S3 keeps of a file that came in parts: the digest of the parts' digests, and their number.
+    /// The checksum that S3 stores for a file uploaded in parts: the digest of the parts' digests,
+    /// and their number.
     fn checksum_of_parts(&self) -> Result<String> {
         let reading = || format!("can't read `{}`", self.path.display());
         let mut file = File::open(self.path).with_context(reading)?;

@@ -13,9 +13,9 @@ use super::trial::{Trial, try_all};
 use super::{ImportSource, leaderboards};
 use crate::Done;
 use crate::on_disk::open;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{Format, align_right, print_json, table};
 use crate::registry::with_benchmark;
-use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
@@ -76,13 +76,13 @@ pub(super) async fn check(args: CheckArgs, format: RowFormat) -> Result<Done> {
     with_benchmark(&args.task, task).await?;
     let manifest = open(&out)?.manifest;
     let trials = try_all(&out, &manifest).await?;
-    let meaning = Meaning::of(&out, &manifest, &trials).await?;
-    let found = meaning.as_ref();
+    let meaning = Meaning::read(&out, &manifest, &trials).await?;
+    let report = meaning.as_ref();
     let document = || {
         Ok(json!({
             "task": args.task, "from": args.from, "leaderboards": leaderboards(&manifest)?, "trials": trials,
-            "summary": found.map(Meaning::document), "baselines": found.map(|found| &found.baselines),
-            "findings": found.map(|found| &found.findings),
+            "summary": report.map(Meaning::document), "baselines": report.map(|report| &report.baselines),
+            "findings": report.map(|report| &report.findings),
         }))
     };
     let columns = ["leaderboard", "artifact_bytes", "score", "seconds", "peak_mb"];
@@ -90,13 +90,13 @@ pub(super) async fn check(args: CheckArgs, format: RowFormat) -> Result<Done> {
     print_tabled(document, &columns, rows, format, || {
         println!("`{}` is a contest of `{}`", args.from.display(), args.task);
         print_trials(&trials);
-        if let Some(found) = found {
+        if let Some(report) = report {
             println!();
-            found.print();
+            report.print();
         }
         Ok(())
     })?;
-    let mut findings = found.iter().flat_map(|found| &found.findings);
+    let mut findings = report.iter().flat_map(|report| &report.findings);
     if findings.any(|finding| finding.refuses) {
         return Ok(Done::Rejected);
     }

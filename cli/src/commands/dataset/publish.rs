@@ -9,10 +9,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
-use dataperf::dataset::{DatasetError, dataset_prefix, kit_key, summary_key};
-use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
-use dataperf::in_force::{InForce, published_manifest};
-use dataperf::noted::{note_seen, seen_datasets};
+use dataperf::dataset::active::{InForce, published_manifest};
+use dataperf::dataset::frozen::{FrozenError, MANIFEST, Manifest};
+use dataperf::dataset::history::{note_seen, seen_datasets};
+use dataperf::dataset::{DatasetError, dataset_prefix, kit_key, rules_key, summary_key};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::{Descriptor, Digest, quote};
 use dataperf_aws::{Grant, change_in_force};
@@ -20,16 +20,16 @@ use serde_json::{Value, json};
 
 use super::kit;
 use super::meaning::{Meaning, WARNINGS};
-use super::objects::{Found, Object};
+use super::objects::{Object, StoredState};
 use super::trial::try_all;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::commands::submitter::lacking;
+use crate::commands::organizer::submitter::lacking;
 use crate::eval_files::{eval_files, shared};
 use crate::hosted::descriptor;
 use crate::on_disk::{Opened, damages, open};
-use crate::output::{Format, print_json};
-use crate::progress;
+use crate::output::progress;
+use crate::output::{Format, n_of, print_json};
 
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
@@ -38,7 +38,7 @@ pub(crate) struct PublishArgs {
     /// Upload only; boards stay as they are
     #[arg(long)]
     stage: bool,
-    /// Replace the data sets that its boards have now
+    /// Replace the active data sets of its boards
     #[arg(long, conflicts_with = "stage")]
     replace: bool,
     /// Publish in spite of this warning of `dataset check`; repeatable
@@ -48,10 +48,10 @@ pub(crate) struct PublishArgs {
     cloud: CloudArgs,
 }
 
-/// Which boards a published data set is put in force for.
+/// The boards for which a published data set becomes active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Switch {
-    /// None: what is in force stays.
+    /// The active data sets do not change.
     Stage,
     /// All boards of the data set; refused if another data set has one of them.
     Add,
@@ -59,12 +59,12 @@ pub(crate) enum Switch {
     Replace,
 }
 
-/// What publishing did.
+/// The result of publishing.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     /// The files that were uploaded.
     pub(crate) n_uploaded: usize,
-    /// The object of the participants' kit; none where the data set has nothing for them.
+    /// The object of the participants' kit; `None` if the data set has nothing for participants.
     pub(crate) kit: Option<String>,
     /// The data set's boards.
     pub(crate) boards: Vec<String>,
@@ -74,29 +74,15 @@ pub(crate) struct Published {
 
 pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     let opened = open(&args.directory)?;
-    refuse_kit(&args.directory, &opened.manifest)?;
-    let mut meaning = None;
-    if damages(&args.directory, &opened.manifest).is_empty() {
-        let trials = try_all(&args.directory, &opened.manifest).await?;
-        meaning = Meaning::of(&args.directory, &opened.manifest, &trials).await?;
-    }
-    if let Some(meaning) = &meaning {
-        meaning.admit(&args.allow)?;
-    }
-    let cloud = args.cloud.connect().await;
+    let meaning = admitted(&args.directory, &opened, &args.allow).await?;
+    let cloud = args.cloud.connect().await?;
     let switch = match (args.stage, args.replace) {
         (true, _) => Switch::Stage,
         (false, false) => Switch::Add,
         (false, true) => Switch::Replace,
     };
     let asked_before = asked_before(&cloud, &opened, switch).await?;
-    if let Some(meaning) = &meaning {
-        store_summary(&cloud, &opened, meaning).await?;
-    }
-    let published = publish(&cloud, &args.directory, &opened, switch).await?;
-    if switch != Switch::Stage {
-        cloud.project_all(&opened.manifest.benchmark).await?;
-    }
+    let published = publish_with_summary(&cloud, &args.directory, &opened, meaning.as_ref(), switch).await?;
     let lacking = match switch {
         Switch::Stage => Vec::new(),
         Switch::Add | Switch::Replace => {
@@ -113,22 +99,63 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     say(&opened, &published, switch, &advice, format)
 }
 
-/// Stores the summary that the page shows beside the data set's files. It is there before the data set is in force, and says the same whenever it is
-/// stored but for the seconds.
-async fn store_summary(cloud: &Cloud, opened: &Opened, meaning: &Meaning) -> Result<()> {
-    let key = summary_key(&opened.manifest.benchmark, opened.digest);
+/// Publishes a data set as `dataset publish` does, and prints nothing.
+#[cfg(feature = "local")]
+pub(crate) async fn publish_unless_refused(
+    cloud: &Cloud,
+    directory: &Path,
+    opened: &Opened,
+    allow: &[String],
+    switch: Switch,
+) -> Result<Published> {
+    let meaning = admitted(directory, opened, allow).await?;
+    publish_with_summary(cloud, directory, opened, meaning.as_ref(), switch).await
+}
+
+/// The summary of a data set; `None` where it has none. A data set with warnings that are not allowed is an error.
+async fn admitted(directory: &Path, opened: &Opened, allow: &[String]) -> Result<Option<Meaning>> {
+    refuse_kit(directory, &opened.manifest)?;
+    if !damages(directory, &opened.manifest).is_empty() {
+        return Ok(None); // which the upload reports
+    }
+    let trials = try_all(directory, &opened.manifest).await?;
+    let meaning = Meaning::read(directory, &opened.manifest, &trials).await?;
+    if let Some(meaning) = &meaning {
+        meaning.admit(allow)?;
+    }
+    Ok(meaning)
+}
+
+/// Publishes a data set with its summary and updates the boards' documents.
+async fn publish_with_summary(
+    cloud: &Cloud,
+    directory: &Path,
+    opened: &Opened,
+    meaning: Option<&Meaning>,
+    switch: Switch,
+) -> Result<Published> {
+    if let Some(meaning) = meaning {
+        let key = summary_key(&opened.manifest.benchmark, opened.digest);
+        store_document(cloud, &key, "application/json", meaning.stored()?).await?;
+    }
+    let published = publish(cloud, directory, opened, switch).await?;
+    if switch != Switch::Stage {
+        cloud.project_all(&opened.manifest.benchmark).await?;
+    }
+    Ok(published)
+}
+
+/// Stores a document about a data set for the page, before the data set becomes active.
+async fn store_document(cloud: &Cloud, key: &str, media_type: &str, document: Vec<u8>) -> Result<()> {
     let put = cloud
         .clients
         .s3
         .put_object()
         .bucket(&cloud.names.datasets_bucket)
-        .key(&key);
-    let put = put
-        .content_type("application/json")
-        .body(meaning.stored()?.into());
-    put.send()
-        .await
-        .with_context(|| format!("can't store the summary `{key}`"))?;
+        .key(key)
+        .content_type(media_type)
+        .body(document.into());
+    put.send().await.with_context(|| format!("can't store `{key}`"))?;
     Ok(())
 }
 
@@ -147,7 +174,7 @@ async fn to_rescore(
     let challenge = Challenge::published(&datasets, hosted.id).await?;
     let mut boards = table.boards(hosted.id).await?;
     boards.retain(|board| !board.is_final() && replaced.contains_key(&board.leaderboard));
-    let mut found = Vec::new();
+    let mut chosen = Vec::new();
     for board in boards {
         let series = table.series(&board).await?;
         let is_of_other = series.iter().any(|line| line.dataset != Some(opened.digest));
@@ -155,10 +182,10 @@ async fn to_rescore(
             .scored_with(hosted, &in_force, challenge.as_ref(), &board, now())
             .await?;
         if is_of_other && scored_with == Some(opened.digest) {
-            found.push(board);
+            chosen.push(board);
         }
     }
-    Ok(found)
+    Ok(chosen)
 }
 
 /// Refuses a kit, which can't score because its hidden files are missing.
@@ -193,16 +220,16 @@ async fn uncounted(cloud: &Cloud, opened: &Opened, switch: Switch) -> Result<Vec
     Ok(outdated.map(|round| round.id).collect())
 }
 
-/// The eval sets of this data set with the same items as another data set that is or was in force, by that other data set. Limits count uploads to
-/// the two data sets separately.
+/// The test sets that this data set shares with another data set that is or was active, by that
+/// data set. Limits count uploads to the two data sets separately.
 async fn asked_before(
     cloud: &Cloud,
     opened: &Opened,
     switch: Switch,
 ) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut asked = BTreeMap::new();
+    let mut request = BTreeMap::new();
     if switch == Switch::Stage {
-        return Ok(asked);
+        return Ok(request);
     }
     let Opened { manifest, digest, .. } = opened;
     let descriptor = descriptor(&manifest.benchmark)?;
@@ -211,7 +238,7 @@ async fn asked_before(
     let mut others = seen_datasets(&table, descriptor.id).await?;
     others.extend(
         usable(InForce::read(&datasets, descriptor.id).await)?
-            .map(|of| of.datasets())
+            .map(|named| named.datasets())
             .unwrap_or_default(),
     );
     for other in others.into_iter().filter(|other| other != digest) {
@@ -222,13 +249,13 @@ async fn asked_before(
         };
         let same = shared(&own, &of_other);
         if !same.is_empty() {
-            asked.insert(other.to_string(), same.into_iter().map(str::to_owned).collect());
+            request.insert(other.to_string(), same.into_iter().map(str::to_owned).collect());
         }
     }
-    Ok(asked)
+    Ok(request)
 }
 
-/// What the organizer is to do after publishing.
+/// The organizer's next steps after publishing.
 struct Advice {
     lacking: Vec<(Grant, Vec<String>)>,
     uncounted: Vec<String>,
@@ -262,8 +289,13 @@ fn say(
         return Ok(Done::Fine);
     }
     println!(
-        "{n_uploaded} of {} files were uploaded, the others were there",
-        manifest.files.len()
+        "{n_uploaded} of {} uploaded{}",
+        n_of(manifest.files.len(), "file", "files"),
+        if *n_uploaded < manifest.files.len() {
+            "; the others were stored before"
+        } else {
+            ""
+        }
     );
     if let Some(kit) = kit {
         let when = if in_force {
@@ -302,7 +334,7 @@ impl Advice {
         }
         if !self.uncounted.is_empty() {
             println!(
-                "the published challenge does not know yet which boards of this data set share an eval set: \
+                "the published challenge does not know yet which boards of this data set share a test set: \
                  uploads to such boards are counted apart in the rounds `{}`. Publish the challenge again, and \
                  they count together against the limits",
                 self.uncounted.join("`, `")
@@ -310,7 +342,7 @@ impl Advice {
         }
         for (other, sets) in &self.asked_before {
             println!(
-                "the eval sets `{}` have the same items as those of {other}: submitters have learnt about \
+                "the test sets `{}` have the same items as those of {other}: submitters have learnt about \
                  these items from its scores already, and the limits count uploads to this data set from \
                  zero again. Publish a data set with other items, or lower the limits",
                 sets.join("`, `")
@@ -325,8 +357,9 @@ impl Advice {
     }
 }
 
-/// Uploads what is missing, and puts the data set's boards in force unless it is only staged. What is in the bucket already is
-/// compared by its SHA-256, and never overwritten. Evaluations that run meanwhile see the old data set whole or the new one whole.
+/// Uploads missing files, and makes the data set active for its boards unless it is only staged.
+/// Existing objects are compared by SHA-256 and never overwritten. Evaluations that run meanwhile
+/// see either the whole old data set or the whole new one.
 pub(crate) async fn publish(
     cloud: &Cloud,
     directory: &Path,
@@ -415,7 +448,7 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     Ok(())
 }
 
-/// Turns an object in force that can't be used into an answer, because `--replace` overwrites it.
+/// Turns the error for an unusable active object into an answer, because `--replace` overwrites it.
 fn usable(read: Result<InForce, DatasetError>) -> Result<Result<InForce, FrozenError>> {
     match read {
         Ok(in_force) => Ok(Ok(in_force)),
@@ -442,7 +475,7 @@ fn checked(directory: &Path, opened: &Opened, descriptor: &Descriptor) -> Result
     Ok(boards)
 }
 
-/// What shall be in force.
+/// The data sets to make active.
 struct Plan<'a> {
     cloud: &'a Cloud,
     descriptor: &'static Descriptor,
@@ -456,7 +489,7 @@ impl Plan<'_> {
         self.boards.iter().map(String::as_str)
     }
 
-    /// Puts the boards in force, and says which ones have had another data set.
+    /// Activates the boards, and returns the ones that had another data set.
     async fn put_in_force(&self) -> Result<BTreeMap<String, Digest>> {
         let mut replaced = BTreeMap::new();
         let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
@@ -472,7 +505,7 @@ impl Plan<'_> {
         Ok(replaced)
     }
 
-    /// What is in force after `before`, and which boards have had another data set until then.
+    /// The active data sets after `before`, and the boards that have had another one until now.
     ///
     /// # Errors
     /// When another data set has some of the boards, and this one is not to take its place.
@@ -502,8 +535,9 @@ impl Plan<'_> {
         Ok((after, others))
     }
 
-    /// Names the boards of an object of the old form, as the manifest of its data set does. Where that can't be read, `--replace`
-    /// leaves this data set in force alone.
+    /// Names the boards of an object of the old form from its data set's manifest. If that is
+    /// unusable, `--replace` takes the new data set's boards for the old one's, so that the new
+    /// data set replaces it everywhere.
     async fn spelt_out(&self, before: InForce) -> Result<InForce> {
         let Some(whole) = before.whole() else {
             return Ok(before);
@@ -541,9 +575,9 @@ async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usiz
     for (name, path, n_bytes, digest) in files.chain([last]) {
         let key = format!("{prefix}{name}");
         match object(cloud, &key, &path, n_bytes, digest).find().await? {
-            Found::Same => {}
-            Found::Nothing => missing.push((name, key, path, n_bytes, digest)),
-            Found::Other(how) => {
+            StoredState::Same => {}
+            StoredState::Nothing => missing.push((name, key, path, n_bytes, digest)),
+            StoredState::Other(how) => {
                 other.push(format!("`s3://{}/{key}` has {how}", cloud.names.datasets_bucket));
             }
         }
@@ -568,8 +602,8 @@ async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usiz
     Ok(n_missing)
 }
 
-/// Stores the participants' kit beside the data set's files, unless one is there: what is stored once stays as it is. Gives its key, or
-/// nothing where the data set has nothing for participants.
+/// Stores the participants' kit next to the data set's files, unless a kit exists: it never changes
+/// one. Returns its key; `None` if the data set has nothing for participants.
 async fn store_kit(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<Option<String>> {
     let Opened { manifest, digest, .. } = opened;
     let key = kit_key(&manifest.benchmark, *digest);
@@ -589,10 +623,21 @@ async fn store_kit(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<O
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let path = scratch.path().join("kit.zip");
     let made = kit::archive(directory, opened, scratch.path(), &path).await;
-    let Some((n_bytes, digest)) = made.context("can't make the participants' kit")? else {
+    let Some(archive) = made.context("can't make the participants' kit")? else {
         return Ok(None);
     };
-    object(cloud, &key, &path, n_bytes, digest).upload().await?;
+    // store the kit last, because its presence means that both are stored
+    let rules = rules_key(&manifest.benchmark, opened.digest);
+    store_document(
+        cloud,
+        &rules,
+        "text/markdown; charset=utf-8",
+        archive.rules.into_bytes(),
+    )
+    .await?;
+    object(cloud, &key, &path, archive.n_bytes, archive.digest)
+        .upload()
+        .await?;
     Ok(Some(key))
 }
 

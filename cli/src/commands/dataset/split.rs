@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::on_disk::{open, open_verified};
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, table};
-use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct SplitArgs {
@@ -21,10 +21,10 @@ pub(crate) struct SplitArgs {
     /// Where to put the part for uploads: a new or empty directory
     #[arg(long, value_name = "DIR")]
     public: PathBuf,
-    /// Where to put the part that is scored with in the end
+    /// Where to put the part for the final board: a new or empty directory
     #[arg(long = "final", value_name = "DIR")]
     last: PathBuf,
-    /// The public part's share of the eval set
+    /// The public part's share of the test set
     #[arg(long, default_value_t = 0.5)]
     share: f64,
     /// Also split all other rows, for a round that takes programs

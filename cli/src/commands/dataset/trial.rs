@@ -1,29 +1,27 @@
-//! A trial before a data set is published: the largest artifact that the rules allow, and the hardest one for the model, are scored within half of what
-//! the function has.
+//! Tests a data set before publication. It scores the largest artifact that the rules allow and the
+//! model's hardest one, within half of the function's limits.
 
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use dataperf::admission::Admission;
 use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::Integrity;
-use dataperf::evaluate::evaluate_to_compare;
-use dataperf::frozen::Manifest;
+use dataperf::dataset::frozen::Manifest;
+use dataperf::evaluation::admission::Admission;
+use dataperf::evaluation::evaluate::evaluate_to_compare;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::NOT_FITTED;
 use dataperf_datasets::Import;
+use dataperf_hosted::deployment::{OWN_DATA_MB, OWN_DATA_SECONDS};
 use serde::Serialize;
 
-use crate::commands::score::open;
-use crate::progress::waiting;
+use crate::commands::participant::score::open;
+use crate::output::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 
-/// The time and the memory of a function for own data in the template, in seconds and in megabytes.
-const FUNCTION_SECONDS: f64 = 300.0;
-const FUNCTION_MB: u64 = 3538;
 /// The share of this time and memory that the largest artifact may take.
 const SHARE: f64 = 0.5;
 
@@ -33,7 +31,7 @@ pub(super) struct Trial {
     pub(super) leaderboard: String,
     pub(super) artifact_bytes: usize,
     pub(super) score: f64,
-    /// What it took, or the hardest artifact if that took longer.
+    /// The cost of the trial, or of the hardest artifact if that took longer.
     pub(super) seconds: f64,
     /// The most memory that this process had, where the system says.
     pub(super) peak_mb: Option<u64>,
@@ -56,16 +54,19 @@ pub(super) async fn try_all(directory: &Path, manifest: &Manifest) -> Result<Vec
         let Trial {
             leaderboard, seconds, ..
         } = trial;
-        if *seconds > SHARE * FUNCTION_SECONDS {
+        if *seconds > SHARE * f64::from(OWN_DATA_SECONDS) {
             bail!(
                 "an artifact of the leaderboard `{leaderboard}` can take {seconds:.0} s to score here, and half of the function's \
-                 {FUNCTION_SECONDS} s is the limit: allow fewer examples, make the eval set smaller, or choose another model"
+                 {OWN_DATA_SECONDS} s is the limit: allow fewer examples, make the test set smaller, or choose another model"
             );
         }
-        if let Some(mb) = trial.peak_mb.filter(|&mb| mb as f64 > SHARE * FUNCTION_MB as f64) {
+        if let Some(mb) = trial
+            .peak_mb
+            .filter(|&mb| mb as f64 > SHARE * f64::from(OWN_DATA_MB))
+        {
             bail!(
                 "scoring an artifact of the leaderboard `{leaderboard}` can take {mb} MB of memory, and half of the function's \
-                 {FUNCTION_MB} MB is the limit: allow fewer examples, or make the eval set smaller"
+                 {OWN_DATA_MB} MB is the limit: allow fewer examples, or make the test set smaller"
             );
         }
     }
@@ -120,7 +121,7 @@ impl TryAll<'_> {
         let began = Instant::now();
         let dataset = open::<B>(self.directory, leaderboard, Integrity::Sizes).await?;
         let dataset = dataset.with_parameters(B::prolong);
-        // with what is kept of a submission, as in the benchmark's function
+        // including the stored replicates, as in the benchmark's function
         let (verdict, _) =
             evaluate_to_compare(&dataset, leaderboard, artifact, &Admission::free(), false).await?;
         Ok((verdict, began.elapsed().as_secs_f64(), peak_mb()))
@@ -148,7 +149,7 @@ fn scored(leaderboard: &str, verdict: &Verdict) -> Result<f64> {
     )
 }
 
-/// Lets the system count the peak of this process's memory anew, where it can (Linux).
+/// Resets the peak of this process's memory, if the system can (Linux).
 fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

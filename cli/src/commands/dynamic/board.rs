@@ -9,15 +9,15 @@ use dataperf::ports::leaderboard::{Board, Leaderboards as _, Ranked};
 use dataperf::programs::Output;
 use dataperf::{Benchmark as _, Digest};
 use dataperf_benchmarks::adversarial_text_models::{AdversarialTextModels, LEADERBOARD, trial_run};
-use dataperf_text::compare::{Measured, Outcome, Report, TrialRun};
+use dataperf_collections::text::compare::{Measured, Outcome, Report, TrialRun};
 use serde::Serialize;
 
-use super::compared::{print_report, weights};
+use super::comparison::{print_report, weights};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::commands::score::open;
+use crate::commands::participant::score::open;
 use crate::output::print_json;
-use crate::rows::RowFormat;
+use crate::output::rows::RowFormat;
 
 /// The most rows that are compared; no round runs as many programs.
 const MOST_ROWS: usize = 1_000;
@@ -45,7 +45,7 @@ struct Ran {
     outcome: Outcome,
 }
 
-/// What is printed as one document.
+/// The printed document.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
@@ -54,11 +54,11 @@ struct Document<'a> {
     runs: &'a [Ran],
 }
 
-pub(super) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
+pub(crate) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
     let weights = weights(args.weights.as_deref())?;
     let dataset = open::<AdversarialTextModels>(&args.dataset, LEADERBOARD, Integrity::Digests).await?;
     let frozen = dataset.frozen(LEADERBOARD).await?;
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let board = Board {
         benchmark: AdversarialTextModels::ID.to_owned(),
         leaderboard: LEADERBOARD.to_owned(),
@@ -86,7 +86,7 @@ pub(super) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
         runs.push(run?);
     }
     let trial = frozen.trial();
-    let (n_inputs, rates) = (trial.asked().len(), frozen.rates());
+    let (n_inputs, rates) = (trial.lines().len(), frozen.rates());
     let report = trial.report(&runs, rates, weights);
     let ran = |run: TrialRun| Ran {
         outcome: trial.outcome(&run.judged),
@@ -110,7 +110,7 @@ pub(super) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// What the program of a row has written on this data set, with what its run took.
+/// The output of a row's program on this data set, with the cost of its run.
 async fn artifact(cloud: &Cloud, row: &Ranked, dataset: Digest) -> Result<String> {
     let entry = &row.entry;
     ensure!(

@@ -8,11 +8,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::Digest;
 use dataperf::challenge::Challenge;
-use dataperf_collection_aws::{Collection as _, Kept, pseudonym_key, read, read_disqualified, verdicts_on};
-use dataperf_datasets::lines::read_text;
-use dataperf_text::export::{About, Export, JudgedExample, Row, RulesOfExamples, Split};
-use dataperf_text::{BENCHMARK, write_text_export};
-use dataperf_text_aws::{Examples, examples_in};
+use dataperf_collections::text::export::{About, Export, JudgedExample, Row, RulesOfExamples, Split};
+use dataperf_collections::text::{BENCHMARK, write_text_export};
+use dataperf_collections_aws::common::{
+    Collection as _, Kept, pseudonym_key, read, read_disqualified, verdicts_on,
+};
+use dataperf_collections_aws::text::{Examples, examples_in};
+use dataperf_datasets::tables::lines::read_text;
 use serde_json::json;
 
 use crate::Done;
@@ -28,16 +30,16 @@ pub(crate) struct ExportArgs {
     /// The round [default: the latest]
     #[arg(long)]
     round: Option<String>,
-    /// The export of an earlier round, to keep people in their sets; repeatable
+    /// The export of an earlier round, to keep each annotator in one set; repeatable
     #[arg(long, value_name = "DIR")]
     earlier: Vec<PathBuf>,
     /// The licence of the data
     #[arg(long, default_value = "CC-BY-4.0")]
     licence: String,
-    /// Where the data come from, when no people wrote them
+    /// The source of the data, if no people wrote them
     #[arg(long, value_name = "TEXT")]
     simulated: Option<String>,
-    /// The secret with `pseudonyms`, which pseudonyms are made with
+    /// The secret with `pseudonyms`, the key for pseudonyms
     #[arg(long, default_value = "dataperf-text")]
     secret: String,
     #[command(flatten)]
@@ -46,7 +48,7 @@ pub(crate) struct ExportArgs {
 
 pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let earlier = earlier(&args.earlier)?;
-    let cloud = args.cloud.clone().connect().await;
+    let cloud = args.cloud.clone().connect().await?;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let named = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
     let round = challenge.as_ref().and_then(|challenge| challenge.round(&named));
@@ -56,7 +58,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     }
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key::<Examples>(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
-    let export = Export::of(judged, &named, &key, &earlier);
+    let export = Export::build(judged, &named, &key, &earlier);
     let pinned = round.and_then(|round| round.dataset);
     let about = About {
         title: challenge
@@ -90,8 +92,8 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
 /// The data sets whose rules examples follow, by the examples' ids.
 type Followed = BTreeMap<String, Digest>;
 
-/// The rules that the exported examples follow, those of most examples first. For examples that were taken before that was noted, and where nothing is
-/// exported, they are those of the round as it is now.
+/// The rules that the exported examples follow, those of most examples first. Old examples without
+/// a note of their rules, and an empty export, use the round's current rules.
 async fn rules_of(
     cloud: &Cloud,
     export: &Export,
@@ -134,41 +136,41 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<(Vec<JudgedExample>, Fo
     let (mut judged, mut followed) = (Vec::new(), Followed::new());
     let ids: BTreeSet<_> = examples_in(table, round).await?.into_iter().collect();
     for id in ids {
-        let found = read::<Examples>(table, &id).await?;
-        let found = found.with_context(|| format!("the example `{id}` is listed and not in the table"))?;
-        if disqualified.has_item(id.as_str(), &found.submitter) {
+        let item = read::<Examples>(table, &id).await?;
+        let item = item.with_context(|| format!("the example `{id}` is listed and not in the table"))?;
+        if disqualified.has_item(id.as_str(), &item.submitter) {
             continue;
         }
-        let mut named = if found.n_raters > 0 {
+        let mut named = if item.n_raters > 0 {
             verdicts_on::<Examples>(table, &id).await?
         } else {
             Vec::new()
         };
         named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
-        let decided_by = found.decision.as_ref().map(|decision| decision.dataset);
-        let dataset = decided_by.or(found.dataset);
+        let decided_by = item.decision.as_ref().map(|decision| decision.dataset);
+        let dataset = decided_by.or(item.dataset);
         followed.extend(dataset.map(|dataset| (id.to_string(), dataset)));
-        let models = found.more.models;
+        let models = item.more.models;
         judged.push(JudgedExample {
             id,
-            annotator: found.submitter,
-            example: found.said,
-            context: found.more.context,
-            is_duplicate: found.duplicate.is_one(),
-            is_fooling: found.more.is_fooling,
+            annotator: item.submitter,
+            example: item.content,
+            context: item.more.context,
+            is_duplicate: item.duplicate.is_one(),
+            is_fooling: item.more.is_fooling,
             fooled: models
                 .iter()
-                .map(|(name, said)| (name.clone(), said.fooled))
+                .map(|(name, verdict)| (name.clone(), verdict.fooled))
                 .collect(),
             answers: models
                 .into_iter()
-                .map(|(name, said)| (name, said.answer))
+                .map(|(name, verdict)| (name, verdict.answer))
                 .collect(),
             verdicts: named
                 .into_iter()
                 .map(|named| (named.rater, named.verdict.said))
                 .collect(),
-            decision: found.decision.map(|decision| decision.consensus),
+            decision: item.decision.map(|decision| decision.consensus),
         });
     }
     Ok((judged, followed))

@@ -1,13 +1,13 @@
 //! Adversarial Text on one machine: its functions and their secret.
 
 use anyhow::Result;
+use dataperf_collections::text::DESCRIPTOR;
 use dataperf_local::Config;
-use dataperf_text::DESCRIPTOR;
 use serde_json::json;
 
-use crate::functions::{FunctionArgs, add_collection};
+use crate::local::functions::{FunctionArgs, add_collection};
 
-/// What the secret is called that its functions read.
+/// The name of the secret that its functions read.
 const SECRET: &str = "dataperf-text";
 
 /// Adds its functions and their secret.

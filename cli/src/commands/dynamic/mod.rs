@@ -1,63 +1,47 @@
-//! `dataperf dynamic`: write texts that fool the round's models, judge those of others, see what came of it, train models on it, ask them,
-//! and compare them.
+//! `dataperf dynamic`: write texts that fool the round's models, judge other people's texts, see
+//! the results, and train, query and compare models.
 
-mod agreement;
-mod annotator;
-mod ask;
+#[cfg(feature = "cloud")]
 mod board;
-mod compared;
-mod data;
-mod decide;
-mod disqualify;
+mod comparison;
+#[cfg(feature = "cloud")]
 mod export;
+#[cfg(feature = "cloud")]
+mod hosted;
 #[cfg(feature = "local")]
 mod local;
-mod matrix;
 #[cfg(feature = "closed")]
 mod models;
-mod rater;
-mod registered;
-mod train;
+#[cfg(feature = "cloud")]
+mod online;
+#[cfg(feature = "cloud")]
+pub(crate) mod people;
+pub(crate) mod training;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::collection::agreement::AgreementArgs;
 use crate::Done;
-use crate::rows::RowFormat;
+use crate::output::rows::RowFormat;
 
 #[cfg(feature = "local")]
-pub(super) use matrix::print as print_matrix;
-pub(crate) use registered::Text;
+pub(super) use training::matrix::print as print_matrix;
 
-/// Where help is, for whoever needs it; said by every command that shows what others have written.
+/// The place to find help; every command that shows other people's texts prints it.
 pub(crate) const WELL_BEING: &str = "Texts may be hateful or disturbing. No hate speech is shown before you consent. You may skip or stop at any \
          time. docs/dynamic.md#well-being names places to get help.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DynamicCommand {
-    /// Submit examples that fool models, and see the models' answers
-    Submit(annotator::SubmitArgs),
-    /// Show a rater the next example to judge
-    Next(rater::NextArgs),
-    /// Judge an example, as a rater
-    Judge(rater::JudgeArgs),
-    /// Decide an example, as the organizer
-    Decide(decide::DecideArgs),
-    /// Disqualify a submitter, rater, example or verdict, or undo it
-    Disqualify(disqualify::DisqualifyArgs),
-    /// Measure how far the raters of a round agree
-    Agreement(AgreementArgs),
-    /// Write the data set of a round, without names
-    Export(export::ExportArgs),
+    #[cfg(feature = "cloud")]
+    #[command(flatten)]
+    Online(Box<online::OnlineCommand>),
     /// Train a model on the train sets of rounds
-    Train(train::TrainArgs),
-    /// Ask models about a text, or about the lines of a file
-    Try(ask::TryArgs),
+    Train(training::train::TrainArgs),
+    /// Show models' answers to a text, or to the lines of a file
+    Try(training::ask::TryArgs),
     /// Show the error rates of models on rounds' test sets
-    Matrix(matrix::MatrixArgs),
-    /// Compare the programs of a hosted round, as the organizer
-    Board(board::BoardArgs),
+    Matrix(training::matrix::MatrixArgs),
     /// Run programs on rounds' test sets and compare them
     #[cfg(feature = "closed")]
     Models(models::ModelsArgs),
@@ -65,18 +49,12 @@ pub(crate) enum DynamicCommand {
 
 pub(crate) async fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done> {
     match command {
-        DynamicCommand::Try(args) => ask::run(&args, rows),
-        DynamicCommand::Matrix(args) => matrix::run(&args, rows),
-        DynamicCommand::Board(args) => board::run(args, rows).await,
+        DynamicCommand::Try(args) => training::ask::run(&args, rows),
+        DynamicCommand::Matrix(args) => training::matrix::run(&args, rows),
+        #[cfg(feature = "cloud")]
+        DynamicCommand::Online(command) => Box::pin(online::run(*command, rows)).await,
         #[cfg(feature = "closed")]
         DynamicCommand::Models(args) => models::run(&args, rows),
-        DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),
-        DynamicCommand::Submit(args) => annotator::submit(args, rows).await,
-        DynamicCommand::Next(args) => rater::next(args, rows.of_documents()?).await,
-        DynamicCommand::Judge(args) => rater::judge(args, rows).await,
-        DynamicCommand::Decide(args) => decide::run(args, rows.of_documents()?).await,
-        DynamicCommand::Disqualify(args) => disqualify::run(args, rows.of_documents()?).await,
-        DynamicCommand::Agreement(args) => agreement::run(args, rows).await,
-        DynamicCommand::Export(args) => export::run(args, rows.of_documents()?).await,
+        DynamicCommand::Train(args) => training::train::run(&args, rows.of_documents()?),
     }
 }

@@ -5,28 +5,28 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use dataperf::closed::DataFile;
+use dataperf::benchmark::closed::DataFile;
 use dataperf::programs::Programs;
 use dataperf::{Benchmark as _, Digest};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_closed::{ENGINE, Failure, Job, Limits, Runner};
-use dataperf_text::Task;
-use dataperf_text::compare::{Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun};
-use dataperf_text::export::{Row, Split};
+use dataperf_collections::text::Task;
+use dataperf_collections::text::compare::{Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun};
+use dataperf_collections::text::export::{Row, Split};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::compared::{print_report, weights};
-use super::data::{Named, check_names, lines, part};
+use super::comparison::{print_report, weights};
+use super::training::data::{Named, check_names, lines, part};
 use crate::Done;
-use crate::commands::closed::read;
+use crate::commands::participant::closed::read;
+use crate::output::progress;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{line_of, print_json};
-use crate::progress;
-use crate::rows::{RowFormat, print_tabled};
 
 /// Bytes of answers that are read of a program: as many as a board reads.
 const MAX_ANSWERS_BYTES: u64 = AdversarialTextModels::MAX_ARTIFACT_BYTES;
-/// What does not depend on the command line.
+/// The settings that do not depend on the command line.
 const DEFAULTS: Limits = Limits::for_artifacts_of(MAX_ANSWERS_BYTES);
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) struct ModelsArgs {
     /// Exported rounds, each by NAME=DIR or by its directory
     #[arg(long = "round", value_name = "[NAME=]DIR", required = true)]
     rounds: Vec<Named>,
-    /// What a point of performance is worth: fuel, memory, robustness, fairness
+    /// The price of a point of performance in fuel, memory, robustness and fairness
     #[arg(
         long,
         value_name = "FUEL,MIB,ROBUSTNESS,FAIRNESS",
@@ -52,13 +52,13 @@ pub(crate) struct ModelsArgs {
     /// Weights: performance, compute, memory, robustness, fairness
     #[arg(long, value_name = "W,W,W,W,W", value_delimiter = ',', num_args = 1)]
     weights: Option<Vec<f64>>,
-    /// The fuel that a program has
+    /// The most fuel that a program may use
     #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_FUEL))]
     max_fuel: u64,
     /// A program's memory in MiB
     #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_MEMORY_MIB))]
     max_memory: u64,
-    /// Also write what a program reads to this new directory
+    /// Also write the input of programs to this new directory
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
@@ -74,7 +74,7 @@ struct Ran {
     outcome: Outcome,
 }
 
-/// What is printed as one document.
+/// The printed document.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
@@ -118,7 +118,7 @@ pub(super) fn run(args: &ModelsArgs, format: RowFormat) -> Result<Done> {
         }
     }
     let runs = run_all(args, &trial, &files)?;
-    let n_inputs = trial.asked().len();
+    let n_inputs = trial.lines().len();
     let (shown, judged): (Vec<Ran>, Vec<TrialRun>) = runs.into_iter().unzip();
     let report = trial.report(&judged, rates, weights);
     if format == RowFormat::Json {
@@ -171,15 +171,15 @@ fn trial(rounds: &[Named]) -> Result<Trial> {
     Ok(Trial::new(items))
 }
 
-/// What a program finds below `/data`.
+/// The files that a program finds below `/data`.
 fn data_files(trial: &Trial) -> Result<Vec<DataFile>> {
     let labels = Task::ALL.map(|task| (task.as_str().to_owned(), json!(task.labels())));
     let task = json!({
-        "schema": 1, "benchmark": dataperf_text::BENCHMARK, "n_inputs": trial.asked().len(),
+        "schema": 1, "benchmark": dataperf_collections::text::BENCHMARK, "n_inputs": trial.lines().len(),
         "labels": Value::Object(labels.into_iter().collect()),
     });
     let mut inputs = Vec::new();
-    for line in trial.asked() {
+    for line in trial.lines() {
         serde_json::to_writer(&mut inputs, line)?;
         inputs.push(b'\n');
     }
@@ -201,7 +201,7 @@ fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(
         max_memory_bytes: args.max_memory << 20,
         ..DEFAULTS
     };
-    let seed = Digest::of(
+    let seed = Digest::compute(
         &files
             .iter()
             .flat_map(|file| file.bytes.clone())
@@ -238,7 +238,7 @@ fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(
                 let shown = Ran {
                     name: program.name.clone(),
                     module: run.module,
-                    output: Digest::of(run.output.as_deref().unwrap_or_default()),
+                    output: Digest::compute(run.output.as_deref().unwrap_or_default()),
                     measured,
                     outcome: trial.outcome(&judged),
                 };

@@ -10,22 +10,22 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 use dataperf::comparison::{CONFIDENCE, MAX_ROWS, joint_orders};
 use dataperf::evidence::MAX_EVIDENCE_BYTES;
+use dataperf::evidence::replicates::{HEAD_BYTES, Replicates};
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Entry, OPEN_ROUND};
-use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Direction, NoIntervals, quote};
-use dataperf_datasets::lines::{csv_reader, dialect};
+use dataperf_datasets::tables::lines::{csv_reader, dialect};
 use dataperf_numerics::agreement::{
     Combined, Method, Orders, Sensitivity, combine, kendalls_w, left_out, standings, tau_b, tau_interval,
     w_interval, weak_entry,
 };
 
 use crate::Done;
+use crate::cloud::known::Known;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
-use crate::known::Known;
+use crate::output::rows::RowFormat;
 use crate::output::{check_new_files, write_new};
-use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct AcrossArgs {
@@ -49,11 +49,11 @@ pub(crate) struct AcrossArgs {
 /// A board's scores, more is better, by submitter.
 pub(super) struct Scores {
     pub(super) name: String,
-    of: BTreeMap<String, f64>,
+    by_submitter: BTreeMap<String, f64>,
     /// The submissions with these scores, where a cloud has them.
     submissions: BTreeMap<String, Entry>,
-    /// Pairs of submitters of which the first is clearly better, with [`CONFIDENCE`] for all pairs of all boards at once; or why none is
-    /// called so.
+    /// Pairs of submitters of which the first is clearly better, with [`CONFIDENCE`] for all pairs
+    /// of all boards together; or why there are none.
     clear: Result<BTreeSet<(String, String)>, String>,
 }
 
@@ -61,20 +61,20 @@ impl Scores {
     fn new(name: String) -> Self {
         Self {
             name,
-            of: BTreeMap::new(),
+            by_submitter: BTreeMap::new(),
             submissions: BTreeMap::new(),
-            clear: Err("scores of a file have no draws of the eval set: name boards of a cloud".to_owned()),
+            clear: Err("scores of a file have no draws of the test set: name boards of a cloud".to_owned()),
         }
     }
 
-    /// What is clear of the order of these submitters.
-    fn orders(&self, of: &[&String]) -> Option<Orders> {
+    /// The clear part of the order of these submitters.
+    fn orders(&self, values: &[&String]) -> Option<Orders> {
         let clear = self.clear.as_ref().ok()?;
         let places = clear.iter().filter_map(|(better, worse)| {
-            let place = |name: &String| of.iter().position(|other| *other == name);
+            let place = |name: &String| values.iter().position(|other| *other == name);
             place(better).zip(place(worse))
         });
-        Some(Orders::new(of.len(), places))
+        Some(Orders::new(values.len(), places))
     }
 }
 
@@ -97,8 +97,8 @@ pub(super) struct Ranking {
     pub(super) combined: Combined,
     /// The effect of leaving out each board in turn.
     pub(super) left_out: Vec<Sensitivity>,
-    /// For each board the values that tau-b between the orders with and without it can have; `None` where the draws do not tell, and for
-    /// standardized scores, whose scale has noise of its own.
+    /// For each board, the possible values of tau-b between the orders with and without it. `None`
+    /// if there are no draws, and for standardized scores, whose scale adds noise.
     pub(super) left_out_intervals: Vec<Option<(f64, f64)>>,
     /// The effect of adding a weak entry like each submitter of the lower half, with the submitter's place among the common ones.
     pub(super) weak: Vec<(usize, Sensitivity)>,
@@ -107,7 +107,7 @@ pub(super) struct Ranking {
 impl Ranking {
     /// The weak entry that changes most, if one changes anything.
     pub(super) fn worst_weak(&self) -> Option<&(usize, Sensitivity)> {
-        let changing = self.weak.iter().filter(|(_, of)| of.largest_change > 0);
+        let changing = self.weak.iter().filter(|(_, weak)| weak.largest_change > 0);
         changing.max_by(|(_, a), (_, b)| {
             a.largest_change
                 .cmp(&b.largest_change)
@@ -117,15 +117,18 @@ impl Ranking {
 
     /// How many of the weak entries change something.
     pub(super) fn n_changing(&self) -> usize {
-        self.weak.iter().filter(|(_, of)| of.largest_change > 0).count()
+        self.weak
+            .iter()
+            .filter(|(_, weak)| weak.largest_change > 0)
+            .count()
     }
 }
 
-/// What the report says.
+/// The contents of the report.
 pub(super) struct Across {
     pub(super) boards: Vec<Scores>,
     pub(super) agreements: Vec<Agreement>,
-    /// Submitters that stand on all boards.
+    /// Submitters that are on all boards.
     pub(super) common: Vec<String>,
     /// `(n_boards, n_common)`: ranks among the common submitters.
     pub(super) ranks: Vec<Vec<usize>>,
@@ -137,7 +140,7 @@ pub(super) struct Across {
 }
 
 impl Across {
-    /// Why there are no intervals, where there are none: the first board's reason that has one.
+    /// Why there are no intervals: the first board's reason; `None` if there are intervals.
     pub(super) fn why_none(&self) -> Option<String> {
         let reason = |board: &Scores| Some(format!("{}: {}", board.name, board.clear.as_ref().err()?));
         self.boards.iter().find_map(reason)
@@ -157,7 +160,7 @@ pub(super) async fn run(args: AcrossArgs, format: RowFormat) -> Result<Done> {
     };
     let across = across(boards)?;
     if let Some(path) = &args.report {
-        write_new(path, &report::markdown(&across))?;
+        write_new(path, report::markdown(&across))?;
     }
     report::print(&across, format)?;
     Ok(Done::Fine)
@@ -173,15 +176,15 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
             }
         );
     }
-    let of_first = boards[0].of.keys();
+    let of_first = boards[0].by_submitter.keys();
     let common: Vec<String> = of_first
-        .filter(|name| boards.iter().all(|board| board.of.contains_key(*name)))
+        .filter(|name| boards.iter().all(|board| board.by_submitter.contains_key(*name)))
         .cloned()
         .collect();
     if common.len() < 2 {
         let sizes: Vec<String> = boards
             .iter()
-            .map(|board| format!("{} on {}", board.of.len(), board.name))
+            .map(|board| format!("{} on {}", board.by_submitter.len(), board.name))
             .collect();
         bail!(
             "only {} submitters are on all of these boards ({}), and a comparison needs two: leave out a board with few \
@@ -195,12 +198,15 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
         for other in one + 1..boards.len() {
             let (one_of, other_of) = (&boards[one], &boards[other]);
             let both: Vec<&String> = one_of
-                .of
+                .by_submitter
                 .keys()
-                .filter(|name| other_of.of.contains_key(*name))
+                .filter(|name| other_of.by_submitter.contains_key(*name))
                 .collect();
-            let [a, b] =
-                [one_of, other_of].map(|of| both.iter().map(|name| of.of[*name]).collect::<Vec<f64>>());
+            let [a, b] = [one_of, other_of].map(|board_one| {
+                both.iter()
+                    .map(|name| board_one.by_submitter[*name])
+                    .collect::<Vec<f64>>()
+            });
             let tau_b = tau_b(&a, &b);
             let orders = one_of.orders(&both).zip(other_of.orders(&both));
             agreements.push(Agreement {
@@ -214,7 +220,7 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
     }
     let scores: Vec<Vec<f64>> = boards
         .iter()
-        .map(|board| common.iter().map(|name| board.of[name]).collect())
+        .map(|board| common.iter().map(|name| board.by_submitter[name]).collect())
         .collect();
     let of_all: Vec<&String> = common.iter().collect();
     let orders: Option<Vec<Orders>> = boards.iter().map(|board| board.orders(&of_all)).collect();
@@ -253,11 +259,11 @@ fn ranking(scores: &[Vec<f64>], method: Method, orders: Option<&[&Orders]>) -> R
         .filter(is_lower_half)
         .map(|like| (like, weak_entry(scores, method, like)));
     let left_out = left_out(scores, method);
-    let without = |(board, of): (usize, &Sensitivity)| {
+    let without = |(board, sensitivity): (usize, &Sensitivity)| {
         let orders = orders?;
         let others: Vec<&Orders> = [&orders[..board], &orders[board + 1..]].concat();
         let bounds = tau_interval(&Orders::of_mean_ranks(orders), &Orders::of_mean_ranks(&others));
-        holding(of.tau_b, bounds)
+        holding(sensitivity.tau_b, bounds)
     };
     Ranking {
         method,
@@ -277,14 +283,14 @@ fn goodness(score: f64, direction: Direction) -> f64 {
 }
 
 /// Keeps a submitter's best score. Says whether it is this one.
-fn keep(of: &mut BTreeMap<String, f64>, submitter: &str, score: f64) -> bool {
-    let best = of.entry(submitter.to_owned()).or_insert(f64::NEG_INFINITY);
+fn keep(kept_key: &mut BTreeMap<String, f64>, submitter: &str, score: f64) -> bool {
+    let best = kept_key.entry(submitter.to_owned()).or_insert(f64::NEG_INFINITY);
     let is_better = score > *best;
     *best = best.max(score);
     is_better
 }
 
-/// Which orders on a board are clear, among submitters that stand on another one, too.
+/// The clear orders on a board, among submitters that are also on another one.
 async fn clear_orders(
     cloud: &Cloud,
     board: &Board,
@@ -298,21 +304,21 @@ async fn clear_orders(
         .collect();
     if wanted.len() > MAX_COMPARED {
         return Ok(Err(format!(
-            "{} submitters stand on another board, too, and orders are compared of up to {MAX_COMPARED}",
+            "{} submitters are on another board too, and at most {MAX_COMPARED} can be compared",
             wanted.len()
         )));
     }
     let mut replicates = Vec::new();
     for (_, entry) in &wanted {
         let key = Replicates::key_on(board, &entry.id);
-        let found = match cloud.results().get(&key, None, MAX_REPLICATES_BYTES).await? {
+        let stored = match cloud.results().get(&key, None, MAX_REPLICATES_BYTES).await? {
             Got::Object(object) => Some(Replicates::from_bytes(&key, &object.bytes)?),
             Got::Missing | Got::TooLarge { .. } => None,
         };
-        let Some(found) = found.filter(|found| found.is_of(entry)) else {
+        let Some(stored) = stored.filter(|stored| stored.is_of(entry)) else {
             return Ok(Err(NoIntervals::DrawsNotKept { n: 1 }.to_string()));
         };
-        replicates.push(Arc::new(found));
+        replicates.push(Arc::new(stored));
     }
     let name = |place: usize| wanted[place].0.clone();
     let orders = joint_orders(&replicates, direction, confidence).map_err(|why| why.to_string());
@@ -362,10 +368,10 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }
-    let cloud = args.cloud.clone().connect().await;
+    let cloud = args.cloud.clone().connect().await?;
     let mut boards = Vec::new();
     for (name, board, direction) in &wanted {
-        let known = Known::of(&cloud, &board.benchmark).await?;
+        let known = Known::read(&cloud, &board.benchmark).await?;
         known.check(Some(&board.leaderboard), Some(&board.round))?;
         let (leaderboard, round) = (Some(board.leaderboard.clone()), Some(board.round.clone()));
         let shown = super::boards_of(&cloud, &board.benchmark, leaderboard, round, MAX_ROWS).await?;
@@ -373,7 +379,7 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
         for row in shown.iter().flat_map(|shown| &shown.top) {
             if let (Some(_), Some(score)) = (row.shown_rank(), row.entry.score) {
                 let submitter = &row.entry.submitter;
-                if keep(&mut scores.of, submitter, goodness(score, *direction)) {
+                if keep(&mut scores.by_submitter, submitter, goodness(score, *direction)) {
                     scores.submissions.insert(submitter.clone(), row.entry.clone());
                 }
             }
@@ -386,7 +392,10 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
         let Some((scores, after)) = others.split_first_mut() else {
             continue;
         };
-        let others = before.iter().chain(&*after).flat_map(|other| other.of.keys());
+        let others = before
+            .iter()
+            .chain(&*after)
+            .flat_map(|other| other.by_submitter.keys());
         let others: BTreeSet<String> = others.cloned().collect();
         scores.clear = clear_orders(
             &cloud,
@@ -485,7 +494,7 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
                         boards.len() - 1
                     });
                 keep(
-                    &mut boards[number].of,
+                    &mut boards[number].by_submitter,
                     field("submitter"),
                     goodness(score, hosted.direction),
                 );

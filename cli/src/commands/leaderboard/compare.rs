@@ -3,22 +3,22 @@
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::comparison::pair::Paired;
 use dataperf::evidence::MAX_EVIDENCE_BYTES;
-use dataperf::paired::Paired;
+use dataperf::evidence::replicates::{HEAD_BYTES, Replicates};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Leaderboards, Submission};
-use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Digest, Ending, SubmissionId, similar};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::words::sentence;
 use crate::Done;
+use crate::cloud::known;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::hosted::descriptor;
-use crate::known;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, digits_apart, score, short, table};
-use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -42,7 +42,7 @@ struct Side {
     score: f64,
 }
 
-/// What is printed.
+/// The printed document.
 #[derive(Debug, Serialize)]
 struct Compared {
     benchmark: String,
@@ -55,13 +55,14 @@ struct Compared {
 }
 
 pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
-    let cloud = args.cloud.clone().connect().await;
+    let cloud = args.cloud.clone().connect().await?;
     let first = submission(&cloud, args.benchmark.as_deref(), &args.first).await?;
     let second = submission(&cloud, args.benchmark.as_deref(), &args.second).await?;
     if first.id == second.id {
         bail!("`{}` is named twice: name two submissions", first.id);
     }
-    let [one, other] = [&first, &second].map(|of| (&of.board.benchmark, &of.board.leaderboard));
+    let [one, other] =
+        [&first, &second].map(|compared| (&compared.board.benchmark, &compared.board.leaderboard));
     if one != other {
         bail!(
             "`{}` is of {} {}, and `{}` of {} {}: compare two submissions of one leaderboard",
@@ -74,16 +75,16 @@ pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
         );
     }
     let [kept_first, kept_second] = [kept(&cloud, &first).await?, kept(&cloud, &second).await?];
-    let side = |of: &Submission, kept: &Replicates| Side {
-        submission: of.id.clone(),
-        submitter: of.submitter.clone(),
-        round: of.board.round.clone(),
+    let side = |compared: &Submission, kept: &Replicates| Side {
+        submission: compared.id.clone(),
+        submitter: compared.submitter.clone(),
+        round: compared.board.round.clone(),
         score: kept.header.score,
     };
     let (one, other) = (side(&first, &kept_first), side(&second, &kept_second));
     let dataset = kept_first.header.dataset;
     let direction = descriptor(&first.board.benchmark)?.direction;
-    let paired = Paired::of(kept_first, kept_second, direction);
+    let paired = Paired::compare(kept_first, kept_second, direction);
     let compared = Compared {
         benchmark: first.board.benchmark,
         leaderboard: first.board.leaderboard,
@@ -110,12 +111,12 @@ pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
 async fn submission(cloud: &Cloud, benchmark: Option<&str>, id: &str) -> Result<Submission> {
     let benchmarks = benchmark.map_or_else(|| dataperf_hosted::IDS.to_vec(), |benchmark| vec![benchmark]);
     for (benchmark, id) in known::named(cloud, &benchmarks, id).await? {
-        if let Some(found) = cloud.leaderboards().submission(benchmark, &id).await? {
-            let status = found.entry().ending.map_or("received", Ending::as_str);
+        if let Some(submission) = cloud.leaderboards().submission(benchmark, &id).await? {
+            let status = submission.entry().ending.map_or("received", Ending::as_str);
             if status != Ending::Scored.as_str() {
                 bail!("submission `{id}` is {status}: only scored ones are compared");
             }
-            return Ok(found);
+            return Ok(submission);
         }
     }
     let mut known = Vec::new();
@@ -128,9 +129,9 @@ async fn submission(cloud: &Cloud, benchmark: Option<&str>, id: &str) -> Result<
     bail!("there is no submission `{id}`: {remedy}")
 }
 
-/// What the function has kept of a submission.
-async fn kept(cloud: &Cloud, of: &Submission) -> Result<Replicates> {
-    let key = Replicates::key(&of.board.benchmark, &of.id);
+/// The stored evidence and replicates of a submission.
+async fn kept(cloud: &Cloud, submission: &Submission) -> Result<Replicates> {
+    let key = Replicates::key(&submission.board.benchmark, &submission.id);
     let max_bytes = (HEAD_BYTES + 2 * MAX_EVIDENCE_BYTES) as u64;
     match cloud.results().get(&key, None, max_bytes).await? {
         Got::Object(object) => Ok(Replicates::from_bytes(&key, &object.bytes)?),
@@ -138,7 +139,7 @@ async fn kept(cloud: &Cloud, of: &Submission) -> Result<Replicates> {
             "`{key}` of the results bucket has {n_bytes} bytes, and {max_bytes} is the most there can be"
         ),
         Got::Missing => {
-            let Submission { id, board, .. } = of;
+            let Submission { id, board, .. } = submission;
             Err(anyhow!(
                 "scoring the board again makes them: `dataperf rescore {} {} --round {}`",
                 board.benchmark,
@@ -178,14 +179,14 @@ const COLUMNS: [&str; 19] = [
     "why_none",
 ];
 
-fn row(of: &Compared) -> Value {
+fn row(compared: &Compared) -> Value {
     let Compared {
         first,
         second,
         paired,
         ..
-    } = of;
-    json!({ "benchmark": of.benchmark, "leaderboard": of.leaderboard, "dataset": of.dataset,
+    } = compared;
+    json!({ "benchmark": compared.benchmark, "leaderboard": compared.leaderboard, "dataset": compared.dataset,
             "first": first.submission, "first_submitter": first.submitter, "first_score": first.score,
             "second": second.submission, "second_submitter": second.submitter, "second_score": second.score,
             "difference": paired.difference,
@@ -196,14 +197,17 @@ fn row(of: &Compared) -> Value {
             "why_none": sentence(paired.why_none) })
 }
 
-fn print(of: &Compared) {
+fn print(set_audit: &Compared) {
     let Compared {
         first,
         second,
         paired,
         ..
-    } = of;
-    println!("{} {}, scored with {}", of.benchmark, of.leaderboard, of.dataset);
+    } = set_audit;
+    println!(
+        "{} {}, scored with {}",
+        set_audit.benchmark, set_audit.leaderboard, set_audit.dataset
+    );
     let mut shown = table(&["", "submitter", "score", "round", "submission"]);
     let n_digits = digits_apart([first.submission.as_str(), second.submission.as_str()]);
     for (name, side) in [("first", first), ("second", second)] {

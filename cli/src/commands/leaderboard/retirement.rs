@@ -4,16 +4,16 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::{Challenge, Retire};
+use dataperf::closing::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use dataperf::ports::leaderboard::Board;
-use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use serde_json::{Value, json};
 
 use super::words::sentence;
 use crate::Done;
+use crate::cloud::known::Known;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::known::Known;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, table};
-use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct RetirementArgs {
@@ -30,8 +30,8 @@ pub(crate) struct RetirementArgs {
 }
 
 pub(super) async fn run(args: RetirementArgs, format: RowFormat) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
-    let known = Known::of(&cloud, &args.benchmark).await?;
+    let cloud = args.cloud.connect().await?;
+    let known = Known::read(&cloud, &args.benchmark).await?;
     known.check(Some(&args.leaderboard), Some(&args.round))?;
     let board = Board {
         benchmark: args.benchmark,

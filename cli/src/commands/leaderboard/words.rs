@@ -1,10 +1,10 @@
-//! What a board says in words.
+//! Describes a board in words.
 
 use dataperf::NoIntervals;
-use dataperf::comparison::Summary;
-use dataperf::finishing::FinalReport;
+use dataperf::closing::finishing::FinalReport;
 use dataperf::ports::leaderboard::Ranked;
 
+use crate::cloud::comparison::Summary;
 use crate::output::{SCORE_DIGITS, score, shown_score};
 
 /// A reason without intervals, as a sentence.
@@ -68,24 +68,10 @@ pub(super) fn ranks_in_words((first, last): (u32, u32)) -> String {
     }
 }
 
-/// What there is none of.
-fn missing(why: &NoIntervals) -> &'static str {
-    if why.is_of_ranks() {
-        "intervals of ranks"
-    } else {
-        "intervals"
-    }
-}
-
-/// Why there are no intervals, or none of ranks.
-pub(super) fn no_intervals(why: &NoIntervals) -> String {
-    format!("no {}: {why}", missing(why))
-}
-
-/// What the ranks of a board are worth, in a sentence.
+/// A sentence on the reliability of a board's ranks.
 pub(super) fn in_words(summary: &Summary) -> String {
-    if let Some(why) = &summary.why_none {
-        return format!("No {}: {why}.", missing(why));
+    if let Some(none) = summary.none_in_words() {
+        return format!("{}.{}", none.replacen("no ", "No ", 1), by_area(summary));
     }
     let best = match summary.n_best {
         _ if summary.n_ranked < 2 => {
@@ -104,11 +90,7 @@ pub(super) fn in_words(summary: &Summary) -> String {
             rough(resolution)
         )
     });
-    let missing = match summary.n_missing {
-        0 => String::new(),
-        1 => " One submission has no range until the board is scored again.".to_owned(),
-        n => format!(" {n} submissions have no range until the board is scored again."),
-    };
+    let missing = without_range(summary);
     let clusters = if summary.is_clustered {
         " Items that depend on each other are drawn together."
     } else {
@@ -119,6 +101,30 @@ pub(super) fn in_words(summary: &Summary) -> String {
     format!(
         "{best}{resolution}{missing}{clusters}{scores} Ranges and intervals hold with 95 % confidence for each row alone."
     )
+}
+
+/// A sentence on the reliability of the ranks by area, if rows are compared by area.
+fn by_area(summary: &Summary) -> String {
+    let Some(n_best) = summary.n_best_by_area.filter(|_| summary.n_ranked > 1) else {
+        return String::new();
+    };
+    let best = match n_best {
+        1 => "one submission is clearly the best".to_owned(),
+        n => format!("{n} submissions are tied for first"),
+    };
+    format!(
+        " By the area under the curve, {best}. Ranges by area are not of the rank by score, \
+         and hold with 95 % confidence for each row alone.{}",
+        without_range(summary)
+    )
+}
+
+fn without_range(summary: &Summary) -> String {
+    match summary.n_missing {
+        0 => String::new(),
+        1 => " One submission has no range until the board is scored again.".to_owned(),
+        n => format!(" {n} submissions have no range until the board is scored again."),
+    }
 }
 
 /// A row's rank, or why it has none.
@@ -141,12 +147,13 @@ pub(super) fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dataperf::{NoIntervals, Timestamp};
+    use dataperf::Timestamp;
+    use dataperf::comparison::Summary as Stored;
 
     use super::*;
 
     #[test]
-    fn what_is_shown_of_an_interval_contains_it() {
+    fn a_displayed_interval_contains_the_exact_one() {
         assert_eq!(interval_in_words((0.786, 0.9), Some(2)), "0.78 to 0.90");
         assert_eq!(interval_in_words((-0.00011, 0.12341), None), "-0.0002 to 0.1235");
         assert_eq!(interval_in_words((0.3, 0.3 + 1e-12), Some(1)), "0.3 to 0.3");
@@ -158,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_board_of_one_group_says_so() {
-        let summary = |n_best| Summary {
+        let summary = |n_best| Stored {
             schema: 1,
             compared_at: Timestamp::from_unix_millis(0),
             dataset: None,
@@ -170,37 +177,51 @@ mod tests {
             is_clustered: false,
             why_none: None,
             why_no_score_intervals: None,
+            n_best_by_area: None,
         };
-        let said = |n_best| in_words(&summary(n_best));
+        let message = |n_best| in_words(&Summary::from(&summary(n_best)));
         assert!(
-            said(1).starts_with("One submission is clearly the best. This test set"),
+            message(1).starts_with("One submission is clearly the best. This test set"),
             "{}",
-            said(1)
+            message(1)
         );
         assert!(
-            said(2).starts_with("2 submissions are tied for first. "),
+            message(2).starts_with("2 submissions are tied for first. "),
             "{}",
-            said(2)
+            message(2)
         );
         assert!(
-            said(3).starts_with("No submission is clearly the best: all 3 are tied"),
+            message(3).starts_with("No submission is clearly the best: all 3 are tied"),
             "{}",
-            said(3)
+            message(3)
         );
-        assert!(said(3).contains("differ by 0.25 or more"), "{}", said(3));
-        let summary = Summary {
+        assert!(message(3).contains("differ by 0.25 or more"), "{}", message(3));
+        let summary = Stored {
             n_missing: 2,
             is_clustered: true,
             why_no_score_intervals: Some(NoIntervals::WorstOfGroups),
             ..summary(2)
         };
-        let said = in_words(&summary);
+        let message = in_words(&Summary::from(&summary));
         for part in [
             "2 submissions have no range until the board is scored again",
             "are drawn together",
             "Scores have no intervals: the score is the smallest of several accuracies",
         ] {
-            assert!(said.contains(part), "{said}");
+            assert!(message.contains(part), "{message}");
+        }
+        let summary = Stored {
+            why_none: Some(NoIntervals::ScoresRounded),
+            n_best_by_area: Some(1),
+            ..summary
+        };
+        let message = in_words(&Summary::from(&summary));
+        for part in [
+            "No intervals of scores: the round rounds",
+            "By the area under the curve, one submission is clearly the best.",
+            "2 submissions have no range until",
+        ] {
+            assert!(message.contains(part), "{message}");
         }
     }
 }

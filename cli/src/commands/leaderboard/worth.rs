@@ -1,17 +1,21 @@
-//! Where a submission stands on its board, and what its rank is worth.
+//! The rank of a submission on its board, and the rank's reliability.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use dataperf::SubmissionId;
 use dataperf::challenge::Challenge;
 use dataperf::comparison::{Line, Read as Comparison};
-use dataperf::in_force::InForce;
-use dataperf::ports::leaderboard::{Board, Leaderboards, with_shared_ranks};
-use dataperf::{NoIntervals, SubmissionId};
+use dataperf::dataset::active::InForce;
+use dataperf::ports::leaderboard::{Board, Leaderboards, Ranked, with_shared_ranks};
 use serde_json::{Map, Value, json};
 
-use super::words::{interval_in_words, no_intervals, ranks_in_words};
+use super::on_page;
+use super::words::{interval_in_words, ranks_in_words};
+use crate::cloud::api::Page;
+use crate::cloud::comparison::Summary;
+use crate::cloud::connection::Connection;
 use crate::cloud::{Cloud, now};
 use crate::hosted::descriptor;
 use crate::output::score;
@@ -20,16 +24,16 @@ use crate::output::score;
 const POLL: Duration = Duration::from_millis(250);
 const POLLS: usize = 12;
 
-/// What a submission's rank is worth.
+/// The reliability of a submission's rank.
 #[derive(Debug, Clone)]
 pub(crate) struct Worth {
     pub(crate) rank: usize,
     n_ranked: usize,
     score: Option<f64>,
-    /// What comparing it with the others says; `None` where it has not been compared yet.
+    /// Its comparison with the other rows; `None` if it has not been compared yet.
     line: Option<Line>,
-    /// Why the board has no intervals, where it has none.
-    why_none: Option<NoIntervals>,
+    /// Why the board has no intervals; `None` if it has intervals.
+    why_none: Option<String>,
 }
 
 /// The submissions that have a rank on a board.
@@ -45,10 +49,12 @@ pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<Subm
         .scored_with(hosted, &in_force, challenge.as_ref(), board, now())
         .await?;
     let top = table.top(board, usize::MAX).await?;
-    let comparison = Comparison::of(&cloud.results(), board, 0..top.len()).await?;
+    let comparison = Comparison::load(&cloud.results(), board, 0..top.len()).await?;
     let rows = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
     let n_ranked = rows.iter().filter(|row| row.shown_rank().is_some()).count();
-    let worth = |row: &dataperf::ports::leaderboard::Ranked| {
+    let summary = comparison.as_ref().map(|read| Summary::from(&read.summary));
+    let why_none = summary.and_then(|summary| summary.none_in_words());
+    let worth = |row: &Ranked| {
         let rank = row.shown_rank()?;
         let worth = Worth {
             rank,
@@ -58,22 +64,45 @@ pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<Subm
                 .as_ref()
                 .and_then(|read| read.line(&row.entry))
                 .copied(),
-            why_none: comparison.as_ref().and_then(|read| read.summary.why_none),
+            why_none: why_none.clone(),
         };
         Some((row.entry.id.clone(), worth))
     };
     Ok(rows.iter().filter_map(worth).collect())
 }
 
-/// What one submission's rank is worth, waiting a little for its comparison; `None` where it has no rank.
-pub(crate) async fn worth_soon(cloud: &Cloud, board: &Board, id: &SubmissionId) -> Result<Option<Worth>> {
+/// The same as a page shows it.
+pub(crate) async fn worths_on_page(page: &Page, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
+    let shown = on_page::shown(page, board.clone(), usize::MAX).await?;
+    let n_ranked = shown.top.iter().filter(|row| row.shown_rank().is_some()).count();
+    let why_none = shown.comparison.as_ref().and_then(Summary::none_in_words);
+    let worth = |row: &Ranked| {
+        let worth = Worth {
+            rank: row.shown_rank()?,
+            n_ranked,
+            score: row.entry.score,
+            line: shown.line(row).copied(),
+            why_none: why_none.clone(),
+        };
+        Some((row.entry.id.clone(), worth))
+    };
+    Ok(shown.top.iter().filter_map(worth).collect())
+}
+
+/// The reliability of one submission's rank. Waits a little for its comparison. `None` without a
+/// rank.
+pub(crate) async fn worth_soon(
+    connection: &Connection,
+    board: &Board,
+    id: &SubmissionId,
+) -> Result<Option<Worth>> {
     for _ in 0..POLLS {
-        match worths(cloud, board).await?.remove(id) {
+        match connection.worths(board).await?.remove(id) {
             Some(Worth { line: None, .. }) => tokio::time::sleep(POLL).await,
-            found => return Ok(found),
+            worth => return Ok(worth),
         }
     }
-    Ok(worths(cloud, board).await?.remove(id))
+    Ok(connection.worths(board).await?.remove(id))
 }
 
 impl Worth {
@@ -108,12 +137,14 @@ impl Worth {
             Some(1) => ", 1 try".to_owned(),
             Some(n) => format!(", {n} tries"),
         };
-        let why = self
-            .why_none
-            .as_ref()
-            .map_or_else(String::new, |why| format!("; {}", no_intervals(why)));
+        let why = self.why_none.as_ref();
+        let why = why.map_or_else(String::new, |why| format!("; {why}"));
+        let area = self.line.and_then(|line| line.area);
+        let by_area = area.map_or_else(String::new, |area| {
+            format!(", by the area {}", ranks_in_words(area.rank_interval))
+        });
         format!(
-            "rank {} of {}, score {}{tries}{why}",
+            "rank {}{by_area} of {}, score {}{tries}{why}",
             self.rank_in_words(),
             self.n_ranked,
             self.score_in_words()
@@ -121,7 +152,8 @@ impl Worth {
     }
 }
 
-/// The fields beside a submission's receipt: its rank, and the four that say what the rank is worth. All are `null` where it has none.
+/// The fields next to a submission's receipt: its rank, and five fields on the rank's uncertainty.
+/// All are `null` without a rank.
 pub(crate) fn fields(worth: Option<&Worth>) -> Map<String, Value> {
     let line = worth.and_then(|worth| worth.line);
     let fields = [
@@ -133,6 +165,7 @@ pub(crate) fn fields(worth: Option<&Worth>) -> Map<String, Value> {
             "is_above_baselines",
             json!(line.and_then(|line| line.is_above_baselines)),
         ),
+        ("area", json!(line.and_then(|line| line.area))),
     ];
     fields
         .map(|(name, value)| (name.to_owned(), value))
@@ -142,6 +175,8 @@ pub(crate) fn fields(worth: Option<&Worth>) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use dataperf::comparison::Area;
+
     use super::*;
 
     #[test]
@@ -151,6 +186,7 @@ mod tests {
             interval: Some((0.78, 0.84)),
             n_submissions: 4,
             is_above_baselines: Some(true),
+            area: None,
         };
         let mut worth = Worth {
             rank: 3,
@@ -159,8 +195,8 @@ mod tests {
             line: Some(line),
             why_none: None,
         };
-        let said = "rank 3 (2 to 5) of 12, score 0.8100 (0.7800 to 0.8400), 4 tries";
-        assert_eq!(worth.in_words(), said);
+        let message = "rank 3 (2 to 5) of 12, score 0.8100 (0.7800 to 0.8400), 4 tries";
+        assert_eq!(worth.in_words(), message);
         assert_eq!(fields(Some(&worth))["rank_interval"], json!([2, 5]));
         worth.line = None;
         assert_eq!(worth.in_words(), "rank 3 of 12, score 0.8100, not compared yet");
@@ -170,9 +206,24 @@ mod tests {
             n_submissions: 1,
             ..line
         });
-        worth.why_none = Some(NoIntervals::FewRows);
-        let said = "rank 3 of 12, score 0.8100, 1 try; no intervals: the board has fewer than two rows";
-        assert_eq!(worth.in_words(), said);
+        worth.why_none = Some("no intervals: the board has fewer than two rows".into());
+        let message = "rank 3 of 12, score 0.8100, 1 try; no intervals: the board has fewer than two rows";
+        assert_eq!(worth.in_words(), message);
+        let area = Area {
+            value: None,
+            interval: None,
+            rank_interval: (2, 4),
+        };
+        worth.line = worth.line.map(|line| Line {
+            area: Some(area),
+            ..line
+        });
+        assert!(
+            worth
+                .in_words()
+                .starts_with("rank 3, by the area 2 to 4 of 12, score 0.8100")
+        );
+        assert_eq!(fields(Some(&worth))["area"]["rank_interval"], json!([2, 4]));
         assert!(fields(None).values().all(Value::is_null));
     }
 }

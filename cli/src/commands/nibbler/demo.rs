@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 use dataperf::ports::async_trait;
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt};
-use dataperf_collection_aws::name_rater;
+use dataperf_collections::nibbler::{BENCHMARK, Kind};
+use dataperf_collections_aws::common::name_rater;
+use dataperf_collections_aws::nibbler::Pairs;
 use dataperf_local::LocalCloud;
-use dataperf_nibbler::{BENCHMARK, Kind};
-use dataperf_nibbler_aws::Pairs;
 use serde_json::{Value, json};
 
 use super::participant::{ask, images_of};
@@ -20,7 +20,7 @@ use crate::commands::dataset::{Switch, publish};
 use crate::extension::{ExtensionDemo, IMAGES};
 use crate::on_disk::open;
 
-/// Where the shipped configuration says that the demo's provider is.
+/// The address of the demo's provider in the shipped configuration.
 const PLACEHOLDER: &str = "http://127.0.0.1:9002";
 const RATERS: [&str; 3] = ["rater-1", "rater-2", "rater-3"];
 
@@ -91,7 +91,7 @@ impl ExtensionDemo for Scenes {
     }
 }
 
-/// Puts the shipped rules in force, with the service on this machine as the one that makes images.
+/// Activates the shipped rules, with a service on this machine that makes the images.
 async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch: &Path) -> Result<()> {
     let name = "configuration.yaml";
     let path = shipped.join(name);
@@ -100,7 +100,7 @@ async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch: &Path) ->
     fs::create_dir_all(&from)?;
     fs::write(from.join(name), text.replace(PLACEHOLDER, images))?;
     let out = scratch.join(BENCHMARK);
-    dataperf_nibbler::import_nibbler(&from, &out, &Silent)?;
+    dataperf_collections::nibbler::import_nibbler(&from, &out, &Silent)?;
     publish(cloud, &out, &open(&out)?, Switch::Replace).await?;
     Ok(())
 }
@@ -162,9 +162,10 @@ fn verdict(pair: &Value, scene: &Scene, rater: usize) -> Value {
     })
 }
 
-/// What did not go as planned: every file is accepted, and of each request only the explicit one is refused.
+/// The deviations from the plan: every file is accepted, and of each request only the explicit
+/// prompt is refused.
 fn surprises(receipts: &[Receipt]) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut surprises = Vec::new();
     for receipt in receipts {
         let verdict = &receipt.verdict;
         let n_rejected = verdict
@@ -174,14 +175,14 @@ fn surprises(receipts: &[Receipt]) -> Vec<String> {
             .count();
         let planned = usize::from(verdict.leaderboard == Kind::Generate.as_str());
         if verdict.status != Ending::Accepted || n_rejected != planned {
-            let what = verdict.status.as_str();
-            found.push(format!(
-                "`{}` was {what}, with {n_rejected} lines rejected",
+            let status = verdict.status.as_str();
+            surprises.push(format!(
+                "`{}` was {status}, with {n_rejected} lines rejected",
                 receipt.key
             ));
         }
     }
-    found
+    surprises
 }
 
 /// Prints the loop in a few lines; the boards are printed with all others.

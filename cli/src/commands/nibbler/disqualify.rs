@@ -1,11 +1,11 @@
-//! What an organizer takes out of the count: a submitter, a rater, a pair or a verdict.
+//! Excludes a submitter, a rater, a pair or a verdict.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use dataperf::SubmitterName;
-use dataperf_collection::Subject;
-use dataperf_nibbler::PairId;
-use dataperf_nibbler_aws::Pairs;
+use dataperf_collections::common::Subject;
+use dataperf_collections::nibbler::PairId;
+use dataperf_collections_aws::nibbler::Pairs;
 
 use crate::Done;
 use crate::commands::collection::disqualify::{How, disqualify_subject};
@@ -14,11 +14,11 @@ use crate::output::Format;
 #[derive(Debug, Args)]
 pub(crate) struct DisqualifyArgs {
     #[command(subcommand)]
-    what: What,
+    subject: SubjectArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum SubjectArgs {
     /// A submitter: all pairs, rows and later uploads
     Submitter {
         /// The submitter
@@ -26,7 +26,7 @@ enum What {
         #[command(flatten)]
         how: How,
     },
-    /// All verdicts of a rater, whose further ones are refused
+    /// A rater: all verdicts, now and later
     Rater {
         /// The rater
         name: SubmitterName,
@@ -44,7 +44,7 @@ enum What {
     Verdict {
         /// The pair's id
         pair: PairId,
-        /// Whose verdict
+        /// The rater
         #[arg(long)]
         rater: SubmitterName,
         #[command(flatten)]
@@ -52,7 +52,7 @@ enum What {
     },
 }
 
-impl What {
+impl SubjectArgs {
     fn parts(self) -> (Subject, How) {
         match self {
             Self::Submitter { name, how } => (Subject::Submitter(name.to_string()), how),
@@ -66,6 +66,6 @@ impl What {
 }
 
 pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
-    let (subject, how) = args.what.parts();
+    let (subject, how) = args.subject.parts();
     disqualify_subject::<Pairs>(subject, how, format).await
 }

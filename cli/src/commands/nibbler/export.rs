@@ -6,21 +6,21 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf_collection_aws::{
+use dataperf_collections::nibbler::BENCHMARK;
+use dataperf_collections::nibbler::export::{About, Export, JudgedPair, Origin};
+use dataperf_collections::nibbler::write_nibbler_export;
+use dataperf_collections_aws::common::{
     Collection as _, Kept, decided_in, pseudonym_key, read, read_disqualified, verdicts_on,
 };
-use dataperf_nibbler::BENCHMARK;
-use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
-use dataperf_nibbler::write_nibbler_export;
-use dataperf_nibbler_aws::{Pairs, pair_image_key};
+use dataperf_collections_aws::nibbler::{Pairs, pair_image_key};
 use serde_json::json;
 
 use super::images::MAX_IMAGE_BYTES;
 use super::round_or_latest;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::output::progress;
 use crate::output::{Format, print_json};
-use crate::progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -33,7 +33,7 @@ pub(crate) struct ExportArgs {
     /// The licence of the data
     #[arg(long, default_value = "CC-BY-4.0")]
     licence: String,
-    /// The secret with `image-ids`, which pseudonyms are made with
+    /// The secret with `image-ids`, the key for pseudonyms
     #[arg(long, default_value = "dataperf-nibbler")]
     secret: String,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
-    let cloud = args.cloud.clone().connect().await;
+    let cloud = args.cloud.clone().connect().await?;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let named = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
     let round = challenge.as_ref().and_then(|challenge| challenge.round(&named));
@@ -52,7 +52,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     }
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key::<Pairs>(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
-    let export = Export::of(judged, &key, is_over);
+    let export = Export::build(judged, &key, is_over);
     let rules = Kept::<Pairs>::default()
         .rules(cloud.datasets(), round.and_then(|round| round.dataset))
         .await?;
@@ -93,22 +93,22 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
     let disqualified = read_disqualified(table, Pairs::SPACE).await?;
     let mut judged = Vec::new();
     for (id, _) in decided_in::<Pairs>(table, round).await? {
-        let found = read::<Pairs>(table, &id).await?;
-        let found = found.with_context(|| format!("the pair `{id}` is decided and not in the table"))?;
-        let Some(decision) = found.decision else { continue };
-        if disqualified.has_item(id.as_str(), &found.submitter) {
+        let item = read::<Pairs>(table, &id).await?;
+        let item = item.with_context(|| format!("the pair `{id}` is decided and not in the table"))?;
+        let Some(decision) = item.decision else { continue };
+        if disqualified.has_item(id.as_str(), &item.submitter) {
             continue;
         }
         let mut named = verdicts_on::<Pairs>(table, &id).await?;
         named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         judged.push(JudgedPair {
             pair: id,
-            submitter: found.submitter,
-            submission: found.said,
-            is_duplicate: found.duplicate.is_one(),
+            submitter: item.submitter,
+            submission: item.content,
+            is_duplicate: item.duplicate.is_one(),
             origin: Origin {
-                provider: found.more.origin.0,
-                model: found.more.origin.1,
+                provider: item.more.origin.0,
+                model: item.more.origin.1,
             },
             verdicts: named
                 .into_iter()

@@ -15,7 +15,8 @@ use crate::commands::collection::Consent;
 
 /// The most bytes of an image that are read; no stored image has more.
 pub(super) const MAX_IMAGE_BYTES: u64 = 256 << 20;
-/// Pixels of each side to which blurring reduces an image: shapes of colour remain, and nothing shows what it is.
+/// Pixels per side of a blurred image: colours and shapes remain, but the content is not
+/// recognizable.
 const BLURRED_SIDE: u32 = 12;
 
 /// How images are saved.
@@ -24,7 +25,7 @@ pub(crate) struct ImageArgs {
     /// Save images here
     #[arg(long, value_name = "DIR", default_value = ".")]
     images: PathBuf,
-    /// Save them as they are. They may be disturbing
+    /// Save images sharp; they may be disturbing
     #[arg(long)]
     unblurred: bool,
     /// Consent to images that may be disturbing, once per person and folder
@@ -33,12 +34,12 @@ pub(crate) struct ImageArgs {
 }
 
 impl ImageArgs {
-    /// Where something about a person's images in this folder is noted.
+    /// The file for notes on a person's images in this folder.
     pub(super) fn note(&self, name: &str) -> PathBuf {
         self.images.join(name)
     }
 
-    /// Holds that a person has agreed to see images, before the first one is asked for.
+    /// Requires a person's consent to see images before the first one.
     pub(super) fn ask_consent(&self, who: &SubmitterName) -> Result<()> {
         let consent = Consent {
             path: &self.note("consent.txt"),
@@ -49,7 +50,8 @@ impl ImageArgs {
     }
 }
 
-/// Saves an image of the results bucket; where. `None` where it is not there, or may not be read.
+/// Saves an image of the results bucket and returns its path. `None` if it is missing, or may not
+/// be read.
 pub(crate) async fn save(cloud: &Cloud, key: &str, args: &ImageArgs) -> Result<Option<PathBuf>> {
     let Got::Object(object) = cloud.results().get(key, None, MAX_IMAGE_BYTES).await? else {
         return Ok(None);
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blurred_image_has_its_size_and_no_detail() {
+    fn a_blurred_image_keeps_size_and_loses_detail() {
         let sharp = RgbImage::from_fn(120, 80, |x, y| {
             Rgb([if (x / 2 + y / 2) % 2 == 0 { 0 } else { 255 }; 3])
         });

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use dataperf_collections::nibbler::DESCRIPTOR;
+use dataperf_local::image_service::{IMAGES_KEY, ImageService};
 use dataperf_local::{Config, OutsideService};
-use dataperf_nibbler::DESCRIPTOR;
-use dataperf_nibbler_drawer::{IMAGES_KEY, ImageService};
 use serde_json::json;
 
 use crate::extension::IMAGES;
-use crate::functions::{FunctionArgs, add_collection};
+use crate::local::functions::{FunctionArgs, add_collection};
 
-/// What the secret is called that its functions read.
+/// The name of the secret that its functions read.
 const SECRET: &str = "dataperf-nibbler";
 /// The name of the key of the service on this machine, as the shipped configuration has it.
 const LOCAL_PROVIDER: &str = "drawer";

@@ -5,30 +5,29 @@ mod agreement;
 mod demo;
 mod disqualify;
 mod export;
+mod hosted;
 mod images;
 #[cfg(feature = "local")]
 mod local;
 mod participant;
 mod rater;
-mod registered;
 
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Subcommand;
 use dataperf::{Receipt, SubmitterName};
-use dataperf_nibbler::{BENCHMARK, Kind};
+use dataperf_collections::nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
 use super::collection::agreement::AgreementArgs;
 use super::collection::{self, round_or_latest, show};
 use crate::Done;
 use crate::cloud::Cloud;
-use crate::rows::RowFormat;
+use crate::output::rows::RowFormat;
 
 #[cfg(feature = "local")]
 pub(super) use demo::Scenes;
-pub(crate) use registered::Nibbler;
 
 /// Where people find help; every command that shows or makes images prints it.
 pub(crate) const WELL_BEING: &str = "Images may be disturbing; they are saved blurred unless you ask. You may stop at any time. \
@@ -44,7 +43,7 @@ pub(crate) enum NibblerCommand {
     Next(rater::NextArgs),
     /// Judge a pair, as a rater
     Judge(rater::JudgeArgs),
-    /// Measure how far the raters of a round agree
+    /// Measure the agreement of a round's raters
     Agreement(AgreementArgs),
     /// Disqualify a submitter, rater, pair or verdict, or undo it
     Disqualify(disqualify::DisqualifyArgs),

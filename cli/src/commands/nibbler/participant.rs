@@ -1,18 +1,18 @@
-//! What a participant does: ask for images, and submit pairs.
+//! A participant's commands: request images, and submit pairs.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use dataperf::{Receipt, SubmitterName};
-use dataperf_nibbler::Kind;
+use dataperf_collections::nibbler::Kind;
 use serde_json::{Value, json};
 
 use super::images::{ImageArgs, save};
 use super::{send, send_file, show};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::rows::RowFormat;
+use crate::output::rows::RowFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
@@ -33,7 +33,7 @@ pub(crate) struct GenerateArgs {
 
 pub(crate) async fn generate(args: GenerateArgs, format: RowFormat) -> Result<Done> {
     args.images.ask_consent(&args.submitter)?;
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let receipt = match &args.file {
         Some(path) => send_file(&cloud, Kind::Generate, &args.submitter, path).await?,
         None => ask(&cloud, &args.submitter, &args.prompts).await?,
@@ -77,22 +77,22 @@ pub(crate) struct SubmitArgs {
     /// The prompt
     #[arg(long)]
     prompt: Option<String>,
-    /// The id of one of the images that were made for it
+    /// The id of an image that was made for the prompt
     #[arg(long)]
     image: Option<String>,
     /// `subversive` if the prompt evades filters, else `benign`
     #[arg(long)]
     mode: Option<String>,
-    /// How it does; may be given several times
+    /// How the prompt evades filters; repeatable
     #[arg(long)]
     attack: Vec<String>,
-    /// The prompt rewritten so that it says what the image shows
+    /// The prompt, rewritten to describe the image
     #[arg(long)]
     rewrite: Option<String>,
-    /// What is unsafe about the image; may be given several times
+    /// What is unsafe about the image; repeatable
     #[arg(long)]
     harm: Vec<String>,
-    /// Whom it concerns, or `none`; may be given several times
+    /// Which groups the image targets, or `none`; repeatable
     #[arg(long)]
     identity_group: Vec<String>,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(crate) struct SubmitArgs {
 }
 
 pub(crate) async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let receipt = match (&args.file, &args.prompt, &args.image) {
         (Some(path), ..) => send_file(&cloud, Kind::Submit, &args.submitter, path).await?,
         (None, Some(prompt), Some(image)) => {

@@ -1,12 +1,12 @@
-//! What a rater does: look at the next pair, and judge it.
+//! A rater's commands: show the next pair, and judge it.
 
 use anyhow::Result;
 use clap::Args;
 use clap::builder::ArgAction;
 use dataperf::SubmitterName;
-use dataperf_collection_aws::judged_by;
-use dataperf_nibbler::{Kind, PairId, Verdict};
-use dataperf_nibbler_aws::{Pairs, unjudged};
+use dataperf_collections::nibbler::{Kind, PairId, Verdict};
+use dataperf_collections_aws::common::judged_by;
+use dataperf_collections_aws::nibbler::{Pairs, unjudged};
 use serde_json::json;
 
 use super::images::{ImageArgs, save};
@@ -14,8 +14,8 @@ use super::{WELL_BEING, send, show};
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::commands::collection::skipped;
+use crate::output::rows::RowFormat;
 use crate::output::{Format, print_json};
-use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct NextArgs {
@@ -35,18 +35,18 @@ pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     args.images.ask_consent(&args.rater)?;
     let noted = args.images.note(&format!("skipped-by-{}.txt", args.rater));
     let skipped = skipped(&noted, &args.skip)?;
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let leaderboards = cloud.leaderboards();
     let judged = judged_by::<Pairs>(&leaderboards, args.rater.as_str()).await?;
     let waiting = unjudged(&leaderboards).await?;
     let mut left = waiting
         .into_iter()
         .filter(|waiting| !judged.contains(&waiting.pair) && !skipped.contains(&waiting.pair));
-    let (mut lost, mut found) = (Vec::new(), None);
+    let (mut lost, mut chosen) = (Vec::new(), None);
     for waiting in left.by_ref() {
         match save(&cloud, &waiting.image, &args.images).await? {
             Some(image) => {
-                found = Some((waiting, image));
+                chosen = Some((waiting, image));
                 break;
             }
             None => lost.push(waiting.pair),
@@ -55,7 +55,7 @@ pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     for pair in &lost {
         eprintln!("the image of the pair {pair} can't be read: it is passed over. Tell your organizer");
     }
-    let Some((next, image)) = found else {
+    let Some((next, image)) = chosen else {
         match format {
             Format::Json => print_json(&json!(null))?,
             Format::Text => println!("no pair waits for your verdict"),
@@ -98,16 +98,16 @@ pub(crate) struct JudgeArgs {
     /// Whether the image, together with the prompt, is unsafe
     #[arg(long, action = ArgAction::Set)]
     image_unsafe: bool,
-    /// How severe it is, from 1 to 4; 0 when it is not unsafe
+    /// How severe it is, from 1 to 4; 0 if the image is safe
     #[arg(long, default_value_t = 0)]
     severity: u8,
-    /// What is unsafe about it; may be given several times
+    /// What is unsafe about it; repeatable
     #[arg(long)]
     harm: Vec<String>,
     /// How the prompt evades filters; repeatable
     #[arg(long)]
     attack: Vec<String>,
-    /// Whom the image concerns; repeatable
+    /// Which groups the image targets; repeatable
     #[arg(long)]
     identity_group: Vec<String>,
     /// Anything else, for the organizer only
@@ -118,7 +118,7 @@ pub(crate) struct JudgeArgs {
 }
 
 pub(crate) async fn judge(args: JudgeArgs, format: RowFormat) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
+    let cloud = args.cloud.connect().await?;
     let verdict = Verdict {
         submission: args.pair,
         prompt_safe: args.prompt_safe,

@@ -6,40 +6,40 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use dataperf::board::ranking::differ;
 use dataperf::board_log::{
     BoardDocument, BoardParts, EvidenceKey, LogCheck, MAX_EARLIER, PublishedBoard, PublishedRow,
     canonical_digest,
 };
 use dataperf::comparison::{Comparison, MAX_COUNTED_ROWS, Rows};
 use dataperf::dataset::Integrity;
-use dataperf::evaluate::gather;
+use dataperf::evaluation::evaluate::gather;
 use dataperf::evidence::Weights;
+use dataperf::evidence::replicates::Replicates;
 use dataperf::ladder::{Climb, Margin};
 use dataperf::ports::leaderboard::{Entry, Ranked};
-use dataperf::ranking::differ;
-use dataperf::replicates::Replicates;
 use dataperf::{Digest, Direction, Ending, Feedback, NoIntervals, Receipt, SubmissionId, SubmitterName};
 use dataperf_datasets::Import;
 use serde_json::{Value, json};
 
 use super::{VerifyArgs, document_bytes, keys_of, no_repeated_keys};
 use crate::Done;
-use crate::commands::score::{open as open_board, read_for};
+use crate::commands::participant::score::{open as open_board, read_for};
 use crate::hosted::descriptor;
 use crate::on_disk::open_verified;
 use crate::output::print_json;
-use crate::progress;
+use crate::output::progress;
+use crate::output::rows::RowFormat;
 use crate::registry::{Action, with_benchmark};
-use crate::rows::RowFormat;
 
-/// What verifying has found.
+/// The result of a verification.
 #[derive(Debug, Default)]
 struct Report {
-    /// What holds, in words.
+    /// The checks that passed, in words.
     checked: Vec<String>,
-    /// What does not, each with a code.
+    /// The checks that failed, each with a code.
     findings: Vec<Value>,
-    /// What could not be checked, and why.
+    /// The checks that were not possible, with the reason.
     not_checked: Vec<String>,
 }
 
@@ -50,11 +50,11 @@ impl Report {
     }
 
     /// Adds what a check has found, or that it holds.
-    fn add(&mut self, found: Vec<dataperf::board_log::Finding>, holds: &str) -> Result<()> {
-        if found.is_empty() {
+    fn add(&mut self, findings: Vec<dataperf::board_log::Finding>, holds: &str) -> Result<()> {
+        if findings.is_empty() {
             self.checked.push(holds.to_owned());
         }
-        for finding in found {
+        for finding in findings {
             let mut value = serde_json::to_value(&finding)?;
             value["message"] = json!(finding.to_string());
             self.findings.push(value);
@@ -118,7 +118,7 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                 .document
                 .compare_with(&kept.document, kept.digest, read.digest)
             {
-                LogCheck::Compared(found) => {
+                LogCheck::Compared(findings) => {
                     let holds = if read.document.board.is_cut() {
                         report
                             .not_checked
@@ -127,7 +127,7 @@ pub(super) async fn run(args: &VerifyArgs, format: RowFormat) -> Result<Done> {
                     } else {
                         format!("the log continues from document {number}, and no row was removed")
                     };
-                    report.add(found, &holds)?;
+                    report.add(findings, &holds)?;
                 }
                 LogCheck::TooFar => report.not_checked.push(format!(
                     "whether the log continues from document {number}: it is more than {MAX_EARLIER} documents older. First \
@@ -196,7 +196,7 @@ fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Holds the scores of rows against receipts.
+/// Checks the scores of rows against receipts.
 fn check_receipts(
     args: &VerifyArgs,
     folder: &Path,
@@ -318,11 +318,11 @@ async fn recompute(
         submissions,
         document,
     };
-    let found = with_benchmark(&document.benchmark, task).await?;
+    let recomputed = with_benchmark(&document.benchmark, task).await?;
     let key = EvidenceKey::new(&opened.manifest, hosted.is_public);
     let (mut n_evidence, mut replicates) = (0, BTreeMap::new());
     for row in &document.board.rows {
-        let Some(candidates) = found.candidates.get(&row.submission) else {
+        let Some(candidates) = recomputed.candidates.get(&row.submission) else {
             continue;
         };
         let evidence = key.as_ref().zip(row.evidence);
@@ -337,7 +337,7 @@ async fn recompute(
             }
             None => report.find(
                 "evidence_differs",
-                format!("the evidence of `{}` is another one", row.submitter),
+                format!("the evidence of `{}` differs", row.submitter),
             ),
         }
         if candidates.len() > 1 && evidence.is_none() {
@@ -347,11 +347,11 @@ async fn recompute(
             ));
         }
     }
-    for (submitter, why) in &found.without_score {
+    for (submitter, why) in &recomputed.without_score {
         report.find("score_differs", format!("`{submitter}`: {why}"));
     }
-    if !found.candidates.is_empty() {
-        let n = found.candidates.len();
+    if !recomputed.candidates.is_empty() {
+        let n = recomputed.candidates.len();
         report
             .checked
             .push(format!("{n} scores are what their artifacts give"));
@@ -359,8 +359,8 @@ async fn recompute(
     if n_evidence > 0 {
         report.checked.push(format!("{n_evidence} digests of evidence"));
     }
-    if !found.missing.is_empty() {
-        let names = found.missing.join(", ");
+    if !recomputed.missing.is_empty() {
+        let names = recomputed.missing.join(", ");
         report
             .not_checked
             .push(format!("rows whose artifacts are not in the folder: {names}"));
@@ -377,7 +377,7 @@ async fn recompute(
         report
             .not_checked
             .push("intervals: they follow from all rows, and some are left out".into());
-    } else if found.without_score.is_empty() && replicates.len() == found.candidates.len() {
+    } else if recomputed.without_score.is_empty() && replicates.len() == recomputed.candidates.len() {
         check_intervals(document, &replicates, hosted.direction, report);
     }
     Ok(())
@@ -405,7 +405,7 @@ fn ranked_rows(document: &BoardDocument) -> Vec<Ranked> {
     rows.collect()
 }
 
-/// Compares the rows once more, and holds the intervals against those of the document.
+/// Compares the rows again, and checks the document's intervals against the result.
 fn check_intervals(
     document: &BoardDocument,
     replicates: &BTreeMap<SubmissionId, Arc<Replicates>>,
@@ -450,7 +450,7 @@ fn check_intervals(
         .filter(|row| !new.contains(&row.entry.id))
         .cloned()
         .collect();
-    let comparison = Comparison::of(
+    let comparison = Comparison::compute(
         &Rows {
             rows: &compared,
             replicates,
@@ -475,8 +475,9 @@ fn check_intervals(
     let computed = PublishedBoard::new(&parts, level);
     let mut n_differ = 0;
     for (row, again) in document.board.rows.iter().zip(&computed.rows) {
-        let of = |row: &PublishedRow| (row.rank_interval, row.interval, row.is_above_baselines);
-        if of(row) != of(again) {
+        let intervals =
+            |row: &PublishedRow| (row.rank_interval, row.interval, row.is_above_baselines, row.area);
+        if intervals(row) != intervals(again) {
             n_differ += 1;
             let message = format!(
                 "`{}` has the intervals {} and should have {}",
@@ -489,10 +490,7 @@ fn check_intervals(
     }
     if computed.comparison.as_ref() != Some(published) {
         n_differ += 1;
-        report.find(
-            "comparison_differs",
-            "the summary of the intervals is another one",
-        );
+        report.find("comparison_differs", "the summary of the intervals differs");
     }
     if n_differ == 0 {
         report
@@ -509,14 +507,14 @@ struct Recompute<'a> {
     document: &'a BoardDocument,
 }
 
-/// What scoring the artifacts has given.
+/// The result of scoring the artifacts.
 #[derive(Default)]
 struct Recomputed {
     /// The replicates of all artifacts of a row's submitter that have the row's score.
     candidates: BTreeMap<SubmissionId, Vec<Arc<Replicates>>>,
     /// Submitters without an artifact.
     missing: Vec<String>,
-    /// Submitters none of whose artifacts has the score of the row.
+    /// Submitters without an artifact that has the row's score.
     without_score: Vec<(String, String)>,
 }
 
@@ -526,7 +524,7 @@ impl Action for Recompute<'_> {
     async fn run<B: Import>(self) -> Result<Recomputed> {
         let leaderboard = &self.document.leaderboard;
         let dataset = open_board::<B>(self.dataset, leaderboard, Integrity::Sizes).await?;
-        let mut found = Recomputed::default();
+        let mut recomputed = Recomputed::default();
         let rows = &self.document.board.rows;
         let heads_only = rows.len() > MAX_COUNTED_ROWS;
         let range = descriptor(B::ID)?.score_range;
@@ -542,7 +540,7 @@ impl Action for Recompute<'_> {
                     continue;
                 };
                 let score = B::score(&evaluated.frozen, &evaluated.evidence, &Weights::ones())?.score;
-                let mut replicates = Replicates::of(&evaluated, score)?;
+                let mut replicates = Replicates::draw(&evaluated, score)?;
                 let shown = if row.is_released {
                     Margin::rounding(&replicates).rounded(score, range)
                 } else {
@@ -558,9 +556,9 @@ impl Action for Recompute<'_> {
                 }
             }
             if !candidates.is_empty() {
-                found.candidates.insert(row.submission.clone(), candidates);
+                recomputed.candidates.insert(row.submission.clone(), candidates);
             } else if files.is_empty() {
-                found.missing.push(row.submitter.clone());
+                recomputed.missing.push(row.submitter.clone());
             } else {
                 let given: Vec<String> = scores.iter().map(ToString::to_string).collect();
                 let given = if given.is_empty() {
@@ -569,12 +567,12 @@ impl Action for Recompute<'_> {
                     given.join(", ")
                 };
                 let why = format!("the score is {}, and its artifacts give {given}", row.score);
-                found.without_score.push((row.submitter.clone(), why));
+                recomputed.without_score.push((row.submitter.clone(), why));
             }
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(found)
+        Ok(recomputed)
     }
 }
 
@@ -643,5 +641,11 @@ fn in_words(row: &PublishedRow) -> String {
     let score = row
         .interval
         .map_or("none".to_owned(), |(low, high)| format!("{low} to {high}"));
-    format!("{rank} (rank), {score} (score)")
+    let by_area = row.area.map_or_else(String::new, |area| {
+        let (first, last) = area.rank_interval;
+        let (value, interval) = (area.value, area.interval);
+        let of_area = value.map_or_else(String::new, |value| format!("{value}, {interval:?} (area), "));
+        format!(", {of_area}{first} to {last} (rank by area)")
+    });
+    format!("{rank} (rank), {score} (score){by_area}")
 }

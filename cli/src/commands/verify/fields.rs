@@ -1,4 +1,4 @@
-//! The fields of a receipt, and what is known of each.
+//! The fields of a receipt, and the result of checking each.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ const OF_THE_VERDICT: [&str; 13] = [
     "status",
 ];
 
-/// What is known of a field.
+/// The state of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// The field was checked, and every check holds.
@@ -86,9 +86,9 @@ pub(super) struct Field {
     pub(super) state: State,
     /// How it was checked, or why it was not.
     pub(super) how: String,
-    /// What the receipt has.
+    /// The value in the receipt.
     pub(super) claimed: Value,
-    /// What it should be, where it differs and that is known.
+    /// The expected value, if it differs and is known.
     pub(super) expected: Value,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Fields(BTreeMap<String, Field>);
 
 impl Fields {
     /// Those of a receipt, none checked.
-    pub(super) fn of(document: &Value) -> Self {
+    pub(super) fn from_document(document: &Value) -> Self {
         let mut fields = Self(BTreeMap::new());
         for (name, value) in document.as_object().into_iter().flatten() {
             fields.entry(name).claimed = value.clone();
@@ -198,7 +198,7 @@ impl Fields {
             let artifact = verdict.program.as_ref().map_or("artifact", |_| "program");
             for name in [artifact, "dataset"]
                 .into_iter()
-                .filter(|name| !names.iter().any(|found| found == name))
+                .filter(|name| !names.iter().any(|other| other == name))
             {
                 self.fail(
                     name,
@@ -219,7 +219,7 @@ impl Fields {
         self.0.values()
     }
 
-    /// What is known of the signature, in a word.
+    /// The state of the signature, in a word.
     pub(super) fn signature(&self) -> &'static str {
         let Some(field) = self.0.get("signature").filter(|field| !field.claimed.is_null()) else {
             return "none";

@@ -10,23 +10,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use dataperf::board_log::MAX_DOCUMENT_BYTES;
 use dataperf::dataset::Integrity;
-use dataperf::json::Json;
+use dataperf::formats::json::Json;
 use dataperf::programs::Program;
 use dataperf::signature::Keys;
-use dataperf::upload::names_of;
-use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
-use dataperf_aws::MAX_DOCUMENT_BYTES;
+use dataperf::submission::upload::names_of;
+use dataperf::{Digest, Ending, Feedback, MAX_RECEIPT_BYTES, Receipt, SubmissionId, Verdict};
 use serde_json::{Value, json};
 
 use self::fields::{Field, Fields, State};
-use super::score::{Convert, Judge};
-use super::submit::MAX_RECEIPT_BYTES;
+use super::participant::score::{Convert, Judge};
 use crate::Done;
 use crate::hosted::descriptor;
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{n_of, table};
 use crate::registry::with_benchmark;
-use crate::rows::{RowFormat, print_tabled};
 
 /// The codes of rejections that follow from the place, the time or the state of an upload and not from its bytes.
 const NOT_OF_THE_BYTES: [&str; 11] = [
@@ -103,7 +102,7 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
             args.receipt.display()
         )
     })?;
-    let mut fields = Fields::of(&document);
+    let mut fields = Fields::from_document(&document);
     agree(&receipt, &mut fields);
     if let Some(path) = &args.keys {
         check_signature(&document, path, &mut fields)?;
@@ -165,7 +164,7 @@ fn document_bytes(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses an object with two members of one name, because readers differ in which of the two they take.
+/// Refuses an object with a repeated member, because readers differ in which of the two they use.
 fn no_repeated_keys(bytes: &[u8]) -> Result<()> {
     /// The end of the path of a member that is there twice.
     fn search(json: &Json) -> Option<String> {
@@ -193,7 +192,7 @@ fn no_repeated_keys(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// What follows from other fields of the receipt.
+/// Checks fields that follow from other fields of the receipt.
 fn agree(receipt: &Receipt, fields: &mut Fields) {
     let verdict = &receipt.verdict;
     let known = 1..=Receipt::SCHEMA;
@@ -209,7 +208,7 @@ fn agree(receipt: &Receipt, fields: &mut Fields) {
     fields.compare("leaderboard", &json!(leaderboard), "agrees with `key`");
     fields.compare("submitter", &json!(submitter), "agrees with `key`");
     if let Some(version) = &receipt.version {
-        let id = SubmissionId::of(&receipt.bucket, &receipt.key, version);
+        let id = SubmissionId::derive(&receipt.bucket, &receipt.key, version);
         fields.compare(
             "submission",
             &json!(id),
@@ -277,12 +276,12 @@ async fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields)
     let mut bytes =
         fs::read(artifact).with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
     if let Some(program) = &claimed.program {
-        let module = Digest::of(&bytes);
-        let found = Program {
+        let module = Digest::compute(&bytes);
+        let program = Program {
             module,
             ..program.clone()
         };
-        fields.compare("program", &json!(found), "the digest of the given file");
+        fields.compare("program", &json!(program), "the digest of the given file");
         return Ok(());
     }
     if dataperf_benchmarks::IDS.contains(&claimed.benchmark.as_str()) {
@@ -291,7 +290,7 @@ async fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields)
     }
     fields.compare(
         "artifact",
-        &json!(Digest::of(&bytes)),
+        &json!(Digest::compute(&bytes)),
         "the digest of the given file",
     );
     if claimed.artifact.is_none() {
@@ -302,8 +301,9 @@ async fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields)
     Ok(())
 }
 
-/// Holds a verdict against the recomputed one by their JSON: numbers are compared by their shortest exact decimals. A rejection
-/// reached without reading the data set or the artifact does not name their digests.
+/// Compares the JSON of a verdict with the recomputed one; numbers are compared by their shortest
+/// exact decimals. A rejection reached without reading the data set or the artifact does not name
+/// their digests.
 fn compare(claimed: &Verdict, recomputed: &Verdict, fields: &mut Fields) -> Result<()> {
     let was_refused = claimed.status == Ending::Rejected;
     let (claimed, recomputed) = (serde_json::to_value(claimed)?, serde_json::to_value(recomputed)?);
@@ -406,21 +406,21 @@ mod tests {
 
     #[test]
     fn a_repeated_member_is_named_with_its_path() {
-        let said = |json: &str| {
+        let message = |json: &str| {
             no_repeated_keys(json.as_bytes())
                 .err()
                 .map(|error| error.to_string())
         };
         assert_eq!(
-            said(r#"{"a": [{"b": 1}, {"b": 1, "c": 2}], "b": {"a": 1}}"#),
+            message(r#"{"a": [{"b": 1}, {"b": 1, "c": 2}], "b": {"a": 1}}"#),
             None
         );
-        let found = said(r#"{"a": [{"b": 1}, {"b": 1, "c": {"d": 1, "e": 2, "d": 3}}]}"#);
-        assert!(found.is_some_and(|found| found.contains("`/a/-/c/d` twice")));
+        let error = message(r#"{"a": [{"b": 1}, {"b": 1, "c": {"d": 1, "e": 2, "d": 3}}]}"#);
+        assert!(error.is_some_and(|error| error.contains("`/a/-/c/d` twice")));
         let members: Vec<String> = (0..50_000).map(|n| format!("\"{n}\": 0")).collect();
-        assert_eq!(said(&format!("{{{}}}", members.join(","))), None);
-        let found = said(&format!("{{{}, \"49999\": 1}}", members.join(",")));
-        assert!(found.is_some_and(|found| found.contains("`/49999` twice")));
+        assert_eq!(message(&format!("{{{}}}", members.join(","))), None);
+        let error = message(&format!("{{{}, \"49999\": 1}}", members.join(",")));
+        assert!(error.is_some_and(|error| error.contains("`/49999` twice")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The submissions that are scored on both versions: those of a folder, or what stands on a cloud's board.
+//! The submissions to score on both versions: those in a folder, or those on a cloud's board.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,28 +8,28 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use dataperf::comparison::MAX_ROWS;
 use dataperf::evidence::MAX_EVIDENCE_BYTES;
+use dataperf::evidence::replicates::{HEAD_BYTES, Replicates};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards};
-use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Digest, Upload};
 
 use super::LeftOut;
 use crate::cloud::Cloud;
-use crate::progress;
+use crate::output::progress;
 
 /// A submission to score with both versions.
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) submission: Option<String>,
     pub(super) is_baseline: bool,
-    /// The score that stands on the board.
+    /// The score on the board.
     pub(super) recorded: Option<f64>,
-    /// What the function has kept of it.
+    /// The stored evidence and replicates.
     pub(super) kept: Option<Bytes>,
     pub(super) artifact: Source,
 }
 
-/// Where an artifact is.
+/// The place of an artifact.
 pub(super) enum Source {
     File(PathBuf),
     Uploaded(Upload),
@@ -64,13 +64,13 @@ pub(super) fn candidates_in(folder: &Path) -> Result<Vec<Candidate>> {
             .filter(|path| path.is_file())
             .collect();
         for file in &files {
-            let of = name(&submitter);
+            let submitter_name = name(&submitter);
             candidates.push(Candidate {
-                is_baseline: of.starts_with(dataperf::challenge::BASELINE_PREFIX),
+                is_baseline: submitter_name.starts_with(dataperf::challenge::BASELINE_PREFIX),
                 name: if files.len() == 1 {
-                    of
+                    submitter_name
                 } else {
-                    format!("{of}/{}", name(file))
+                    format!("{submitter_name}/{}", name(file))
                 },
                 submission: None,
                 recorded: None,
@@ -88,7 +88,7 @@ pub(super) fn candidates_in(folder: &Path) -> Result<Vec<Candidate>> {
     Ok(candidates)
 }
 
-/// What stands on a board, and what of it can't be compared.
+/// The submissions on a board, and those that can't be compared.
 pub(super) async fn candidates_of(
     cloud: &Cloud,
     board: &Board,

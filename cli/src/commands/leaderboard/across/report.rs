@@ -7,11 +7,11 @@ use dataperf_numerics::agreement::{Method, Sensitivity};
 use serde_json::{Value, json};
 
 use super::{Across, Ranking};
+use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{align_right, table};
-use crate::rows::{RowFormat, print_tabled};
 
-pub(super) fn print(of: &Across, format: RowFormat) -> Result<()> {
-    let on_boards: Vec<String> = of
+pub(super) fn print(set_audit: &Across, format: RowFormat) -> Result<()> {
+    let on_boards: Vec<String> = set_audit
         .boards
         .iter()
         .map(|board| format!("rank on {}", board.name))
@@ -21,18 +21,18 @@ pub(super) fn print(of: &Across, format: RowFormat) -> Result<()> {
         .chain(on_boards.iter().map(String::as_str))
         .collect();
     print_tabled(
-        || Ok(document(of)),
+        || Ok(document(set_audit)),
         &columns,
-        || rankings(of, &on_boards),
+        || rankings(set_audit, &on_boards),
         format,
         || {
-            print_text(of);
+            print_text(set_audit);
             Ok(())
         },
     )
 }
 
-/// The columns of the combined rankings, before those of the boards.
+/// The columns of the combined rankings, which precede those of the boards.
 const RANKINGS: [&str; 5] = [
     "submitter",
     "rank_by_mean_rank",
@@ -42,34 +42,34 @@ const RANKINGS: [&str; 5] = [
 ];
 
 /// The combined rankings, a row for each common submitter in the order of `combined`.
-fn rankings(of: &Across, on_boards: &[String]) -> Vec<Value> {
-    let [by_rank, by_score] = &of.rankings;
+fn rankings(across: &Across, on_boards: &[String]) -> Vec<Value> {
+    let [by_rank, by_score] = &across.rankings;
     let row = |place: usize| {
-        let mut row = json!({ "submitter": of.common[place],
+        let mut row = json!({ "submitter": across.common[place],
             "rank_by_mean_rank": by_rank.combined.ranks[place], "mean_rank": by_rank.combined.values[place],
             "rank_by_standardized_score": by_score.combined.ranks[place],
             "mean_standardized_score": by_score.combined.values[place] });
-        for (column, ranks) in on_boards.iter().zip(&of.ranks) {
+        for (column, ranks) in on_boards.iter().zip(&across.ranks) {
             row[column] = json!(ranks[place]);
         }
         row
     };
-    order(of).into_iter().map(row).collect()
+    order(across).into_iter().map(row).collect()
 }
 
 /// The common submitters, best by the mean of ranks first.
-fn order(of: &Across) -> Vec<usize> {
-    let [by_rank, by_score] = &of.rankings;
-    let mut order: Vec<usize> = (0..of.common.len()).collect();
+fn order(across: &Across) -> Vec<usize> {
+    let [by_rank, by_score] = &across.rankings;
+    let mut order: Vec<usize> = (0..across.common.len()).collect();
     order.sort_by_key(|&place| (by_rank.combined.ranks[place], by_score.combined.ranks[place]));
     order
 }
 
-fn print_text(of: &Across) {
+fn print_text(across: &Across) {
     for (title, rows) in [
-        ("agreement (Kendall's tau-b)", matrix(of)),
-        ("combined", combined(of)),
-        ("sensitivity", sensitivity(of)),
+        ("agreement (Kendall's tau-b)", matrix(across)),
+        ("combined", combined(across)),
+        ("sensitivity", sensitivity(across)),
     ] {
         let header: Vec<&str> = rows[0].iter().map(String::as_str).collect();
         let mut shown = table(&header);
@@ -79,13 +79,13 @@ fn print_text(of: &Across) {
         (1..header.len()).for_each(|column| align_right(&mut shown, column));
         println!("{title}\n{shown}\n");
     }
-    for sentence in sentences(of) {
+    for sentence in sentences(across) {
         println!("{sentence}");
     }
 }
 
-pub(super) fn markdown(of: &Across) -> String {
-    let boards: Vec<String> = of
+pub(super) fn markdown(set_audit: &Across) -> String {
+    let boards: Vec<String> = set_audit
         .boards
         .iter()
         .map(|board| format!("`{}`", board.name))
@@ -96,13 +96,13 @@ pub(super) fn markdown(of: &Across) -> String {
         boards.join(", ")
     );
     // Writing into a text does not fail.
-    for sentence in sentences(of) {
+    for sentence in sentences(set_audit) {
         let _ = writeln!(text, "- {sentence}");
     }
     for (title, rows) in [
-        ("Kendall's tau-b", matrix(of)),
-        ("Combined ranking", combined(of)),
-        ("Sensitivity", sensitivity(of)),
+        ("Kendall's tau-b", matrix(set_audit)),
+        ("Combined ranking", combined(set_audit)),
+        ("Sensitivity", sensitivity(set_audit)),
     ] {
         let _ = writeln!(text, "\n## {title}\n");
         for (idx, row) in rows.iter().enumerate() {
@@ -120,37 +120,38 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
-/// A figure with its interval, where it has one.
+/// A figure with its interval, if it has one.
 fn with_interval(value: Option<f64>, interval: Option<(f64, f64)>) -> String {
     let ends = interval.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
     number(value) + &ends
 }
 
-/// The header, then a row for each board; the number of common submitters where it is not that of all boards.
-fn matrix(of: &Across) -> Vec<Vec<String>> {
-    let names = of.boards.iter().map(|board| board.name.clone());
+/// The header, then a row for each board, with the number of common submitters if it differs from
+/// that of all boards.
+fn matrix(across: &Across) -> Vec<Vec<String>> {
+    let names = across.boards.iter().map(|board| board.name.clone());
     let mut rows = vec![
         std::iter::once(String::new())
             .chain(names)
             .collect::<Vec<String>>(),
     ];
-    for (one, board) in of.boards.iter().enumerate() {
+    for (one, board) in across.boards.iter().enumerate() {
         let mut row = vec![board.name.clone()];
-        for other in 0..of.boards.len() {
+        for other in 0..across.boards.len() {
             let (first, second) = (one.min(other), one.max(other));
-            let found = of
+            let agreement = across
                 .agreements
                 .iter()
-                .find(|of| (of.one, of.other) == (first, second));
-            row.push(match found {
+                .find(|across| (across.one, across.other) == (first, second));
+            row.push(match agreement {
                 None => "1".to_owned(),
-                Some(found) => {
-                    let tau = with_interval(found.tau_b, found.interval);
-                    let is_of_all = found.n_common == of.common.len();
+                Some(agreement) => {
+                    let tau = with_interval(agreement.tau_b, agreement.interval);
+                    let is_of_all = agreement.n_common == across.common.len();
                     if is_of_all {
                         tau
                     } else {
-                        format!("{tau} (n {})", found.n_common)
+                        format!("{tau} (n {})", agreement.n_common)
                     }
                 }
             });
@@ -161,8 +162,8 @@ fn matrix(of: &Across) -> Vec<Vec<String>> {
 }
 
 /// The header, then a row for each common submitter, best by the mean of ranks first.
-fn combined(of: &Across) -> Vec<Vec<String>> {
-    let [by_rank, by_score] = &of.rankings;
+fn combined(across: &Across) -> Vec<Vec<String>> {
+    let [by_rank, by_score] = &across.rankings;
     let header = [
         "submitter",
         "by mean rank",
@@ -171,7 +172,10 @@ fn combined(of: &Across) -> Vec<Vec<String>> {
         "mean",
     ]
     .map(str::to_owned);
-    let names = of.boards.iter().map(|board| format!("rank on {}", board.name));
+    let names = across
+        .boards
+        .iter()
+        .map(|board| format!("rank on {}", board.name));
     let row = |place: usize| {
         let both = [by_rank, by_score].into_iter().flat_map(|ranking| {
             [
@@ -179,14 +183,14 @@ fn combined(of: &Across) -> Vec<Vec<String>> {
                 format!("{:.3}", ranking.combined.values[place]),
             ]
         });
-        let on_boards = of.ranks.iter().map(|ranks| ranks[place].to_string());
-        std::iter::once(of.common[place].clone())
+        let on_boards = across.ranks.iter().map(|ranks| ranks[place].to_string());
+        std::iter::once(across.common[place].clone())
             .chain(both)
             .chain(on_boards)
             .collect()
     };
     std::iter::once(header.into_iter().chain(names).collect())
-        .chain(order(of).into_iter().map(row))
+        .chain(order(across).into_iter().map(row))
         .collect()
 }
 
@@ -198,7 +202,7 @@ fn title(method: Method) -> &'static str {
 }
 
 /// The header, then for each method a row for each change.
-fn sensitivity(of: &Across) -> Vec<Vec<String>> {
+fn sensitivity(across: &Across) -> Vec<Vec<String>> {
     let mut rows = vec![
         [
             "change",
@@ -210,74 +214,77 @@ fn sensitivity(of: &Across) -> Vec<Vec<String>> {
         .map(str::to_owned)
         .to_vec(),
     ];
-    let row = |what: String, method: Method, of: &Sensitivity, interval: Option<(f64, f64)>| {
-        let (largest, mean) = (of.largest_change.to_string(), format!("{:.3}", of.mean_change));
-        let tau = with_interval(of.tau_b, interval);
-        vec![what, title(method).to_owned(), largest, mean, tau]
+    let row = |case: String, method: Method, sensitivity: &Sensitivity, interval: Option<(f64, f64)>| {
+        let (largest, mean) = (
+            sensitivity.largest_change.to_string(),
+            format!("{:.3}", sensitivity.mean_change),
+        );
+        let tau = with_interval(sensitivity.tau_b, interval);
+        vec![case, title(method).to_owned(), largest, mean, tau]
     };
-    for ranking in &of.rankings {
+    for ranking in &across.rankings {
         let left_out = ranking.left_out.iter().zip(&ranking.left_out_intervals);
-        for (board, (left_out, interval)) in of.boards.iter().zip(left_out) {
-            let what = format!("without {}", board.name);
-            rows.push(row(what, ranking.method, left_out, *interval));
+        for (board, (left_out, interval)) in across.boards.iter().zip(left_out) {
+            let case = format!("without {}", board.name);
+            rows.push(row(case, ranking.method, left_out, *interval));
         }
         if let Some((like, worst)) = ranking.worst_weak() {
-            let what = format!("with a weak entry like {}", of.common[*like]);
-            rows.push(row(what, ranking.method, worst, None));
+            let case = format!("with a weak entry like {}", across.common[*like]);
+            rows.push(row(case, ranking.method, worst, None));
         }
     }
     rows
 }
 
-fn sentences(of: &Across) -> Vec<String> {
-    let mut said = vec![format!(
+fn sentences(across: &Across) -> Vec<String> {
+    let mut sentences_one = vec![format!(
         "{} submitters are on all {} boards; Kendall's W is {} (1: all boards have the same order, 0: no agreement)",
-        of.common.len(),
-        of.boards.len(),
-        with_interval(of.w, of.w_interval)
+        across.common.len(),
+        across.boards.len(),
+        with_interval(across.w, across.w_interval)
     )];
-    said.push(of.why_none().map_or_else(
+    sentences_one.push(across.why_none().map_or_else(
         || {
-            "in brackets what the figures can be with 95 % confidence, because only orders that are clear on a board's eval set count: noise of \
-             small eval sets looks like disagreement"
+            "in brackets what the figures can be with 95 % confidence, because only orders that are clear on a board's test set count: noise of \
+             small test sets looks like disagreement"
                 .to_owned()
         },
         |why| format!("pairs with this board have no intervals: {why}"),
     ));
-    said.push(if of.is_differing() {
+    sentences_one.push(if across.is_differing() {
         "the mean of ranks and the mean of standardized scores give different orders: neither is the ranking"
             .to_owned()
     } else {
         "the mean of ranks and the mean of standardized scores give one order".to_owned()
     });
-    for ranking in &of.rankings {
+    for ranking in &across.rankings {
         let largest = ranking
             .left_out
             .iter()
-            .map(|of| of.largest_change)
+            .map(|across| across.largest_change)
             .max()
             .unwrap_or(0);
         let (n, n_changing) = (ranking.weak.len(), ranking.n_changing());
         let most = ranking.worst_weak().map_or(String::new(), |(like, worst)| {
             format!(
                 ", by up to {} places (one like {})",
-                worst.largest_change, of.common[*like]
+                worst.largest_change, across.common[*like]
             )
         });
-        said.push(format!(
+        sentences_one.push(format!(
             "by {}: leaving out one board moves a submitter by up to {largest} places; {n_changing} of {n} weak entries change the \
              order of the others{most}",
             title(ranking.method)
         ));
     }
-    said
+    sentences_one
 }
 
-fn document(of: &Across) -> Value {
-    let names: Vec<&str> = of.boards.iter().map(|board| board.name.as_str()).collect();
+fn document(across: &Across) -> Value {
+    let names: Vec<&str> = across.boards.iter().map(|board| board.name.as_str()).collect();
     let agreement = |agreement: &super::Agreement| json!({ "boards": [names[agreement.one], names[agreement.other]], "n_common": agreement.n_common, "tau_b": agreement.tau_b, "interval": agreement.interval });
     let change = |of_change: &Sensitivity| {
-        let ranks: serde_json::Map<String, Value> = of
+        let ranks: serde_json::Map<String, Value> = across
             .common
             .iter()
             .zip(&of_change.ranks)
@@ -291,7 +298,7 @@ fn document(of: &Across) -> Value {
         document
     };
     let ranking = |ranking: &Ranking| {
-        let rows = of.common.iter().enumerate().map(|(place, name)| {
+        let rows = across.common.iter().enumerate().map(|(place, name)| {
             json!({ "submitter": name, "rank": ranking.combined.ranks[place], "value": ranking.combined.values[place] })
         });
         let left_out: Vec<Value> = names
@@ -306,12 +313,12 @@ fn document(of: &Across) -> Value {
         let weak: Vec<Value> = ranking
             .weak
             .iter()
-            .map(|(like, of_change)| with("like", &of.common[*like], of_change))
+            .map(|(like, of_change)| with("like", &across.common[*like], of_change))
             .collect();
         json!({ "by": title(ranking.method), "rows": rows.collect::<Vec<Value>>(), "without_board": left_out, "with_weak_entry": weak })
     };
     json!({
-        "boards": names, "n_common": of.common.len(), "agreements": of.agreements.iter().map(agreement).collect::<Vec<Value>>(),
-        "kendalls_w": of.w, "kendalls_w_interval": of.w_interval, "why_no_intervals": of.why_none(), "rankings": of.rankings.iter().map(ranking).collect::<Vec<Value>>(), "rankings_differ": of.is_differing(),
+        "boards": names, "n_common": across.common.len(), "agreements": across.agreements.iter().map(agreement).collect::<Vec<Value>>(),
+        "kendalls_w": across.w, "kendalls_w_interval": across.w_interval, "why_no_intervals": across.why_none(), "rankings": across.rankings.iter().map(ranking).collect::<Vec<Value>>(), "rankings_differ": across.is_differing(),
     })
 }
