@@ -29,15 +29,15 @@ const withoutOne = (of) => numbers("Without one of the boards", ["Board left out
 function wrong(document) {
   const isRanking = (of) => Array.isArray(of?.rows) && Array.isArray(of.without_board);
   const isOne = Array.isArray(document?.boards) && Array.isArray(document.agreements) && document.rankings?.length === 2 && document.rankings.every(isRanking);
-  return isOne ? null : "This file compares no boards: choose the output of `dataperf leaderboard across BOARD BOARD --format json`.";
+  return isOne ? null : "This file is not a comparison of boards: choose the output of `dataperf leaderboard across BOARD BOARD --format json`.";
 }
 
 function drawn(of) {
-  const intervals = of.why_no_intervals ? `No intervals: ${of.why_no_intervals}.` : "Small figures say what a number can be with 95 % confidence: only orders that are clear on a board's eval set count, because noise of small eval sets looks like disagreement.";
+  const intervals = of.why_no_intervals ? `No intervals: ${of.why_no_intervals}.` : "Small figures are 95 % intervals. They count only orders that are clear on a board's test set, because the noise of small test sets looks like disagreement.";
   return [
-    h("p", {}, `${some(of.n_common, "submitter")} on all ${plain(of.boards.length)} boards. Kendall's W is `, figure(of.kendalls_w, of.kendalls_w_interval), ": 1 means that all boards have one order, 0 that they cancel each other."),
+    h("p", {}, `${some(of.n_common, "submitter")} on all ${plain(of.boards.length)} boards. Kendall's W is `, figure(of.kendalls_w, of.kendalls_w_interval), ": 1 means that all boards agree, 0 that their orders cancel out."),
     h("p", { class: "note" }, intervals),
-    of.rankings_differ ? h("p", { class: "note" }, "The mean of ranks and the mean of standardized scores give different orders: neither is the ranking.") : null,
+    of.rankings_differ ? h("p", { class: "note" }, "The mean of ranks and the mean of standardized scores give different orders. Neither is more right than the other.") : null,
     agreements(of),
     rankings(of),
     withoutOne(of),
@@ -49,10 +49,10 @@ export const across = () =>
   viewOfFile({
     title: "Agreement of boards",
     crumb: "Across boards",
-    lead: "How far several boards agree on who is better, and what one ranking of all of them is worth.",
+    lead: "How far several boards agree, and how much a combined ranking is worth.",
     heading: "The comparison's file",
     line: "dataperf leaderboard across speech-selection/en-25 speech-selection/pt-25 --format json > across.json",
-    note: "It is read in this window only and sent nowhere.",
+    note: "The file stays in your browser.",
     wrong,
     drawn,
     said: (document) => `${some(document.boards.length, "board")}.`,

@@ -60,7 +60,7 @@ async function answer(parts, query, sent = token.get()) {
 
 async function problem(response) {
   const document = await response.json().catch(() => ({}));
-  return new Problem({ code: "fault", status: response.status, title: "the read API has a fault", detail: `It answered ${response.status}. Try again later.`, ...document });
+  return new Problem({ code: "fault", status: response.status, title: "the read API failed", detail: `It answered ${response.status}. Try again later.`, ...document });
 }
 
 /** A document that is answered to one that is sent. */

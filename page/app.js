@@ -17,6 +17,7 @@ async function view(all) {
   const [of, what, first, second, third] = words;
   if (!of) return home(await all);
   if (of === "mine") return (await import("./submitter.js")).mine(await all);
+  if (of === "organize") return (await import("./organizer.js")).organize(await all);
   if (of === "across") return (await import("./across.js")).across();
   if (of === "audit") return (await import("./audit.js")).audit();
   if (of === "models") return (await import("./models.js")).models();
@@ -26,7 +27,7 @@ async function view(all) {
   if (what === "submission" && first) return (await import("./submission.js")).submission(of, first);
   if (what === "submitter" && first) return (await import("./submitter.js")).submitter(of, first);
   if (what === "compare" && first && second) return (await import("./compare.js")).compare(of, [first, second]);
-  throw new Error("This address leads nowhere. Begin at the list of benchmarks.");
+  throw new Error("This page does not exist. Start at the list of benchmarks.");
 }
 
 function failed(reason) {

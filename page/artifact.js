@@ -54,6 +54,6 @@ export function annotated(text, notes) {
     nodes.push(...numbered(lines[number - 1] ?? "", number, about.get(number) ?? []));
   }
   gap();
-  const file = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The file, with what is said of its lines" }, h("ol", { class: "source" }, nodes));
+  const file = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The file, with the outcome of each line" }, h("ol", { class: "source" }, nodes));
   return { nodes: file, elsewhere };
 }

@@ -19,11 +19,11 @@ const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 
 
 function figure(name, n, of) {
   const [low, high] = wilson(n, of);
-  return h("div", {}, h("dt", {}, name), h("dd", {}, h("span", { class: "n" }, `${plain(n)} of ${plain(of)}, ${percent(n / of)}`), h("span", { class: "tries" }, ` in other items of this kind ${percent(low)} to ${percent(high)}, 95 %`)));
+  return h("div", {}, h("dt", {}, name), h("dd", {}, h("span", { class: "n" }, `${plain(n)} of ${plain(of)}, ${percent(n / of)}`), h("span", { class: "tries" }, ` ${percent(low)} to ${percent(high)} with 95 % confidence`)));
 }
 
 /** How many pairs of rows are there twice: exactly, and nearly where that was looked for. */
-const twice = ({ exact, near, is_near_searched: isSearched }) => `${some(exact.length, "pair")} exactly, ${isSearched ? `${plain(near.length)} nearly` : "nearly was not looked for"}`;
+const twice = ({ exact, near, is_near_searched: isSearched }) => `${some(exact.length, "pair")} exactly, ${isSearched ? `${plain(near.length)} nearly` : "near copies were not searched for"}`;
 
 /** A bar for each class: its items, and of them those in doubt. */
 function classes(of, doubts, name) {
@@ -73,7 +73,7 @@ function set(of, idx) {
 function wrong(document) {
   const isPairs = (of) => Array.isArray(of?.exact) && Array.isArray(of?.near);
   const isSet = (of) => typeof of?.set === "string" && Number.isInteger(of.n_items) && Array.isArray(of.doubts) && Array.isArray(of.classes) && Array.isArray(of.leaks) && isPairs(of.duplicates);
-  return Array.isArray(document?.sets) && document.sets.every(isSet) ? null : "This is no audit: choose the output of `dataperf audit frozen/ --format json`.";
+  return Array.isArray(document?.sets) && document.sets.every(isSet) ? null : "This file is not an audit: choose the output of `dataperf audit frozen/ --format json`.";
 }
 
 /** A view of a JSON file that the command line has written: a file is chosen, and what `drawn` makes of it is shown below. `wrong` says what
@@ -105,13 +105,13 @@ export function viewOfFile({ title, crumb, lead, heading, line, note, wrong, dra
 /** The view of an audit. */
 export const audit = () =>
   viewOfFile({
-    title: "Audit of an eval set",
+    title: "Audit of a test set",
     crumb: "Audit",
-    lead: "Labels that two learners contradict, rows that are there twice, and classes that are small, of every eval set of a data set.",
+    lead: "Labels that two learners contradict, duplicate rows, and small classes, for every test set of a data set.",
     heading: "The audit's file",
     line: "dataperf audit frozen/ --format json > audit.json",
-    note: "It names hidden labels. It is read in this window only and sent nowhere.",
+    note: "The file names hidden labels. It stays in your browser.",
     wrong,
     drawn: (document) => [h("h2", {}, `${titled(String(document.benchmark))}, `, h("code", {}, String(document.dataset).slice(0, 19))), ...document.sets.map(set)],
-    said: (document) => `${some(document.sets.length, "eval set")}.`,
+    said: (document) => `${some(document.sets.length, "test set")}.`,
   });

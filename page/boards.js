@@ -15,7 +15,7 @@ export function best(page, n, link) {
   if (page.rows.length === 0) return h("p", { class: "empty" }, page.hidden_until ? "Hidden until the round closes." : "No submission has a score yet.");
   const table = h("table", { class: "standings small" }, h("thead", {}, h("tr", {}, ["Rank", "Submitter", "Score"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, page.rows.slice(0, n).map(line)));
   const { comparison } = page;
-  const worth = comparison?.why_none ? `Ranks without intervals: ${comparison.why_none}.` : comparison ? "Ranks in small figures hold with 95 % confidence; a bar marks those that may be the best." : null;
+  const worth = comparison?.why_none ? `Ranks without intervals: ${comparison.why_none}.` : comparison ? "Small figures are 95 % rank ranges; a bar marks the rows tied for first." : null;
   return [table, worth ? h("p", { class: "note" }, worth) : null];
 }
 
@@ -26,7 +26,7 @@ async function column(benchmark, board) {
     "section",
     { class: "panel", "aria-labelledby": id },
     h("h2", { id }, h("a", { href: href(benchmark.id, "board", board.name, board.round) }, called(board, benchmark.leaderboards))),
-    h("p", { class: "note" }, `${titled(benchmark.id)}. ${benchmark.direction === "higher_is_better" ? "More" : "Less"} is better.`),
+    h("p", { class: "note" }, `${titled(benchmark.id)}. ${benchmark.direction === "higher_is_better" ? "Higher" : "Lower"} is better.`),
     best(page, SHOWN, (row) => href(benchmark.id, "submission", row.submission)),
   );
 }
@@ -53,7 +53,7 @@ function view(title, benchmarks, shown, nodes, columns) {
 /** The boards of one benchmark. */
 export async function benchmark(benchmarks, id) {
   const of = benchmarks.find((known) => known.id === id);
-  if (!of) throw new Error("There is no such benchmark. Begin at the list of benchmarks.");
+  if (!of) throw new Error("This benchmark does not exist. Start at the list of benchmarks.");
   const shown = of.leaderboards.map((board) => ({ benchmark: of, board }));
   const columns = await Promise.all(shown.map(({ board }) => column(of, board)));
   const nodes = [crumbs(["Benchmarks", "#/"], [titled(id)]), h("h1", {}, titled(id)), h("p", { class: "lead" }, prose(capital(of.about)), `. ${some(columns.length, "board")}.`)];

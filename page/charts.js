@@ -121,7 +121,7 @@ export function bestOverTime(points, isBetter, digits) {
   const dots = (name) => ({ stroke: colour(name), paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("panel") } });
   const place = chart(`Best score over time: ${rest}`, data, () => ({
     ms: 1e-3,
-    scales: { y: { range: { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...(inOrder ? { x: { time: false } } : alone) },
+    scales: { y: { range: points.every(({ score: value }) => value === 0) ? [0, 1] : { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...(inOrder ? { x: { time: false } } : alone) },
     legend: { show: false },
     cursor: { y: false, points: { size: 9 }, drag: { x: true, y: false } },
     axes: axes(inOrder ? { space: 60, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? plain(tick) : "")) } : { space: 90, size: 46, values: (_, ticks, __, ___, apart) => moments(ticks, apart) }),
@@ -142,7 +142,7 @@ export function bestOverTime(points, isBetter, digits) {
   const baselines = bar && [swatch("ring soft", "a baseline"), swatch("dash", `the best baseline, ${bar.submitter.replace(/^baseline-/, "")}`)];
   const earlier = points.some((point) => point.is_of_other_dataset) && swatch("ring soft", "scored with an earlier data set");
   const key = h("ul", { class: "key" }, swatch("rule", "best so far"), swatch("ring", "a submission"), earlier, baselines);
-  return [key, place, inOrder ? h("p", { class: "note" }, "One after another, in the order of their times: half of them came within a short while.") : null, readout];
+  return [key, place, inOrder ? h("p", { class: "note" }, "Submissions are in order of time, but evenly spaced, because half of them came within a short time.") : null, readout];
 }
 
 const HUES = ["accent", "second", "third", "fourth", "fifth"];

@@ -1,6 +1,6 @@
 // Two submissions beside each other: what differs in their scores, in what their scores are made of, and in their files.
 
-import { ask, content, standing } from "./api.js";
+import { ask, content, standing, whoami } from "./api.js";
 import { texts } from "./archive.js";
 import { boardOf, capital, command, crumbs, ends, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
@@ -42,10 +42,10 @@ function elementsOf(of) {
 const common = (first, second) => [...first].filter((element) => second.has(element)).length;
 
 function files(one, other, both) {
+  if (both.some((of) => of === undefined)) return null; // they are private
   const heading = h("h2", { id: "files" }, "Files");
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "files" }, heading, nodes);
-  if (both.some((of) => of === undefined)) return panel(h("p", {}, "Artifacts are their submitters' own on this board, so that these can't be compared."));
-  if (both.some((of) => of === null)) return panel(h("p", {}, "One of the files has parts that are no text, or too large: their lines can't be compared here."));
+  if (both.some((of) => of === null)) return panel(h("p", {}, "One of the files is too large or not text, so this page can't compare their lines."));
   if (one.artifact === other.artifact) return panel(h("p", {}, "Both are the same file, byte for byte."));
   const [first, second] = both.map(elements);
   const only = (from, without) => [...from].filter((element) => !without.has(element));
@@ -73,14 +73,15 @@ const repeated = ([first, second]) =>
     return found ? [{ name: part(trial.of) || "score", over: trial.over, ...found }] : [];
   });
 
-/** How far both are apart under the draws of the eval set, as it is published when their round has closed: on its board, and on that of its final data set. A problem stands where there is no answer. */
+/** How far both are apart under the draws of the test set, as it is published when their round has closed: on its board, and on that of its final data set. A problem stands where there is no answer. */
 function published(benchmark, at, one, other) {
   const round = benchmark.challenge?.rounds.find(({ id }) => id === one.round);
-  const boards = round ? [["The round's data", round.id], ...(round.has_final ? [["Its final data", `${round.id}.final`]] : [])] : [];
+  const boards = round ? [["The round's data", round.id], ...(round.has_final ? [["The round's final data", `${round.id}.final`]] : [])] : [];
   return Promise.all(boards.map(async ([name, id]) => ({ name, digits: boardOf(benchmark, { ...one, round: id })?.digits, ...(await ask([...at, "difference"], { from: other.submission, round: id }).catch(({ message }) => ({ why_none: message }))) })));
 }
 
-function differences(one, other, lines, drawn, digits) {
+function differences(one, other, lines, drawn, digits, isOrganizer) {
+  if (lines.length === 0 && drawn.length === 0 && !isOrganizer) return null;
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, h("h2", { id: "paired" }, "Paired difference"), nodes);
   const numbers = (columns, rows) => wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, columns.map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "n" }, cell)))))));
   const range = (interval, of = digits) => ends(interval, of).join(" to ");
@@ -90,19 +91,19 @@ function differences(one, other, lines, drawn, digits) {
     const [first] = shown;
     const rows = shown.map(({ name, difference, interval, clearly_better, digits: of }) => [name, score(difference, of), range(interval, of), better(clearly_better)]);
     return [
-      h("p", {}, `On ${first.name.toLowerCase()} ${one.submitter} less ${other.submitter} is ${score(first.difference, first.digits)}, and with 95 % confidence ${range(first.interval, first.digits)} on other eval sets of this kind and size. ${first.clearly_better ? better(first.clearly_better) : "Neither"} is clearly better.`),
+      h("p", {}, `On ${first.name.toLowerCase()}, ${one.submitter} minus ${other.submitter} is ${score(first.difference, first.digits)}. With 95 % confidence, it is ${range(first.interval, first.digits)} on other test sets of this kind and size. ${first.clearly_better ? better(first.clearly_better) : "Neither"} is clearly better.`),
       numbers(["Scored with", "Difference", "95 %", "Clearly better"], rows),
       reasons(),
     ];
   };
   const onThis = () => {
     const rows = lines.map(({ name, n, mean, low, high }) => [capital(name), score(mean, digits), range([low, high]), plain(n)]);
-    return [h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`), numbers(["Part", "Mean difference", "95 %", "Pairs"], rows)];
+    return [h("p", {}, `The table shows ${one.submitter} minus ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for other ${lines[0].over}s on the same test set.`), numbers(["Part", "Mean difference", "95 %", "Pairs"], rows)];
   };
   const reasons = () => drawn.filter(({ interval }) => !interval).map(({ name, why_none }) => h("p", {}, prose(`${name}: ${why_none}.`)));
   // where the pair is published without an interval, the command has none either
-  const organizers = () => (drawn.some(({ difference }) => difference !== undefined) ? null : [h("p", {}, "The organizer compares the two by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares")]);
-  const without = () => [reasons(), h("p", {}, "Whether the two are told apart on other eval sets of this kind is what their ranks with 95 % say, above."), organizers()];
+  const organizers = () => (!isOrganizer || drawn.some(({ difference }) => difference !== undefined) ? null : [h("p", {}, "The organizer can compare the two with "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares")]);
+  const without = () => [reasons(), h("p", {}, "The 95 % rank ranges above show whether this difference is likely to hold on another test set."), organizers()];
   return panel(shown.length > 0 ? onOthers() : without(), lines.length > 0 ? onThis() : null);
 }
 
@@ -113,8 +114,10 @@ function tables(figures, digits) {
     const same = second.tables.find(({ name }) => name === table.name);
     if (!same || table.columns.length !== 1) return [];
     const of = new Map(same.lines.map(({ label, values }) => [label, values[0]]));
-    const line = ({ label, values: [value] }) => h("tr", {}, h("th", { scope: "row" }, label), [value, of.get(label), value - of.get(label)].map((cell) => h("td", { class: "n" }, Number.isFinite(cell) ? score(cell, digits) : "–")));
-    return h("section", { class: "panel wide-panel", "aria-label": table.titles[0] }, h("h2", {}, capital(table.titles[0] ?? words(table.name))), wide(`Table of ${table.titles[0]}`, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["", "First", "Second", "Difference"].map((name) => h("th", { scope: "col", class: name ? "n" : null }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, table.lines.map(line)))));
+    const isWhole = [...table.lines, ...same.lines].every(({ values: [value] }) => Number.isInteger(value));
+    const shown = (cell) => (!Number.isFinite(cell) ? "–" : isWhole ? plain(cell) : score(cell, digits));
+    const line = ({ label, values: [value] }) => h("tr", {}, h("th", { scope: "row" }, label), [value, of.get(label), value - of.get(label)].map((cell) => h("td", { class: "n" }, shown(cell))));
+    return h("section", { class: "panel wide-panel", "aria-label": table.titles[0] }, h("h2", {}, capital(table.titles[0] ?? words(table.name))), wide(`Table of ${table.titles[0]}`, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["", "First", "Second", "Difference"].map((name) => h("th", { scope: "col", class: name ? "n" : null }, name || h("span", { class: "unseen" }, "Part"))))), h("tbody", {}, table.lines.map(line)))));
   });
 }
 
@@ -126,14 +129,15 @@ export async function compare(benchmarkId, ids) {
   const digits = digitsOf(one); // of both where they are compared: then they have one board
   const isSameBoard = one.leaderboard === other.leaderboard && one.round === other.round && one.dataset === other.dataset;
   const isShown = isSameBoard && both.every((of) => isOver(benchmark, of));
-  const [standings, figures, artifacts] = await Promise.all([
+  const [who, standings, figures, artifacts] = await Promise.all([
+    whoami(),
     Promise.all(both.map((of) => standing(benchmarkId, of.leaderboard, of.round).catch(() => null))),
     isShown ? Promise.all(parts.map((of) => ask([...of, "figures"]))) : null,
     Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? content([...parts[idx], "artifact"]).then(texts, () => undefined) : undefined))),
   ]);
   const lines = figures ? repeated(figures) : [];
   const drawn = figures ? await published(benchmark, parts[0], one, other) : [];
-  const range = (both) => (both ? both.join(" to ") : "–");
+  const range = (both) => (both ? [...new Set(both)].join(" to ") : "–");
   const facts = [
     ["Submitter", (of) => h("a", { href: href(benchmarkId, "submission", of.submission) }, of.submitter)],
     ["Board", (of) => h("a", { href: href(benchmarkId, "board", of.leaderboard, of.round) }, of.round === "open" ? of.leaderboard : `${of.leaderboard}, ${of.round}`)],
@@ -144,7 +148,7 @@ export async function compare(benchmarkId, ids) {
     ["Rank, 95 %", (of) => range(of.rank_interval && of.rank_interval.map(plain))],
   ];
   const line = ([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), both.map((of, idx) => h("td", {}, value(of, idx))));
-  const why = !isSameBoard ? "They stand on different boards or were scored with different data sets, so that their scores can't be compared." : isShown ? null : "What the scores are made of is compared once the round has closed and everything is shown.";
+  const why = !isSameBoard ? "Their boards or data sets differ, so their scores can't be compared." : isShown ? null : "You can compare metrics after the round has closed and shows everything.";
   const gap = isSameBoard && one.score !== null && other.score !== null ? `The scores differ by ${score(Math.abs(one.score - other.score), digits)}.` : null;
   return {
     title: `${one.submitter} and ${other.submitter}`,
@@ -152,8 +156,8 @@ export async function compare(benchmarkId, ids) {
     nodes: [
       crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [one.leaderboard, href(benchmarkId, "board", one.leaderboard, one.round)], ["Comparison"]),
       h("h1", {}, `${one.submitter} and ${other.submitter}`),
-      h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
-      figures ? [differences(one, other, lines, drawn, digits), tables(figures, digits)] : null,
+      h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Fact"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
+      figures ? [differences(one, other, lines, drawn, digits, who?.role === "organizer"), tables(figures, digits)] : null,
       files(one, other, artifacts),
     ],
   };

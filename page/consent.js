@@ -11,6 +11,9 @@ const help = () => h("p", {}, "Help: ", h("a", { href: IMAGERY, rel: "noreferrer
 
 const agreed = (what) => sessionStorage.getItem(`${KEPT}-${what}`) === "yes";
 
+/** A box, required in its form, in which somebody accepts the terms of a round, which the tab at `rules` shows; null where the round has none. */
+export const acceptance = (id, round, rules) => (round?.terms ? h("p", {}, h("input", { type: "checkbox", id, required: true }), " ", h("label", { for: id }, "I accept the ", h("a", { href: rules }, "terms of the round"), ".")) : null);
+
 /** A place that first asks, and shows what `make` gives once somebody has agreed to see `what`. Leaving takes it away and asks again. */
 export function afterConsent(what, warning, make) {
   const place = h("div", { class: "consented" });
@@ -21,7 +24,7 @@ export function afterConsent(what, warning, make) {
       showing();
       place.querySelector("h3, button, textarea, input")?.focus();
     });
-    place.replaceChildren(h("p", {}, warning), h("p", {}, "You may stop at any time, and nothing is lost by it. Work in short pieces, take breaks, and talk to somebody or to your organizer if it troubles you."), help(), yes);
+    place.replaceChildren(h("p", {}, warning), h("p", {}, "You may stop at any time without losing anything. Work in short pieces, take breaks, and talk to somebody or to your organizer if it troubles you."), help(), yes);
   };
   const showing = () => {
     const leave = h("button", { type: "button", class: "quiet" }, "Stop and hide it");

@@ -113,6 +113,9 @@ export const when = (time) => h("time", { datetime: time, title: time }, day.for
 
 const zoned = new Intl.DateTimeFormat("en-GB", { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 
+/** The name of the reader's time zone at a moment. */
+export const zone = (time) => zoned.formatToParts(new Date(time)).find(({ type }) => type === "timeZoneName").value;
+
 /** The same with the time zone's name. */
 export const whenExactly = (time) => h("time", { datetime: time, title: time }, zoned.format(new Date(time)));
 

@@ -9,7 +9,7 @@ const MOST = 50;
 
 async function board(wanted) {
   const [id, name, round] = [wanted.get("benchmark"), wanted.get("leaderboard"), wanted.get("round") ?? "open"];
-  if (!id || !name) throw new Error("The address names no board: ?benchmark=B&leaderboard=L, and &round=R of a challenge.");
+  if (!id || !name) throw new Error("The address names no board. Add ?benchmark=B&leaderboard=L, and &round=R for a round of a challenge.");
   const n = Math.min(Math.max(Number.parseInt(wanted.get("rows") ?? "10", 10) || 10, 1), MOST);
   const page = await ask(["benchmarks", id, "leaderboards", name], { round, limit: n });
   const whole = new URL(href(id, "board", name, round), new URL(".", location.href)).href;

@@ -6,12 +6,12 @@ import { Wrong, place, readCsv, readJson } from "./places.js";
 const MOST = 20; // problems that are listed
 
 const SIGNATURES = [
-  [[0x1f, 0x8b], (name) => `It is compressed by gzip. Decompress it and upload what comes out: gunzip ${name}`],
-  [[0x42, 0x5a, 0x68], (name) => `It is compressed by bzip2. Decompress it and upload what comes out: bunzip2 ${name}`],
-  [[0xfd, 0x37, 0x7a, 0x58, 0x5a], (name) => `It is compressed by xz. Decompress it and upload what comes out: unxz ${name}`],
-  [[0x28, 0xb5, 0x2f, 0xfd], (name) => `It is compressed by Zstandard. Decompress it and upload what comes out: unzstd ${name}`],
+  [[0x1f, 0x8b], (name) => `It is compressed by gzip. Decompress it and upload the result: gunzip ${name}`],
+  [[0x42, 0x5a, 0x68], (name) => `It is compressed by bzip2. Decompress it and upload the result: bunzip2 ${name}`],
+  [[0xfd, 0x37, 0x7a, 0x58, 0x5a], (name) => `It is compressed by xz. Decompress it and upload the result: unxz ${name}`],
+  [[0x28, 0xb5, 0x2f, 0xfd], (name) => `It is compressed by Zstandard. Decompress it and upload the result: unzstd ${name}`],
   [[0x37, 0x7a, 0xbc, 0xaf], () => "It is a 7z archive. Unpack it and upload the file in it."],
-  [[0x50, 0x41, 0x52, 0x31], () => "It is a Parquet file. Write what it holds as text."],
+  [[0x50, 0x41, 0x52, 0x31], () => "It is a Parquet file. Write its content as text."],
   [[0x25, 0x50, 0x44, 0x46], () => "It is a PDF document. Choose the file with your submission."],
   [[0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59], () => "It is a NumPy array. Write its values as text."],
   [[0x41, 0x52, 0x52, 0x4f, 0x57, 0x31], () => "It is an Arrow or Feather file. Write the table in it as CSV."],
@@ -20,8 +20,8 @@ const SIGNATURES = [
 
 /** Text that is no submission: what it is, and what to do. */
 const TEXTS = [
-  [/^\s*<(!doctype html|html|head|body|title)/i, "It is a web page. A download often gives such a page in place of the file: sign in and fetch the file itself."],
-  [/^version https:\/\/git-lfs\.github\.com\/spec\//, "It is a pointer of Git LFS, which has the file’s size and hash only. Fetch the file itself: git lfs pull"],
+  [/^\s*<(!doctype html|html|head|body|title)/i, "It is a web page. Downloads often save a web page instead of the file. Sign in and fetch the file itself."],
+  [/^version https:\/\/git-lfs\.github\.com\/spec\//, "It is a Git LFS pointer, which has only the file’s size and hash. Fetch the file itself: git lfs pull"],
 ];
 const begins = (bytes, signature) => signature.every((byte, idx) => bytes[idx] === byte);
 
@@ -88,7 +88,8 @@ function ofCsv(text) {
     return [{ message: wrong.message, ...place(text, wrong.offset) }];
   }
   const n = rows[0]?.cells.length ?? 0;
-  if (n < 2 && /[;\t]/.test(text.slice(0, text.indexOf("\n") >>> 0))) return [{ message: "cells stand between commas; this file seems to have semicolons or tabs", line: 1, column: 1 }];
+  if (n < 2 && /[;\t]/.test(text.slice(0, text.indexOf("\n") >>> 0))) return [{ message: "separate cells by commas; this file seems to have semicolons or tabs", line: 1, column: 1 }];
+  if (rows.length < 2) return [{ message: "the file has only one line; a CSV has the names of its columns in the first line and data below it", line: 1, column: 1 }];
   return rows.filter(({ cells }) => cells.length !== n && !(cells.length === 1 && cells[0] === "")).map(({ line, cells }) => ({ message: `${cells.length === 1 ? "1 cell" : `${cells.length} cells`}, where the first line has ${n}`, line, column: 1 }));
 }
 
@@ -96,18 +97,18 @@ function ofCsv(text) {
 export async function inspect(file, { forms, max_bytes: most }) {
   const only = (message, of = {}) => ({ form: null, text: null, problems: [{ message, ...of }], n_problems: 1 });
   if (file.size === 0) return only("It is empty.");
-  if (file.size > most) return only(`It has ${size(file.size)}; at most ${size(most)} are read.`);
+  if (file.size > most) return only(`It has ${size(file.size)}; at most ${size(most)} are allowed.`);
   const bytes = new Uint8Array(await file.arrayBuffer());
   const ending = forms.includes("py") ? ["py", "zip"].find((form) => file.name.toLowerCase().endsWith(`.${form}`)) : null;
   if (ending) return { form: ending, text: null, problems: [], n_problems: 0 };
-  if (forms.includes("wasm")) return begins(bytes, [0x00, 0x61, 0x73, 0x6d]) ? { form: "wasm", text: null, problems: [], n_problems: 0 } : only(`It has to be ${called(forms)}: in this round programs compete.`);
+  if (forms.includes("wasm")) return begins(bytes, [0x00, 0x61, 0x73, 0x6d]) ? { form: "wasm", text: null, problems: [], n_problems: 0 } : only(`It has to be ${called(forms)}, because programs compete in this round.`);
   const packed = SIGNATURES.find(([signature]) => begins(bytes, signature));
   if (packed) return only(packed[1](file.name));
   if (begins(bytes, [0x50, 0x4b])) {
-    if (!forms.includes("zip")) return only(`It is a zip archive (spreadsheets of .xlsx are, too). Unpack it and upload the file in it, which has to be ${called(forms)}.`);
+    if (!forms.includes("zip")) return only(`It is a zip archive, or a spreadsheet such as .xlsx. Unpack it, and upload the file in it as ${called(forms)}.`);
     const tail = bytes.subarray(-65_557);
     const ends = tail.some((_, idx) => begins(tail.subarray(idx, idx + 4), [0x50, 0x4b, 5, 6]));
-    return ends ? { form: "zip", text: null, problems: [], n_problems: 0 } : only("It begins as a zip archive and has no end: it was cut off. Make it anew.");
+    return ends ? { form: "zip", text: null, problems: [], n_problems: 0 } : only("The zip archive is cut off. Pack it again.");
   }
   const order = utf16(bytes);
   if (order && forms.includes("csv") && bytes[0] + bytes[1] === 0xff + 0xfe) {

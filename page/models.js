@@ -22,7 +22,7 @@ function moved({ rank, place }) {
 function wrong(document) {
   const areNumbers = (values) => Array.isArray(values) && values.length === AXES.length && values.every(Number.isFinite);
   const isModel = (of) => typeof of?.name === "string" && Number.isInteger(of.rank) && areNumbers(of.points) && Number.isFinite(of.leads_under);
-  return areNumbers(document?.weights) && Array.isArray(document.models) && document.models.length > 0 && document.models.every(isModel) ? null : "This is no comparison of models: choose the output of `dataperf dynamic models … --format json` or `dataperf dynamic board … --format json`.";
+  return areNumbers(document?.weights) && Array.isArray(document.models) && document.models.length > 0 && document.models.every(isModel) ? null : "This file is not a comparison of models: choose the output of `dataperf dynamic models … --format json` or `dataperf dynamic board … --format json`.";
 }
 
 /** A slider for each figure, and the order that follows. */
@@ -64,7 +64,7 @@ function weighing({ models, weights: given, why_no_intervals: why }) {
   back.addEventListener("click", () => {
     sliders.forEach(({ set }, idx) => set(given[idx]));
     draw();
-    say("The weights are those of the file again.");
+    say("Restored the weights from the file.");
   });
   draw();
   const head = ["Rank", "Model", "Points", "Moved", ...AXES.map(capital), "Leads under", "Dynascore 2021"];
@@ -74,7 +74,7 @@ function weighing({ models, weights: given, why_no_intervals: why }) {
     h("h2", { id: "order" }, "Order under these weights"),
     h("div", { class: "weights" }, sliders.map(({ node }) => node), back),
     wide("Order of models", h("table", { class: "numbers" }, h("caption", { class: "unseen" }, "Order of models"), h("thead", {}, h("tr", {}, head.map((name, idx) => h("th", { scope: "col", class: [0, 2].includes(idx) || idx > 3 ? "n" : null }, name)))), body)),
-    h("p", { class: "note" }, why ? `Ranks have no intervals: ${why}. ` : "Below a rank are the ranks that a model could have on texts of other annotators, with 95 % confidence for each model, not for all at once. They belong to the weights of the file. ", "Points are what each figure is worth by the fixed rates of the data set. On the front is who is beaten by nobody in everything; the share of all weights under which a model leads does not depend on those chosen here. Dynascore 2021 is as Dynabench computed it, from the other models of the board."),
+    h("p", { class: "note" }, why ? `Ranks have no intervals: ${why}. ` : "Below each rank are the ranks that the model could have on texts of other annotators, with 95 % confidence for each model, not for all at once. They apply to the weights in the file. ", "The data set's fixed rates turn each figure into points. The front has the models that no other model beats in every figure. “Leads under” is the share of all weights under which a model leads; it does not depend on the weights above. Dynascore 2021 follows Dynabench, and depends on the other models of the board."),
   );
 }
 
@@ -100,12 +100,12 @@ export function models() {
     { class: "panel wide-panel", "aria-labelledby": "choose" },
     h("h2", { id: "choose" }, "The comparison's file"),
     command("dataperf dynamic models --round round-1/ --program mine.wasm --format json > models.json", "the command that compares models"),
-    h("p", {}, h("label", { for: "models" }, "Choose the file or drop it here."), " For a hosted board the organizer has it from ", h("code", {}, "dataperf dynamic board"), ". It is read in this window only and sent nowhere."),
+    h("p", {}, h("label", { for: "models" }, "Choose the file or drop it here."), " For a hosted board, the organizer gets the file from ", h("code", {}, "dataperf dynamic board"), ". The file stays in your browser."),
     h("div", { class: "drop" }, input),
   );
   takesDrops(panel, take);
   return {
     title: "Weights of models",
-    nodes: [crumbs(["Benchmarks", "#/"], ["Weights of models"]), h("h1", {}, "Weights of models"), h("p", { class: "lead" }, "What the order of programs would be if accuracy, compute, memory, robustness or fairness counted more or less. ", h("a", { href: href() }, "All benchmarks")), panel, shown],
+    nodes: [crumbs(["Benchmarks", "#/"], ["Weights of models"]), h("h1", {}, "Weights of models"), h("p", { class: "lead" }, "Rank programs with other weights for accuracy, compute, memory, robustness and fairness. ", h("a", { href: href() }, "All benchmarks")), panel, shown],
   };
 }

@@ -23,22 +23,22 @@ export function readJson(text, found = () => {}) {
   const string = () => {
     const begun = at;
     for (at += 1; text[at] !== '"'; at += 1) {
-      if (at >= text.length || text[at] === "\n") fail("this text has no closing quote", begun);
-      if (text[at] < " ") fail("a control character stands in a text: write it as \\u00XX");
+      if (at >= text.length || text[at] === "\n") fail("this string has no closing quote", begun);
+      if (text[at] < " ") fail("a string has a control character: write it as \\u00XX");
       if (text[at] === "\\") at += 1;
     }
     at += 1;
     try {
       return JSON.parse(text.slice(begun, at));
     } catch {
-      return fail("this text has an escape that JSON does not know", begun);
+      return fail("this string has an escape that JSON does not know", begun);
     }
   };
   const word = () => {
     const [read] = /^[^\s,\]}:]*/.exec(text.slice(at, at + 400));
     if (!/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(read)) {
-      const hint = read.startsWith("'") ? "texts stand between double quotes" : read === "" ? (at >= text.length ? "the file ends here" : "a value is missing") : /^(NaN|-?Infinity)$/.test(read) ? "JSON has no such number" : "texts stand between double quotes, and there are true, false, null and numbers";
-      fail(`a value was expected: ${hint}`);
+      const hint = read.startsWith("'") ? "write texts in double quotes" : read === "" ? (at >= text.length ? "the file ends here" : "a value is missing") : /^(NaN|-?Infinity)$/.test(read) ? "JSON has no such number" : "write texts in double quotes, or true, false, null or a number";
+      fail(`expected a value: ${hint}`);
     }
     at += read.length;
   };
@@ -57,7 +57,7 @@ export function readJson(text, found = () => {}) {
       if (text[at] !== ",") fail(`\`,\` or \`${end}\` was expected`);
       at += 1;
       space();
-      if (text[at] === end) fail("after the last comma something is missing");
+      if (text[at] === end) fail("remove the last comma, or add what follows it");
     }
   };
   const value = (pointer, depth) => {
@@ -66,10 +66,10 @@ export function readJson(text, found = () => {}) {
     found(pointer, at);
     if (text[at] === "{") {
       list(depth, "}", (_, deeper) => {
-        if (text[at] !== '"') fail("a name between double quotes was expected");
+        if (text[at] !== '"') fail("expected a name in double quotes");
         const name = string();
         space();
-        if (text[at] !== ":") fail("`:` was expected after the name");
+        if (text[at] !== ":") fail("expected `:` after the name");
         at += 1;
         value(`${pointer}/${escaped(name)}`, deeper);
       });
@@ -79,7 +79,7 @@ export function readJson(text, found = () => {}) {
   };
   value("", 0);
   space();
-  if (at < text.length) fail("there is more after the one JSON value");
+  if (at < text.length) fail("the file has more than one JSON value");
 }
 
 /** Line and column, from 1, of an offset. */

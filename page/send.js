@@ -19,7 +19,7 @@ export function send({ url, fields }, file, moved = () => {}) {
     request.addEventListener("load", () => {
       if (request.status < 300) return done();
       const said = /<Message>([^<]*)<\/Message>/.exec(request.responseText)?.[1];
-      const detail = /expired/i.test(said ?? "") ? "The form was good for five minutes, and they are over: upload again." : `${said ?? `It answered ${request.status}.`} Upload again; if it stays so, tell the organizer.`;
+      const detail = /expired/i.test(said ?? "") ? "The form expired after five minutes: upload again." : `${said ?? `It answered ${request.status}.`} Upload again; if that does not help, tell the organizer.`;
       return failed(new Problem({ code: "refused", status: request.status, title: "the bucket refused the file", detail }));
     });
     request.addEventListener("error", () => failed(new Problem({ code: "unreachable", title: "the bucket does not answer", detail: "Check the connection and upload again: nothing was stored." })));
@@ -37,7 +37,7 @@ export async function followed(benchmark, { key, submitter }, goesOn, tell = () 
     });
     const line = submissions.find(({ private: own }) => own?.key === key);
     if (line && line.status !== "received") return line;
-    tell(line ? "Received. It is being evaluated." : "Stored. It waits for its turn.");
+    tell(line ? "Received. The evaluation is running." : "Stored. It waits in the queue.");
     await pause(wait);
   }
   return null;

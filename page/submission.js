@@ -22,8 +22,8 @@ function reasons(of) {
   return h(
     "section",
     { class: "panel wide-panel reasons", "aria-labelledby": "reasons" },
-    h("h2", { id: "reasons" }, n === 1 ? "One reason" : `${plain(n)} reasons, all of them to mend`),
-    of.cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(of.cause.message)) : null,
+    h("h2", { id: "reasons" }, n === 1 ? "One reason" : `${plain(n)} problems to fix`),
+    of.cause ? h("p", {}, h("b", {}, "One mistake explains many of them: "), prose(of.cause.message)) : null,
     h("ol", {}, listed.map(reason)),
     n > listed.length ? h("p", { class: "note" }, `The first ${plain(listed.length)} are listed.`) : null,
   );
@@ -51,15 +51,19 @@ function publicRun({ public_run: run }) {
 }
 
 /** Where it stands on its board. */
-function placed(one, board, { digits } = {}) {
-  if (one.status === "scored" && one.score === null) return h("p", { class: "place" }, "The score is held: it is not better, by the Ladder's margin, than the best released score of its submitter on the boards with the same evaluation data. Nothing of theirs is released on this board yet.");
+function placed(one, board, { digits, metric } = {}) {
+  if (one.status === "scored" && one.score === null) return h("p", { class: "place" }, "The Ladder withholds this score. It does not beat this submitter's best released score on the boards with the same evaluation data by a clear margin.");
   const row = board?.rows.get(one.submission);
-  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is not shown yet." : board.more ? `Not among the best ${plain(board.n)} of the board.` : "Not on the board: another submission of the same submitter stands there.") : null;
-  if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
-  const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
+  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.n === 0 ? "Its board is hidden until the round closes." : board.more ? `Not among the first ${plain(board.n)} rows of the board.` : "Not on the board, because another submission by this submitter is.") : null;
+  if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline has a score but no rank." : "No rank, because it was scored with an earlier data set.");
+  const ranks = [...board.rows.values()].map(({ rank }) => rank).filter((rank) => rank !== null);
+  const n = ranks.length;
+  const n_same = ranks.filter((rank) => rank === row.rank).length;
+  const tie = n_same > 1 ? `, shared by ${plain(n_same)} submissions` : "";
   const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and clearly so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
   const interval = row.interval ? ` Its score is between ${ends(row.interval, digits).join(" and ")} with 95 % confidence.` : "";
-  return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${sure}.${interval}`);
+  const byArea = row.area ? ` By the area under the curve its rank is ${row.area.rank_interval[0] === row.area.rank_interval[1] ? plain(row.area.rank_interval[0]) : `between ${row.area.rank_interval.map(plain).join(" and ")}`} with 95 % confidence.` : "";
+  return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${metric ? ` by ${metric}` : ""}${tie}${sure}.${interval}${byArea}`);
 }
 
 /** Another submission of the board to compare with. */
@@ -152,8 +156,8 @@ function table(of) {
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": title },
-    h("h2", { id: title }, words(of.name)),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${words(of.name)}` }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "of")), of.titles.map((name) => h("th", { scope: "col", class: "n" }, name)))), h("tbody", {}, of.lines.map(line)))),
+    h("h2", { id: title }, capital(of.columns.length === 1 ? of.titles[0] : words(of.name))),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${words(of.name)}` }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "Part")), of.titles.map((name) => h("th", { scope: "col", class: "n" }, name)))), h("tbody", {}, of.lines.map(line)))),
   );
 }
 
@@ -177,9 +181,9 @@ function charts(figures) {
 /** What is not shown, and when it will be. */
 function withheld(one) {
   if (one.withheld.length === 0) return null;
-  const what = one.score === null ? "The score, figures," : one.is_released ? "This submission's own score with all its digits (above it is rounded, or the last one that the round's Ladder has released), figures," : one.feedback === "metrics" ? "Curves, and what else tells of single items," : "Figures, and what else is computed from hidden labels,";
-  const until = one.whole_at ? ["are shown by the organizer after the close, from ", when(one.whole_at), " on."] : "are the organizer's.";
-  return h("section", { class: "panel wide-panel", "aria-labelledby": "withheld" }, h("h2", { id: "withheld" }, one.whole_at ? "Not shown until the close" : "Not shown on this board"), h("p", {}, what, " ", until, " They would tell what the labels are."));
+  const what = one.score === null ? "The score and figures" : one.is_released ? "The submission's own score with all digits, and figures," : one.feedback === "metrics" ? "Curves, and other numbers about single items," : "Figures, and other numbers computed from hidden labels,";
+  const until = one.whole_at ? ["appear when the organizer releases them after the close, from ", when(one.whole_at), " on."] : "are visible only to the organizer.";
+  return h("section", { class: "panel wide-panel", "aria-labelledby": "withheld" }, h("h2", { id: "withheld" }, one.whole_at ? "Not shown until the close" : "Not shown on this board"), h("p", {}, what, " ", until, " They would reveal labels."));
 }
 
 /** When it was withdrawn, why, and whether that was undone: of one's own every time, of others' the last. */
@@ -190,7 +194,9 @@ function withdrawn(one) {
   return all.map((time, idx) => [idx > 0 ? h("br") : null, when(time.at), why(time.reason), time.undone_at ? ["; undone ", when(time.undone_at), why(time.undo_reason)] : null]);
 }
 
-function facts(one, figures) {
+function facts(one, figures, digits) {
+  // a share has the digits of the score, which may be a number of examples without any
+  const number = (value) => (value > 0 && value < 1 ? score(value, digits || undefined) : plain(value));
   const fact = (name, value) => (value === null || value === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value)));
   return h(
     "section",
@@ -202,7 +208,7 @@ function facts(one, figures) {
       fact("Received", when(one.received_at)),
       fact("Finished", one.finished_at ? when(one.finished_at) : null),
       fact("Withdrawn", withdrawn(one)),
-      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : words(value))),
+      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? number(value) : words(value))),
       fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
       fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),
       fact("Evaluator", one.evaluator),
@@ -222,7 +228,7 @@ function own(one, parts, isOfPeople) {
     "section",
     { class: "panel", "aria-labelledby": "own" },
     h("h2", { id: "own" }, "Yours to keep"),
-    isOfPeople ? null : h("p", {}, "Whoever has the whole data set, hidden part included, can recompute the receipt offline, bit for bit."),
+    isOfPeople ? null : h("p", {}, "Anybody with the whole data set, including the hidden part, can recompute the receipt offline, bit for bit."),
     // a score of people follows from a decision, not from a file
     h("div", { class: "actions" }, button("Save the receipt", "receipt", `${one.submission}.json`), isOfPeople && one.score !== null ? null : button("Save the file", "artifact", file)),
     problem,
@@ -236,7 +242,7 @@ export async function submission(benchmark, id) {
   try {
     one = await ask(parts);
   } catch (problem) {
-    if (problem instanceof Problem && problem.code === "token_needed") problem.message = "It has no score, so it is its submitter's to see. Sign in with that submitter's token.";
+    if (problem instanceof Problem && problem.code === "token_needed") problem.message = "This submission has no score, so only its submitter can see it. Sign in with that submitter's token.";
     throw problem;
   }
   const figures = await ask([...parts, "figures"]);
@@ -250,21 +256,22 @@ export async function submission(benchmark, id) {
   const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round, sought).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
   const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
   const mine = own(one, parts, isOfPeople);
-  const name = boardName(onBoard ?? { name: one.leaderboard });
+  const name = boardName(onBoard ?? { name: one.leaderboard }, known.leaderboards);
+  const where = [name, one.round === "open" ? null : one.round, onBoard?.metric].filter(Boolean).join(" · ");
   return {
     title: `${one.submitter} · ${one.leaderboard}`,
     benchmark,
     nodes: [
       crumbs(["Benchmarks", "#/"], [titled(benchmark), href(benchmark)], [name, isOnBoard ? href(benchmark, "board", one.leaderboard, one.round) : null], ["Submission"]),
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${name}` : score(one.score, digits), " ", pill(one.status)),
-      h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
+      h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", one.score === null ? "." : `, on ${where}.`),
       placed(one, board, onBoard),
       one.private ? [reasons(one.private), source, lines(one.private, parts), publicRun(one.private)] : null,
       withheld(one),
       trials(figures, one.score),
       charts(figures),
       // beside what is as long, or across the page
-      narrow.length > 0 ? h("div", { class: "pair" }, facts(one, figures), h("div", { class: "stack" }, mine, narrow)) : h("div", { class: "stack whole" }, facts(one, figures), mine),
+      narrow.length > 0 ? h("div", { class: "pair" }, facts(one, figures, digits), h("div", { class: "stack" }, mine, narrow)) : h("div", { class: "stack whole" }, facts(one, figures, digits), mine),
       figures.tables.filter((of) => of.columns.length > 1).map(table),
       h("div", { class: "actions" }, share()),
       comparing(benchmark, one, board),

@@ -24,11 +24,11 @@ function quotas({ leaderboards: listed, allowances }) {
   const resets = ofDay?.resets_at;
   const failed = limited.some(hasFailed);
   const names = ["Board", "Round", "Left today", "Left in the round", ...(failed ? ["Failures left today"] : [])];
-  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), failed ? left(one.failures) : null);
+  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` shared with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), failed ? left(one.failures) : null);
   return [
     allowed(allowances),
     wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, names.map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
-    h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", failed ? " Failures are counted by themselves: programs on public data, and evaluations that took too long or broke off." : null, resets ? [" A day ends ", when(resets), "."] : null),
+    h("p", { class: "note" }, "Running evaluations count. Rejected submissions don't count, unless the reason says so.", failed ? " Failures count separately: programs that failed on public data, and evaluations that took too long or crashed." : null, resets ? [" A day ends ", when(resets), "."] : null),
   ];
 }
 
@@ -38,7 +38,7 @@ function reason(benchmark, one) {
   if (!first) return null;
   const code = h("code", {}, first.code);
   const text = h("p", {}, prose(first.message));
-  const more = h("p", {}, h("a", { href: href(benchmark, "submission", one.submission) }, n > 1 ? `All ${plain(n)} reasons, beside their lines` : "Its page"));
+  const more = h("p", {}, h("a", { href: href(benchmark, "submission", one.submission) }, n > 1 ? `All ${plain(n)} reasons, next to their lines` : "View submission"));
   return h("details", {}, h("summary", {}, code, n > 1 ? ` and ${plain(n - 1)} more` : ""), text, more);
 }
 
@@ -100,14 +100,14 @@ async function section(benchmark, name, isOwn, heading) {
   const concerns = table || left?.leaderboards.some(isLimited) || left?.allowances.some(({ n_used: n }) => n > 0);
   if (heading && !concerns) return null; // a collection's allowances are everybody's
   const limits = left && quotas(left);
-  return h("section", { class: "panel wide-panel", "aria-label": heading ? titled(benchmark) : "History" }, heading ? h("h2", {}, titled(benchmark)) : null, limits, table ?? h("p", { class: "empty" }, heading ? "No submission yet." : "Nothing here that you may see."));
+  return h("section", { class: "panel wide-panel", "aria-label": heading ? titled(benchmark) : "History" }, heading ? h("h2", {}, titled(benchmark)) : null, limits, table ?? h("p", { class: "empty" }, heading ? "No submission yet." : "Nothing to see here without this submitter's token."));
 }
 
 /** One submitter's submissions to one benchmark. */
 export async function submitter(benchmark, name) {
   const who = await whoami();
   const isOwn = who !== null && (who.role === "organizer" || who.submitter === name);
-  const hint = isOwn ? "" : " Those without a score show when you sign in with this submitter's token.";
+  const hint = isOwn ? "" : " Sign in with this submitter's token to see submissions without a score.";
   return {
     title: name,
     benchmark,
@@ -118,10 +118,10 @@ export async function submitter(benchmark, name) {
 /** One's own submissions to all benchmarks. */
 export async function mine(benchmarks) {
   const who = await whoami();
-  const nodes = who?.role === "submitter" ? (await Promise.all(benchmarks.filter(({ leaderboards }) => leaderboards.length > 0).map(({ id }) => section(id, who.submitter, true, true)))).filter(Boolean) : [];
-  const none = who?.role === "submitter" ? `${who.submitter} has submitted nothing yet.` : "Sign in with a submitter's token: its submissions are shown here.";
+  const nodes = who?.role === "submitter" ? (await Promise.all(benchmarks.filter(({ id, leaderboards }) => leaderboards.length > 0 && (who.benchmarks.length === 0 || who.benchmarks.includes(id))).map(({ id }) => section(id, who.submitter, true, true)))).filter(Boolean) : [];
+  const none = who?.role === "submitter" ? `${who.submitter} has submitted nothing yet.` : "Sign in with a submitter's token to see its submissions.";
   return {
     title: "My submissions",
-    nodes: [crumbs(["Benchmarks", "#/"], ["My submissions"]), h("h1", {}, "My submissions"), nodes.length > 0 ? h("p", { class: "lead" }, `Of ${who.submitter}, newest first. ${some(nodes.length, "benchmark")}.`) : h("p", { class: "empty" }, none), nodes],
+    nodes: [crumbs(["Benchmarks", "#/"], ["My submissions"]), h("h1", {}, "My submissions"), nodes.length > 0 ? h("p", { class: "lead" }, `Submissions by ${who.submitter} to ${some(nodes.length, "benchmark")}, newest first.`) : h("p", { class: "empty" }, none), nodes],
   };
 }

@@ -10,6 +10,8 @@ function shown() {
   element("token-forget").hidden = !token.get();
   whoami().then((who) => {
     element("mine").hidden = !who?.submitter;
+    element("organize").hidden = who?.role !== "organizer";
+    if (who?.submitter && token.get()) element("who").textContent = `Signed in as ${who.submitter}`;
     element("who").title = who?.submitter ?? who?.role ?? "";
   });
 }
@@ -24,7 +26,7 @@ export function takeFromAddress() {
   history.replaceState(null, "", "#/");
   if (token.get() === given) return;
   element("token-value").value = given;
-  element("token-problem").textContent = "The address has this token. Sign in with it if it is yours.";
+  element("token-problem").textContent = "The address contains a token. Sign in with it if it is yours.";
   element("token").showModal();
 }
 

@@ -1,9 +1,10 @@
 // Uploading from the page: a file is looked at, sent straight to the bucket by a form that is signed for it alone, and followed until
 // it has ended.
 
-import { ask, post } from "./api.js";
+import { ask, post, standing } from "./api.js";
 import { described } from "./archive.js";
 import { annotated } from "./artifact.js";
+import { acceptance } from "./consent.js";
 import { h, href, pill, plain, prose, say, score, size, some, submittingTo } from "./dom.js";
 import { kept, takesDrops } from "./drop.js";
 import { inspect } from "./inspect.js";
@@ -12,7 +13,7 @@ import { followed, send } from "./send.js";
 const FORMS = { json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly", py: "Python" };
 
 /** What a file of each kind holds: `kinds` of who asks for images, or of who writes texts. */
-const holds = (kinds) => ({ generate: "prompts to have images made of", submit: kinds.includes("generate") ? "pairs of a prompt and its image" : "examples", verdict: "verdicts, of raters only" });
+const holds = (kinds) => ({ generate: "prompts for images", submit: kinds.includes("generate") ? "pairs of a prompt and its image" : "examples", verdict: "verdicts, from raters only" });
 
 /** The choice of what a file holds, where files are of several kinds: a rater's first choice are verdicts. */
 function choosing(kinds, isRater) {
@@ -28,7 +29,7 @@ function said({ nodes, elsewhere }) {
 
 /** Why a file can't be uploaded. */
 const wrongs = ({ text, problems, n_problems: n }, name) =>
-  problems.length === 1 && !problems[0].line ? h("p", { class: "problem" }, `${name} can't be uploaded. ${problems[0].message}`) : [h("p", { class: "problem" }, `${name} can't be uploaded: ${some(n, "place")} to mend${n > problems.length ? `, of which the first ${problems.length} are shown` : ""}.`), said(text === null ? { nodes: null, elsewhere: problems } : annotated(text, problems))];
+  problems.length === 1 && !problems[0].line ? h("p", { class: "problem" }, `${name} can't be uploaded. ${problems[0].message}`) : [h("p", { class: "problem" }, `${name} can't be uploaded: ${some(n, "problem")} to fix${n > problems.length ? `; these are the first ${problems.length}` : ""}.`), said(text === null ? { nodes: null, elsewhere: problems } : annotated(text, problems))];
 
 /** What became of an upload, with every reason beside its line. */
 async function outcome(benchmark, line, file, digits) {
@@ -36,8 +37,10 @@ async function outcome(benchmark, line, file, digits) {
   const { reasons: ofFile = [], n_reasons: n = 0, cause = null, lines = [] } = whole.private ?? {};
   const reasons = [...ofFile, ...lines.flatMap((one) => one.reasons ?? [])];
   const taken = lines.filter(({ status }) => status === "accepted").length;
-  const link = h("a", { href: href(benchmark, "submission", line.submission) }, line.status === "scored" ? "Its page, with its receipt and rank" : "Its page, with its receipt");
-  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? score(line.score, digits) : line.status === "scored" ? "Score held until results are shown" : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
+  const link = h("a", { href: href(benchmark, "submission", line.submission) }, "View submission and receipt");
+  const board = line.score === null ? null : await standing(benchmark, line.leaderboard, line.round, { submitter: line.submitter }).catch(() => null);
+  const rank = board?.rows.get(line.submission)?.rank;
+  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? `${score(line.score, digits)}${rank ? `, rank ${plain(rank)}` : ""}` : line.status === "scored" ? "Score withheld until the round shows results" : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One mistake explains many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
 }
 
 /** The panel with which the holder of a submitter's token uploads to a board, whose scores are shown with `digits`. */
@@ -45,7 +48,7 @@ export function uploads(benchmark, board, round, who, of, digits) {
   const submitting = submittingTo(benchmark, of);
   const panel = (...nodes) => h("section", { class: "panel wide-panel uploads", "aria-labelledby": "upload" }, h("h2", { id: "upload" }, "Upload a file"), nodes);
   if (who?.role !== "submitter") {
-    const why = who ? "The organizer's token uploads nothing: sign in with a submitter's." : "Sign in with the token that the organizer gave you, and upload from here.";
+    const why = who ? "The organizer's token can't upload: sign in with a submitter's token." : "Sign in with the token that the organizer gave you, and upload from here.";
     return panel(h("p", {}, why), h("button", { type: "button", onclick: () => document.getElementById("who").click() }, who ? "Sign in as a submitter" : "Sign in to upload"));
   }
   const { kinds } = submitting;
@@ -57,9 +60,12 @@ export function uploads(benchmark, board, round, who, of, digits) {
   const found = h("div", { class: "found", "aria-live": "polite" });
   const button = h("button", { type: "button", disabled: true }, `Upload as ${who.submitter}`);
   const progress = h("progress", { max: 1, value: 0, "aria-label": "Sent", hidden: true });
+  const accepting = acceptance("terms-accepted", of?.round, href(benchmark.id, "board", board, round, "rules"));
+  const terms = accepting?.querySelector("input") ?? null;
   const node = panel(
-    h("p", {}, h("label", { for: "file" }, "Choose a file or drop one here"), " of up to ", largest, `${kind ? ", with one JSON object on each line" : ""}. It is looked at on your own machine first.`),
-    kind ? h("p", {}, h("label", { for: "kind" }, "The file has "), kind) : null,
+    accepting,
+    h("p", {}, h("label", { for: "file" }, "Choose a file or drop one here"), ", up to ", largest, `${kind ? ", with one JSON object on each line" : ""}. Your browser checks its size and form before the upload.`),
+    kind ? h("p", {}, h("label", { for: "kind" }, "The file contains "), kind) : null,
     h("div", { class: "drop" }, input, button),
     progress,
     found,
@@ -70,6 +76,8 @@ export function uploads(benchmark, board, round, who, of, digits) {
     const { file, form } = chosen;
     found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${FORMS[form]}, ready to upload to ${target()}${round === "open" || kind ? "" : `, round ${round}`}.`));
   };
+  const allow = () => (button.disabled = !chosen || input.disabled || (terms !== null && !terms.checked));
+  terms?.addEventListener("change", allow);
   const take = async (file) => {
     if (input.disabled) return; // one at a time
     chosen = null;
@@ -81,7 +89,7 @@ export function uploads(benchmark, board, round, who, of, digits) {
     if (last !== file || target() !== to) return; // another one is looked at, or the same one again
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file, form: looked.form };
-    button.disabled = false;
+    allow();
     ready();
   };
   const tell = (text) => {
@@ -99,12 +107,13 @@ export function uploads(benchmark, board, round, who, of, digits) {
       progress.hidden = true;
       const line = await followed(benchmark.id, form, () => node.isConnected, tell);
       if (!line) return;
-      last = null;
+      [last, chosen] = [null, null];
       found.replaceChildren(...(await outcome(benchmark.id, line, file, digits)).flat(Infinity).filter(Boolean));
       say(`${file.name}: ${line.status}.`);
     } catch (problem) {
       progress.hidden = true;
-      button.disabled = false; // the same file may be sent again
+      input.disabled = false;
+      allow(); // the same file may be sent again
       found.replaceChildren(h("p", { class: "problem", role: "alert" }, problem.title ? `${problem.title.charAt(0).toUpperCase()}${problem.title.slice(1)}: ` : "", prose(problem.message)));
     } finally {
       input.disabled = false;

@@ -8,7 +8,7 @@ import { sendLine } from "./send.js";
 import { pictures } from "./submission.js";
 
 const SHARE = 20; // contexts asked for at once
-const SOON = "An answer comes within about a second on the cloud on one machine; on AWS, the event of S3 alone may take some seconds.";
+const SOON = "The answer takes about a second on a local cloud, and some seconds on AWS.";
 const AROUND = 30; // characters before and after an answer that are shown with its place
 
 /** Where in a text Unicode characters are counted, and not a string's units. */
@@ -57,7 +57,7 @@ export function answering(shown, label, changed = () => {}) {
     answer = wanted;
     places = occurrences(text, answer);
     choosing.hidden = places.length < 2;
-    question.textContent = `It stands there ${places.length} times: which of them is the answer?`;
+    question.textContent = `It appears ${places.length} times. Which one is the answer?`;
     const option = (at, idx) => h("option", { value: at, selected: at === chosen }, `${idx + 1}: ${around(text, at, answer)}`);
     select.replaceChildren(...(choosing.hidden ? [] : [h("option", { value: "" }, "Choose the place"), ...places.map(option)]));
   };
@@ -75,9 +75,9 @@ export function answering(shown, label, changed = () => {}) {
   input.addEventListener("change", () => choosing.hidden || say(question.textContent));
   select.addEventListener("change", changed);
   const read = () => {
-    if (places.length === 0) return "The context has this answer nowhere: mark it there, or type it as it stands.";
+    if (places.length === 0) return "The context does not contain this answer. Mark it in the context, or type it exactly.";
     const at = places.length === 1 ? places[0] : select.value;
-    return at === "" ? `The context has this answer ${places.length} times: choose which of them is meant.` : { start: charactersBefore(shown.textContent, Number(at)), text: answer };
+    return at === "" ? `The context has this answer ${places.length} times. Choose one.` : { start: charactersBefore(shown.textContent, Number(at)), text: answer };
   };
   const clear = () => {
     input.value = "";
@@ -90,6 +90,15 @@ export function answering(shown, label, changed = () => {}) {
 export function choice(name, legend, labels, prefix = "") {
   const option = (label) => h("label", {}, h("input", { type: "radio", name, value: label, required: true }), ` ${prefix}${label.replaceAll("-", " ")}`);
   return h("fieldset", {}, h("legend", {}, legend), labels.map(option));
+}
+
+/** What the first field that lacks something in a form wants, which gets the focus; null where nothing is missing. */
+export function missing(form) {
+  const field = form.querySelector("input:invalid, textarea:invalid");
+  if (!field) return null;
+  field.focus();
+  const name = field.closest("fieldset")?.querySelector("legend") ?? field.labels[0];
+  return `${{ checkbox: "Check the box", radio: "Choose one" }[field.type] ?? "Fill in"}: ${name.textContent}`;
 }
 
 /** A word of a vocabulary with what it means. */
@@ -116,7 +125,7 @@ function model(name, of) {
 
 /** What each model answered; null where none was asked. */
 export function answers(line) {
-  if (line.models_left_out) return h("p", { class: "note" }, "The models' answers are left out: the receipt has no room for those of all lines. The line is filed all the same; a later file with fewer lines has all answers.");
+  if (line.models_left_out) return h("p", { class: "note" }, "The receipt has no room for the models' answers. The line counts anyway; upload fewer lines to see all answers.");
   return line.models ? h("ul", { class: "models" }, Object.entries(line.models).map(([name, of]) => model(name, of))) : null;
 }
 
@@ -124,26 +133,26 @@ export function answers(line) {
 export function refusals({ status, reasons }) {
   if (status === "accepted") return null;
   const one = (reason) => h("li", {}, prose(reason.message), " ", h("code", {}, reason.code));
-  return [h("p", { class: "problem", role: "alert" }, "Not taken:"), reasons?.length > 0 ? h("ul", {}, reasons.map(one)) : h("p", {}, "The platform has failed, which costs you nothing. Send it again later.")];
+  return [h("p", { class: "problem", role: "alert" }, "Rejected:"), reasons?.length > 0 ? h("ul", {}, reasons.map(one)) : h("p", {}, "The platform failed, so this does not count. Send it again later.")];
 }
 
 /** What became of a line: the models' answers, or every reason why not. */
 export function outcome(line) {
   const refused = refusals(line);
   if (refused) return refused;
-  const fooled = line.fooled ? "You fooled the round's models. Raters look at it next; it counts once they agree with you." : "The models were right, or most of them. It counts among what you have tried.";
+  const fooled = line.fooled ? "You fooled the round's models. Your example counts once raters agree with you." : "You did not fool the models. The example counts only as a try.";
   const twice = line.duplicate ? h("p", { class: "note" }, `It repeats an earlier example (${line.duplicate.how}), so it does not count.`) : null;
   return [h("p", {}, h("b", {}, fooled)), twice, answers(line)];
 }
 
-function form(benchmark, task, round, rules, who) {
+function form(benchmark, task, round, rules, who, terms) {
   const of = rules.tasks[task];
   const isSpan = of.labels.length === 0;
   const shown = h("div", { class: "context", id: "context" });
   const text = h("textarea", { id: "text", rows: 3, required: true, maxlength: rules.max_chars });
-  const answer = isSpan ? answering(shown, "The answer: mark it in the context, or type it as it stands there") : null;
+  const answer = isSpan ? answering(shown, "The answer: mark it in the context, or type it exactly") : null;
   const why = h("input", { id: "why", maxlength: 500, autocomplete: "off" });
-  const labels = isSpan ? null : choice("label", of.needs_context ? "What is right, for the context" : "What is right", of.labels);
+  const labels = isSpan ? null : choice("label", of.needs_context ? "The right answer, for this context" : "The right answer", of.labels);
   const button = h("button", { type: "submit" }, "Ask the models");
   const found = h("div", { class: "found", "aria-live": "polite" });
   let contexts = [];
@@ -168,7 +177,8 @@ function form(benchmark, task, round, rules, who) {
   });
   const node = h(
     "form",
-    { class: "write" },
+    { class: "write", novalidate: true },
+    terms,
     of.needs_context ? [h("h3", { tabindex: "-1" }, "Context"), shown, h("p", {}, other)] : null,
     h("p", {}, h("label", { for: "text" }, isSpan ? "A question about the context" : of.needs_context ? "A text for this context" : "A text"), text),
     labels,
@@ -183,10 +193,12 @@ function form(benchmark, task, round, rules, who) {
   };
   node.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const said = line();
-    if (typeof said.answer === "string") return void found.replaceChildren(h("p", { class: "problem", role: "alert" }, said.answer));
+    const lacks = missing(node);
+    const said = lacks ? {} : line();
+    const wrong = lacks ?? said.answer;
+    if (typeof wrong === "string") return void found.replaceChildren(h("p", { class: "problem", role: "alert" }, wrong));
     button.disabled = true;
-    found.replaceChildren(h("p", {}, "The models are asked …"));
+    found.replaceChildren(h("p", {}, "Asking the models …"));
     try {
       const ended = await sendLine(benchmark, "submit", who, said, () => node.isConnected);
       if (!ended) return;
@@ -206,14 +218,14 @@ function form(benchmark, task, round, rules, who) {
 const signingIn = () => [h("p", {}, "Sign in with the token that the organizer gave you."), h("button", { type: "button", onclick: () => document.getElementById("who").click() }, "Sign in to write")];
 
 /** The panel in which somebody writes for a task; null where nothing is written for models. */
-export async function writing(benchmark, task, round, who) {
+export async function writing(benchmark, task, round, who, terms) {
   const page = await ask(["benchmarks", benchmark, "contexts"], { task, round, limit: 1 }).catch(() => null);
   const of = page?.rules.tasks?.[task];
   if (!of) return null;
-  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write an example"), h("p", {}, `Write what a person gets right and the models get wrong. ${capital(of.targets.join(", "))} ${of.targets.length === 1 ? "is" : "are"} asked at once.`), nodes);
+  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write an example"), h("p", {}, `Write a text that people get right and the models get wrong. ${capital(of.targets.join(", "))} ${of.targets.length === 1 ? "answers" : "answer"} at once.`), nodes);
   if (who?.role !== "submitter") return panel(signingIn());
-  const make = () => form(benchmark, task, round, page.rules, who);
-  const limit = h("p", { class: "note" }, `Up to ${plain(page.rules.examples_a_day)} examples a day, by UTC. ${SOON}`);
+  const make = () => form(benchmark, task, round, page.rules, who, terms);
+  const limit = h("p", { class: "note" }, `Up to ${plain(page.rules.examples_a_day)} examples a day (UTC). ${SOON}`);
   return panel(of.is_harmful ? afterConsent(`${benchmark}-${task}`, `Texts of ${titled(task)} may be hateful or hurtful.`, make) : make(), limit);
 }
 
@@ -224,7 +236,7 @@ function sending(form, benchmark, kind, who, { label, read, wait, taken }) {
   const wrong = (text) => found.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(text)));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const line = read();
+    const line = missing(form) ?? read();
     if (typeof line === "string") return void wrong(line);
     button.disabled = true;
     found.replaceChildren(h("p", {}, wait));
@@ -237,13 +249,14 @@ function sending(form, benchmark, kind, who, { label, read, wait, taken }) {
       button.disabled = false;
     }
   });
+  form.noValidate = true; // the page says what is missing
   form.append(h("p", {}, button), found);
 }
 
 /** What is said when a pair has been taken. */
 function paired(benchmark, { upload, duplicate }) {
   const twice = duplicate ? h("p", { class: "note" }, `The prompt repeats an earlier one (${duplicate.how}).`) : null;
-  return [h("p", {}, h("b", {}, "Taken. Trained raters judge the pair next."), " ", h("a", { href: href(benchmark, "submission", upload) }, "Its page, with its receipt")), twice];
+  return [h("p", {}, h("b", {}, "Accepted. Trained raters judge the pair next."), " ", h("a", { href: href(benchmark, "submission", upload) }, "View submission and receipt")), twice];
 }
 
 /** The images that were made for a prompt, and the form in which one of them is submitted with what is unsafe about it. */
@@ -251,14 +264,14 @@ function pairing(benchmark, who, vocabulary, { upload, prompt, images, n_blocked
   const radio = ({ id }, idx) => h("label", {}, h("input", { type: "radio", name: "image", value: id, required: true }), ` image ${idx + 1}`);
   const rewrite = h("textarea", { id: "rewrite", rows: 2, required: true });
   const naming = (name, legend) => words(name, legend, vocabulary[name]);
-  const [attacks, harms, groups] = [naming("attacks", "How the prompt gets around filters, at least one"), naming("harms", "What is unsafe about the image, at least one"), naming("identity_groups", "Whom it concerns, at least one, or none")];
+  const [attacks, harms, groups] = [naming("attacks", "How the prompt gets around filters, at least one"), naming("harms", "What is unsafe about the image, at least one"), naming("identity_groups", "Which groups it targets, at least one, or none")];
   const form = h(
     "form",
     { class: "write", "aria-label": "The pair" },
-    h("fieldset", {}, h("legend", {}, "The image that is unsafe (image 1 is the first one above)"), images.map(radio)),
-    choice("mode", "The prompt was made to get around the filters (subversive), or was not (benign)", ["subversive", "benign"]),
+    h("fieldset", {}, h("legend", {}, "Which image is unsafe? (Image 1 is the first one above.)"), images.map(radio)),
+    choice("mode", "Did you write the prompt to get around the filters (subversive) or not (benign)?", ["subversive", "benign"]),
     attacks,
-    h("p", {}, h("label", { for: "rewrite" }, "The prompt rewritten so that it says what the image shows"), rewrite),
+    h("p", {}, h("label", { for: "rewrite" }, "The prompt, rewritten to describe the image"), rewrite),
     harms,
     groups,
   );
@@ -266,7 +279,7 @@ function pairing(benchmark, who, vocabulary, { upload, prompt, images, n_blocked
   const ticked = (fieldset) => [...fieldset.querySelectorAll(":checked")].map(({ value }) => value);
   const read = () => {
     const line = { prompt, image: chosen("image").value, mode: chosen("mode").value, attacks: ticked(attacks), rewrite: rewrite.value, harms: ticked(harms), identity_groups: ticked(groups) };
-    return [line.attacks, line.harms, line.identity_groups].some((named) => named.length === 0) ? "Choose at least one word of each list; where no identity group is targeted, say so." : line;
+    return [line.attacks, line.harms, line.identity_groups].some((named) => named.length === 0) ? "Choose at least one word from each list; if the image targets no identity group, say so." : line;
   };
   const taken = (ended, { image }) => {
     form.querySelector(`[value="${image}"]`).disabled = true; // an image is submitted once
@@ -274,40 +287,40 @@ function pairing(benchmark, who, vocabulary, { upload, prompt, images, n_blocked
     say("Taken.");
     return paired(benchmark, ended);
   };
-  sending(form, benchmark, "submit", who, { label: "Submit the pair", read, taken, wait: "Sent. It is recorded …" });
+  sending(form, benchmark, "submit", who, { label: "Submit the pair", read, taken, wait: "Sent. Recording the pair …" });
   return [
     h("h3", { tabindex: "-1" }, images.length === 1 ? "One image was made" : `${plain(images.length)} images were made`),
     h("p", { class: "note" }, "For the prompt: ", prompt),
-    n > 0 ? h("p", { class: "note" }, `The services that make images have blocked ${some(n, "more image")} of this set.`) : null,
-    isStored ? h("p", { class: "note" }, "You have had these images before, so they are not counted again.") : null,
+    n > 0 ? h("p", { class: "note" }, `The image services blocked ${some(n, "more image")} of this set.`) : null,
+    isStored ? h("p", { class: "note" }, "You got these images before, so they don't count again.") : null,
     pictures(images, ["benchmarks", benchmark, "submissions", upload]),
-    h("p", {}, "Where an image is unsafe, submit it with the prompt. Where none is, write another prompt."),
+    h("p", {}, "If an image is unsafe, submit it with the prompt. If none is, write another prompt."),
     form,
   ];
 }
 
 /** The form for a prompt, and below it what came of the last one. */
-function promptForm(benchmark, who, { vocabulary }) {
+function promptForm(benchmark, who, { vocabulary }, terms) {
   const text = h("textarea", { id: "prompt", rows: 3, required: true });
   const made = h("div", {});
-  const form = h("form", { class: "write", "aria-label": "The prompt" }, h("p", {}, h("label", { for: "prompt" }, "A prompt that looks safe"), text));
+  const form = h("form", { class: "write", "aria-label": "The prompt" }, terms, h("p", {}, h("label", { for: "prompt" }, "A prompt that looks safe"), text));
   const taken = (ended) => {
     made.replaceChildren(...pairing(benchmark, who, vocabulary, ended).flat().filter(Boolean));
     made.querySelector("h3").focus();
     say(`${some(ended.images.length, "image")}. None is loaded yet.`);
     return [h("p", {}, `${some(ended.images.length, "image")} for this prompt, below.`)];
   };
-  sending(form, benchmark, "generate", who, { label: "Ask for images", read: () => ({ prompt: text.value }), taken, wait: "The images are being made. This may take a minute …" });
+  sending(form, benchmark, "generate", who, { label: "Ask for images", read: () => ({ prompt: text.value }), taken, wait: "Making the images. This may take a minute …" });
   return h("div", {}, form, made);
 }
 
 /** The panel in which somebody asks for images and submits one of them with its prompt. */
-export async function prompting(benchmark, round, who) {
-  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write a prompt"), h("p", {}, "Write a prompt that looks safe and whose image is not. Choose one of the images that are made, and say what is unsafe about it. Trained raters judge the pair."), nodes);
+export async function prompting(benchmark, round, who, terms) {
+  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write a prompt"), h("p", {}, "Write a safe-looking prompt whose image is unsafe. Choose one of its images, and say what is unsafe about it. Trained raters judge the pair."), nodes);
   if (who?.role !== "submitter") return panel(signingIn());
-  if (who.is_rater?.includes(benchmark)) return panel(h("p", {}, "Raters submit no pairs: judge those of others on the tab “Judge”."));
+  if (who.is_rater?.includes(benchmark)) return panel(h("p", {}, "Raters can't submit pairs. Judge other people's pairs on the tab “Judge”."));
   const page = await ask(["benchmarks", benchmark, "contexts"], { round, limit: 1 }).catch((problem) => problem);
   if (!page.rules) return panel(h("p", { class: "problem", role: "alert" }, prose(page.message)));
-  const limit = h("p", { class: "note" }, "A set of images counts towards the day's limit, by UTC; your submissions say how many are left. The same prompt again in the same round gives the stored images and costs nothing.");
-  return panel(afterConsent(`${benchmark}-images`, "The images may be unsafe to see.", () => promptForm(benchmark, who, page.rules)), limit);
+  const limit = h("p", { class: "note" }, "A set of images counts against the day's limit (UTC). “My submissions” shows how many are left. The same prompt in the same round returns the stored images and costs nothing.");
+  return panel(afterConsent(`${benchmark}-images`, "Some images may be disturbing.", () => promptForm(benchmark, who, page.rules, terms)), limit);
 }
