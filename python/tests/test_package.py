@@ -72,6 +72,13 @@ class Package(unittest.TestCase):
         expected = dataset.score(board, path).score
         for form in (ids, tuple(ids), np.array(ids), {"ids": ids}, {"ids": np.array(ids)}, pd.DataFrame({"id": ids}), path.read_bytes(), str(path)):
             self.assertEqual(dataset.score(board, form).score, expected, type(form))
+        # a part of the pool, as it is
+        pool = pd.DataFrame({"id": ids, "label": "one", "px_0": 0.5})
+        valid = dataset.validate(board, pool)
+        self.assertEqual((valid.benchmark, valid.leaderboard, valid.document["status"]), ("selection", board, "valid"))
+        self.assertEqual(dataset.score(board, pool).score, expected)
+        with self.assertRaisesRegex(ValueError, "give `frame"):
+            submit("selection", board, pool)
 
     def test_tables_of_curation(self):
         dataset, kit = self.frozen["curation"], self.kits["curation"]
@@ -108,7 +115,7 @@ class Package(unittest.TestCase):
             if benchmark != "debugging" and (kit.directory / "public" / "eval.npy").exists():
                 self.assertEqual(kit.score(board, example).metrics["eval_set"], "public")
             else:
-                with self.assertRaisesRegex(DataperfError, "it is a participants' kit"):
+                with self.assertRaisesRegex(DataperfError, "a participants' kit has no"):
                     kit.score(board, example)
 
     def test_lines_of_collections(self):
@@ -135,7 +142,7 @@ class Package(unittest.TestCase):
             self.assertEqual(len(rejected.exception.document["lines"]), len(lines))
         with self.assertRaisesRegex(DataperfError, "no leaderboard and no kind of file `qa`"):
             kit.validate("qa", good)
-        with self.assertRaisesRegex(DataperfError, "the models stay with the organizer"):
+        with self.assertRaisesRegex(DataperfError, "models stay with the organizer"):
             kit.score("nli", good)
         with self.assertRaises(TypeError):
             kit.validate("nli", ["a text"])
@@ -155,6 +162,14 @@ class Package(unittest.TestCase):
             self.assertEqual(rejected.exception.document["status"], "rejected")
             with self.assertRaisesRegex(DataperfError, "no-such-profile"):
                 submit("selection", board, ids, "ada", cloud="no-such-profile")
+            token = json.loads(command("token", "create", "--submitter", "bo", "--cloud", cloud["page"]))["token"]
+            receipt = submit("selection", board, ids, token=token, cloud=cloud["page"])
+            self.assertEqual((receipt["submitter"], receipt["status"], receipt["score"]), ("bo", "scored", selection.score(board, ids).score))
+            with self.assertRaisesRegex(DataperfError, "the token is `bo`'s"):
+                submit("selection", board, ids, "ada", token=token, cloud=cloud["page"])
+            with self.assertRaisesRegex(DataperfError, "does not know this token") as refused:
+                submit("selection", board, ids, token="dpk_" + "0" * 64, cloud=cloud["page"])
+            self.assertNotIn("dpk_", str(refused.exception))
 
     def test_ranks_are_the_same_in_every_form(self):
         random = np.random.default_rng(7)

@@ -14,7 +14,7 @@ Everything is done by the command `dataperf`, which comes with this package; a v
 
 from ._artifacts import Artifact
 from ._command import DataperfError, Reason, Rejected
-from ._dataset import Dataset, Verdict, submit
+from ._dataset import Dataset, Valid, Verdict, submit
 from ._rank import rank
 
-__all__ = ["Artifact", "DataperfError", "Dataset", "Reason", "Rejected", "Verdict", "rank", "submit"]
+__all__ = ["Artifact", "DataperfError", "Dataset", "Reason", "Rejected", "Valid", "Verdict", "rank", "submit"]

@@ -10,7 +10,7 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any, Protocol, Union, runtime_checkable
+from typing import Any, Optional, Protocol, Union, runtime_checkable
 
 Artifact = Union[bytes, str, "os.PathLike[str]", "list[Any]", "tuple[Any, ...]", "dict[Any, Any]", Any]
 """What can be submitted.
@@ -19,7 +19,8 @@ Artifact = Union[bytes, str, "os.PathLike[str]", "list[Any]", "tuple[Any, ...]",
 - A dictionary: the JSON document, with arrays and tuples as lists.
 - A list, a tuple or an array with one axis: the ids of `selection`, the order of `debugging`.
 - An array with two axes: for `data-acquisition`, `(n_markets, n_sellers)` numbers of rows.
-- A data frame: for `selection` with the columns `id` and perhaps `label`, for `curation` `label,f0,f1,...`.
+- A data frame: for `selection` with the column `id`, and `label` where participants label the rows; other columns are left out. For `curation`
+  with the columns `label,f0,f1,...`.
 - A pair of arrays: for `curation`, `(n,)` labels and `(n, n_features)` features.
 - A list of dictionaries, or one of them: the lines of `adversarial-text` and `adversarial-nibbler`.
 """
@@ -28,8 +29,8 @@ LISTS = {"selection": "ids", "debugging": "order"}
 LINES = ("adversarial-text", "adversarial-nibbler")
 
 
-def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
-    """The file's content and the end of its name."""
+def to_file(benchmark: str, artifact: Artifact, labels: Optional[str] = None) -> tuple[bytes, str]:
+    """The file's content and the end of its name. `labels` says who labels the rows of `selection`: `pool`, `submission`, or not known."""
     if isinstance(artifact, bytes):
         return artifact, ".jsonl" if benchmark in LINES else _suffix(artifact)
     if isinstance(artifact, (str, os.PathLike)):
@@ -38,7 +39,8 @@ def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
     if isinstance(artifact, _Frame):
         if benchmark not in ("selection", "curation"):
             raise TypeError(f"`{benchmark}` takes no data frame: give a dictionary, a list, or the file")
-        return artifact.to_csv(index=False).encode(), ".csv"
+        frame = _selected(artifact, labels) if benchmark == "selection" else artifact
+        return frame.to_csv(index=False).encode(), ".csv"
     if benchmark == "curation" and isinstance(artifact, (list, tuple)) and len(artifact) == 2:
         return _table(*map(_plain, map(_values, artifact))), ".csv"
     plain = _plain(artifact)
@@ -72,9 +74,21 @@ class _Frame(Protocol):
     @property
     def columns(self) -> Any: ...
 
+    def __getitem__(self, columns: Any) -> Any: ...
+
     def to_csv(self, *, index: bool) -> str: ...
 
     def to_numpy(self) -> Any: ...
+
+
+def _selected(frame: _Frame, labels: Optional[str]) -> Any:
+    """The columns that a selection has."""
+    columns = list(frame.columns)
+    if "id" not in columns or set(columns) <= {"id", "label"}:
+        return frame
+    if "label" in columns and labels is None:
+        raise ValueError("the data frame has the column `label` and others: give `frame[['id']]`, or `frame[['id', 'label']]` if the contest asks for labels")
+    return frame[["id", "label"] if "label" in columns and labels == "submission" else ["id"]]
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import subprocess
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 
 class DataperfError(Exception):
@@ -60,12 +60,13 @@ def program() -> str:
     return found
 
 
-def run(arguments: Sequence[str]) -> bytes:
-    """What the command prints as JSON.
+def run(arguments: Sequence[str], variables: Mapping[str, str] = {}) -> bytes:
+    """What the command prints as JSON, with `variables` added to the environment.
 
     Raises `Rejected` for exit code 2 and `DataperfError` for any other but 0.
     """
-    ran = subprocess.run([program(), "--format", "json", *arguments], capture_output=True, check=False)
+    env = {**os.environ, **variables}
+    ran = subprocess.run([program(), "--format", "json", *arguments], capture_output=True, check=False, env=env)
     if ran.returncode == 2 and ran.stdout:
         raise Rejected(json.loads(ran.stdout), ran.stdout)
     if ran.returncode != 0:
