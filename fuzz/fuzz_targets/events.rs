@@ -4,24 +4,24 @@
 use libfuzzer_sys::fuzz_target;
 
 // These files alone: the crate around them would bring the AWS SDK.
-#[path = "../../shared/dataperf-aws/src/event.rs"]
-mod event;
+#[path = "../../shared/dataperf-aws/src/events/s3_event.rs"]
+mod s3_event;
 #[allow(dead_code)] // not all of it is asked for here
-#[path = "../../shared/dataperf-aws/src/fault.rs"]
+#[path = "../../shared/dataperf-aws/src/events/fault.rs"]
 mod fault;
-#[path = "../../shared/dataperf-aws/src/given_up.rs"]
-mod given_up;
+#[path = "../../shared/dataperf-aws/src/events/failed_event.rs"]
+mod failed_event;
 
 fuzz_target!(|input: &str| {
     if let Ok(event) = serde_json::from_str(input)
-        && let Ok(uploads) = event::uploads(&event)
+        && let Ok(uploads) = s3_event::uploads(&event)
     {
         for upload in uploads {
-            assert_eq!(event::uploads(&event::announcement(&upload)), Ok(vec![upload.clone()]));
+            assert_eq!(s3_event::uploads(&s3_event::announcement(&upload)), Ok(vec![upload.clone()]));
             let _ = upload.id();
         }
     }
-    if let Ok(given_up) = given_up::given_up(input) {
+    if let Ok(given_up) = failed_event::given_up(input) {
         assert!(!given_up.cause.reason(&given_up.request_id, true).message.is_empty());
     }
 });

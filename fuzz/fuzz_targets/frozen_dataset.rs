@@ -10,7 +10,7 @@ use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::frozen::{MANIFEST, Manifest};
+use dataperf::dataset::frozen::{MANIFEST, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::benchmark::FrozenPart;
@@ -20,7 +20,7 @@ use libfuzzer_sys::fuzz_target;
 fn decode<B: Benchmark>(manifest: &[u8], content: &[u8]) {
     let Ok(mut manifest) = Manifest::parse(manifest, B::ID) else { return };
     for file in manifest.files.values_mut() {
-        (file.n_bytes, file.digest) = (content.len() as u64, Digest::of(content));
+        (file.n_bytes, file.digest) = (content.len() as u64, Digest::compute(content));
     }
     let Ok(bytes) = manifest.to_bytes() else { return };
     let Ok(boards) = B::Frozen::leaderboards(&manifest) else { return };

@@ -4,8 +4,8 @@
 
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::evaluate;
-use dataperf::frozen::MANIFEST;
+use dataperf::evaluation::evaluate::evaluate;
+use dataperf::dataset::frozen::MANIFEST;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::{Digest, Ending};
@@ -23,7 +23,7 @@ fuzz_target!(|input: &[u8]| {
         let n = rest.len().min(file.len()); // the same length: another one is refused before it is read
         file[..n].copy_from_slice(&rest[..n]);
         if let Some(entry) = manifest.files.get_mut(&chosen) {
-            entry.digest = Digest::of(file);
+            entry.digest = Digest::compute(file);
         }
     }
     let bucket = MemoryBucket::default();

@@ -22,8 +22,8 @@ const TABLES: [(&str, &str); 4] = [
 
 fn imported<B: Import>(from: &Path) {
     if let Err(error) = import::<B>(from, &from.join("frozen"), &Silent) {
-        let said = error.to_string();
-        assert!(said.len() > 20 && !said.contains("panicked"), "{said}");
+        let message = error.to_string();
+        assert!(message.len() > 20 && !message.contains("panicked"), "{message}");
     }
 }
 

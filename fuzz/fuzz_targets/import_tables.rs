@@ -33,7 +33,7 @@ fuzz_target!(|input: &[u8]| {
         fs::write(path(name), bytes).expect("a file");
     }
     if let Err(error) = import::<Selection>(folder.path(), &path("frozen"), &Silent) {
-        let said = error.to_string();
-        assert!(said.len() > 20 && !said.contains("panicked"), "{said}");
+        let message = error.to_string();
+        assert!(message.len() > 20 && !message.contains("panicked"), "{message}");
     }
 });

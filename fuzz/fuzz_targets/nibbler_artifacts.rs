@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
-use dataperf_nibbler::artifacts::all_rejected;
-use dataperf_nibbler::{Artifact, Configuration, GenerationRequest, Submission, Verdict, read};
+use dataperf_collections::nibbler::artifacts::all_rejected;
+use dataperf_collections::nibbler::{Artifact, Configuration, GenerationRequest, Submission, Verdict, read};
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,8 +1,8 @@
-//! Arbitrary bytes as what a provider sends: an image within every bound, encoded anew, or refused.
+//! Arbitrary bytes as what a provider sends: an image within every bound, re-encoded, or refused.
 #![no_main]
 
-use dataperf_nibbler::Generation;
-use dataperf_nibbler::images::inspect;
+use dataperf_collections::nibbler::Generation;
+use dataperf_collections::nibbler::images::inspect;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,15 +1,15 @@
 //! Arbitrary texts as prompts: filtered, compared and embedded, with forms that are final.
 #![no_main]
 
-use dataperf_nibbler::duplicates::{self, similarity};
-use dataperf_nibbler::{CharacterNgrams, Configuration, Embed as _, Scoring, prompt, prompt_filter};
+use dataperf_collections::nibbler::duplicates::{self, similarity};
+use dataperf_collections::nibbler::{CharacterNgrams, Configuration, Embed as _, Scoring, prompts::{forms, filter}};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|texts: (String, String)| {
     let (one, other) = texts;
-    let canonical = prompt::canonical(&one);
-    assert_eq!(prompt::canonical(&canonical), canonical);
-    let _ = prompt_filter::check(&canonical, "", &Configuration::default().prompt);
+    let canonical = forms::canonical(&one);
+    assert_eq!(forms::canonical(&canonical), canonical);
+    let _ = filter::check(&canonical, "", &Configuration::default().prompt);
     for scoring in [Scoring::First, Scoring::Second] {
         let share = similarity(&one, &other, scoring);
         assert!((0.0..=1.0).contains(&share));

@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
-use dataperf_collection::{LineItem, read};
-use dataperf_text::{Contexts, Example, Rules, Verdict};
+use dataperf_collections::common::{LineItem, read};
+use dataperf_collections::text::{Contexts, Example, Rules, Verdict};
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::archive::{Bounds, unpack};
+use dataperf::formats::archive::{Bounds, unpack};
 use libfuzzer_sys::fuzz_target;
 
 const BOUNDS: Bounds = Bounds {
