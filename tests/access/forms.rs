@@ -6,10 +6,10 @@ use dataperf::ports::leaderboard::Leaderboards;
 use dataperf_hosted::HOSTED;
 use dataperf_local::MAX_FORM_FILE_BYTES;
 
-use crate::project::{BENCHMARK, good};
-use crate::world::{PATIENCE, World, as_deployed, board};
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::{PATIENCE, World, as_deployed, board};
 
-/// What the real program gets as an answer.
+/// The real program's answer.
 pub(crate) fn curl(args: &[&str]) -> String {
     let output =
         tokio::task::block_in_place(|| Command::new("curl").args(["-sS"]).args(args).output().unwrap());
@@ -29,13 +29,13 @@ fn send_form(command: &str, file: &std::path::Path, from: &str, to: &str) -> Str
 }
 
 #[test]
-fn the_local_cloud_takes_forms_as_large_as_the_largest_upload() {
+fn local_forms_allow_the_largest_upload() {
     let largest = HOSTED.iter().map(|hosted| hosted.max_artifact_bytes).max();
     assert_eq!(largest, Some(MAX_FORM_FILE_BYTES));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_form_is_good_for_one_folder_one_size_and_one_time() {
+async fn a_form_allows_one_folder_size_and_time() {
     let world = World::with(as_deployed).await;
     let cloud = [
         "--s3-endpoint",
@@ -53,7 +53,7 @@ async fn a_form_is_good_for_one_folder_one_size_and_one_time() {
         "--hours",
         "1",
     ];
-    let printed = crate::project::dataperf(args.iter().chain(&cloud));
+    let printed = crate::support::project::dataperf(args.iter().chain(&cloud));
     assert_eq!(printed.code, 0, "{printed:?}");
     let command = printed
         .stdout
@@ -69,7 +69,7 @@ async fn a_form_is_good_for_one_folder_one_size_and_one_time() {
 
     let sent = send_form(command, &file, "submission'", "my first try.json'");
     assert!(sent.ends_with("204"), "{sent}");
-    for (what, file, from, to) in [
+    for (case, file, from, to) in [
         ("another's folder", &file, "/ada/submission", "/bo/submission"),
         (
             "another benchmark",
@@ -94,7 +94,7 @@ async fn a_form_is_good_for_one_folder_one_size_and_one_time() {
         ),
     ] {
         let sent = send_form(command, file, from, to);
-        assert!(sent.ends_with("400") || sent.ends_with("403"), "{what}: {sent}");
+        assert!(sent.ends_with("400") || sent.ends_with("403"), "{case}: {sent}");
     }
     world.cloud.wait_idle(PATIENCE).await.unwrap();
     let series = world.leaderboards().series(&board("en-25")).await.unwrap();

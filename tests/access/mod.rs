@@ -11,9 +11,9 @@ use dataperf_local::Identity;
 use serde_json::json;
 
 pub(crate) use self::forms::curl;
-use crate::nothing_lost::key;
-use crate::project::{BENCHMARK, good};
-use crate::world::{CARETAKER, World, as_deployed, board, deployed, tagged};
+use crate::faults::nothing_lost::key;
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::{CARETAKER, World, as_deployed, board, deployed, tagged};
 
 /// Ada's keys with the tags that `dataperf submitter add` says, bo's likewise, and keys with a function's rights.
 async fn with_identities() -> World {
@@ -76,7 +76,7 @@ macro_rules! refused {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_submitter_uploads_and_reads_its_own_receipt_and_nothing_else() {
+async fn a_submitter_reads_only_its_own_receipt() {
     let world = with_identities().await;
     let (ada, bo) = (clients(&world, "ada").await.s3, clients(&world, "bo").await.s3);
     let put = |client: &aws_sdk_s3::Client, key: &str, bytes: Vec<u8>| {
@@ -274,7 +274,7 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
         e_tag: None,
         received_at: dataperf_aws::now(),
     };
-    let descriptor = dataperf::Descriptor::of::<SpeechSelection>();
+    let descriptor = dataperf::Descriptor::for_benchmark::<SpeechSelection>();
     let refused = evaluators.evaluate(&descriptor, &upload).await.unwrap_err();
     let refused = with_causes(&refused);
     assert!(refused.contains("AccessDeniedException"), "{refused}");
@@ -286,13 +286,13 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn functions_work_under_the_rights_they_are_deployed_with() {
+async fn functions_work_under_their_deployed_rights() {
     let world = World::without_dataset(as_deployed).await;
-    crate::organizer::put_in_force_without_files(&world).await;
+    crate::people::organizer_mistakes::put_in_force_without_files(&world).await;
     let sent = world.put(&key("ada", 0), good(0)).await;
     let failed = world.only_receipt(&sent).await;
     assert_eq!(failed.verdict.reasons[0].code, "organizer_fault");
-    world.publish(crate::project::frozen());
+    world.publish(crate::support::project::frozen());
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
     assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
     let dropped = dataperf_local::Storm {
@@ -346,7 +346,7 @@ async fn a_function_reaches_no_other_benchmark() {
             .body(b"{}".to_vec().into()),
         evaluator.delete_object().bucket("submissions").key(&sent.key),
         ender.get_object().bucket("submissions").key(&sent.key),
-        // of data sets it knows which boards are in force, and nothing else
+        // it learns which boards are active, and nothing else about data sets
         ender
             .get_object()
             .bucket("datasets")

@@ -7,8 +7,8 @@ use dataperf::ports::leaderboard::{Board, Leaderboards};
 use serde_json::json;
 
 use super::{key, publish};
-use crate::project::{BENCHMARK, good, root};
-use crate::world::World;
+use crate::support::project::{BENCHMARK, good, root};
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_scans() {

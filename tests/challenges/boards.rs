@@ -1,4 +1,4 @@
-//! What stands on a board: after a burst, beside baselines, without what was withdrawn.
+//! The rows of a board: after a burst, with baselines, without withdrawn submissions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,12 +8,12 @@ use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use serde_json::{Value, json};
 
 use super::{key, receipt, rush};
-use crate::project::{BENCHMARK, good};
-use crate::world::{World, board};
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::{World, board};
 
 /// `DATAPERF_BURST=1000` makes it larger.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_burst_of_uploads_ends_in_the_right_order() {
+async fn a_burst_of_uploads_ends_correctly_ordered() {
     let n = std::env::var("DATAPERF_BURST").map_or(40, |n| n.parse().unwrap());
     let world = World::with(|config| config.functions[0].concurrency = 4).await;
     let sent = rush(&world, n, |n| format!("submitter-{}", n % 29)).await;
@@ -32,7 +32,7 @@ async fn a_burst_of_uploads_ends_in_the_right_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn baselines_are_shown_without_a_rank_and_withdrawals_leave_no_hole() {
+async fn unranked_baselines_appear_and_withdrawals_leave_no_gap() {
     let world = World::new().await;
     let mut sent = BTreeMap::new();
     for (submitter, n) in [("ada", 0), ("ada", 1), ("baseline-random", 2), ("bo", 3)] {
@@ -112,7 +112,7 @@ async fn baselines_are_shown_without_a_rank_and_withdrawals_leave_no_hole() {
             world.cloud.dynamodb_endpoint(),
         ];
         let command = ["--format", format, "leaderboard", BENCHMARK];
-        crate::project::dataperf(command.iter().chain(args).chain(&cloud))
+        crate::support::project::dataperf(command.iter().chain(args).chain(&cloud))
     };
     let misspelt = printed("text", &["en-52"]);
     assert!(misspelt.stderr.contains("did you mean `en-25`"), "{misspelt:?}");

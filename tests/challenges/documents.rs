@@ -6,18 +6,18 @@ use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::{key, publish, receipt};
-use crate::organizer::{digest, other_dataset};
-use crate::project::{BENCHMARK, good};
-use crate::world::World;
+use crate::people::organizer_mistakes::{digest, other_dataset};
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_document_is_told_everything_and_changes_nothing() {
+async fn a_wrong_document_reports_everything_and_changes_nothing() {
     let world = World::new().await;
     let ran = publish(
         &world,
         &json!([{ "id": "Spring", "opens": "soon" }, { "id": "x", "opens": "2026-03-01T00:00:00Z", "limit": 1 }]),
     );
-    let codes: BTreeSet<String> = crate::project::codes(&ran.json()).into_keys().collect();
+    let codes: BTreeSet<String> = crate::support::project::codes(&ran.json()).into_keys().collect();
     assert_eq!(
         (ran.code, codes),
         (
@@ -36,7 +36,7 @@ async fn a_wrong_document_is_told_everything_and_changes_nothing() {
             { "id": "b", "opens": "2026-03-02T00:00:00Z", "dataset": other.to_string() },
         ]),
     );
-    let codes: BTreeSet<String> = crate::project::codes(&ran.json()).into_keys().collect();
+    let codes: BTreeSet<String> = crate::support::project::codes(&ran.json()).into_keys().collect();
     assert_eq!(
         (ran.code, codes),
         (

@@ -10,14 +10,14 @@ use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 
 use super::{codes, key, publish, receipt, rush};
-use crate::project::{BENCHMARK, binary, dataperf, frozen, good};
-use crate::world::{World, as_deployed, board, with_caretaker};
+use crate::support::project::{BENCHMARK, binary, dataperf, frozen, good};
+use crate::support::world::{World, as_deployed, board, with_caretaker};
 
 const CURATION: &str = "curation";
 
 /// The limit is the round's: a day may end while the test runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sixteen_uploads_at_once_at_a_limit_of_five() {
+async fn sixteen_simultaneous_uploads_respect_a_limit_of_five() {
     let world = World::with(|config| config.functions[0].concurrency = 4).await;
     let ran = publish(
         &world,
@@ -48,9 +48,9 @@ async fn sixteen_uploads_at_once_at_a_limit_of_five() {
     );
 }
 
-/// Two boards of one eval set: a score on one tells about the other, so they have one limit.
+/// Two boards of one test set: a score on one tells about the other, so they have one limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn boards_that_share_their_evaluation_data_share_the_limit() {
+async fn boards_sharing_evaluation_data_share_the_limit() {
     let world = World::new().await;
     let ran = publish(
         &world,
@@ -85,7 +85,7 @@ async fn boards_that_share_their_evaluation_data_share_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
+async fn unlimited_boards_with_shared_data_cause_a_warning() {
     let world = World::new().await;
     let round = json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "leaderboards": ["en-25", "pt-25", "pt-60"],
                         "daily_limit": 5, "preset": "practice" });
@@ -178,7 +178,8 @@ model: {kind: svc, kernel: linear}
 metric: accuracy
 ";
 
-/// What is ended because of its time is not evaluated again: not by the next delivery of its event either.
+/// A submission that ended because of its time is not evaluated again, not even by the next
+/// delivery of its event.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_evaluation_without_end_is_begun_once() {
     let world = World::without_dataset(|config| {
@@ -297,9 +298,10 @@ async fn a_challenge_that_is_lost_has_not_ended() {
     );
 }
 
-/// What the platform failed takes nothing of a limit, and counts in its round once it is evaluated after all.
+/// The platform's failures take nothing of a limit, and count in their round once they are
+/// evaluated after all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_does_not_count_until_it_is_evaluated_again() {
+async fn a_failure_does_not_count_until_evaluated_again() {
     let mut world = World::with(|config| {
         with_caretaker(config);
         config.functions[0].timeout = Duration::from_millis(1);
@@ -353,7 +355,7 @@ async fn a_failure_does_not_count_until_it_is_evaluated_again() {
 /// Two uploads are being evaluated at a limit of two: a third is refused before anything is computed. One of the two fails, under the
 /// rights that the caretaker is deployed with, and its place is the next one's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_place_is_kept_while_its_upload_is_evaluated_and_given_back_when_that_fails() {
+async fn failed_evaluations_return_their_place_in_the_limit() {
     let world = World::with(|config| {
         as_deployed(config);
         let give_up = ("DATAPERF_GIVE_UP_AFTER_SECONDS".to_owned(), "0".to_owned());
@@ -373,7 +375,7 @@ async fn a_place_is_kept_while_its_upload_is_evaluated_and_given_back_when_that_
     let challenge = Challenge::published(&world.bucket("datasets"), BENCHMARK).await;
     let challenge = challenge.unwrap().unwrap();
     let at = Timestamp::from_unix_millis(dataperf_aws::now().unix_millis() - 60_000);
-    let terms = Terms::of(Some(&challenge), "en-25", "ada", at);
+    let terms = Terms::resolve(Some(&challenge), "en-25", "ada", at);
     let round = Board {
         round: terms.round.clone(),
         ..board("en-25")

@@ -14,8 +14,8 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::{Value, json};
 
-use crate::project::{BENCHMARK, Ran, good, hosted};
-use crate::world::{SAMPLE_BUCKET, Sent, World};
+use crate::support::project::{BENCHMARK, Ran, good, hosted};
+use crate::support::world::{SAMPLE_BUCKET, Sent, World};
 
 /// Publishes a challenge with these rounds and no others.
 pub(crate) fn publish(world: &World, rounds: &Value) -> Ran {
@@ -25,7 +25,7 @@ pub(crate) fn publish(world: &World, rounds: &Value) -> Ran {
     let own: Vec<String> = rounds.as_array().unwrap().iter().map(id).collect();
     let mut removed: Vec<String> = published
         .iter()
-        .flat_map(|of| of.as_array().unwrap())
+        .flat_map(|boards| boards.as_array().unwrap())
         .map(id)
         .collect();
     removed.retain(|id| !own.contains(id));

@@ -6,9 +6,9 @@ use dataperf::ports::leaderboard::{Board, Leaderboards};
 use serde_json::json;
 
 use super::{key, receipt, stored};
-use crate::organizer::{digest, other_dataset};
-use crate::project::{BENCHMARK, good};
-use crate::world::World;
+use crate::people::organizer_mistakes::{digest, other_dataset};
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_board_is_scored_again_by_the_functions() {
@@ -31,7 +31,7 @@ async fn a_board_is_scored_again_by_the_functions() {
     };
     let broken_off = rescore(&["--timeout", "0", "--batch", "1", "--at-once", "1"]);
     assert!(
-        broken_off.code == 1 && broken_off.stderr.contains("goes on where it stopped"),
+        broken_off.code == 1 && broken_off.stderr.contains("continues where it stopped"),
         "{broken_off:?}"
     );
     // a cold process makes some twenty requests for the first submission: each that is killed has brought some to their end

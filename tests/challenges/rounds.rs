@@ -5,12 +5,12 @@ use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::json;
 
 use super::{codes, publish, upload_at};
-use crate::organizer::{digest, other_dataset};
-use crate::project::{BENCHMARK, frozen};
-use crate::world::World;
+use crate::people::organizer_mistakes::{digest, other_dataset};
+use crate::support::project::{BENCHMARK, frozen};
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rounds_open_and_close_by_the_time_of_the_upload() {
+async fn the_upload_time_decides_the_round() {
     let world = World::new().await;
     let other = other_dataset(&world);
     world.replace(&other); // in force; the round is scored with another
@@ -44,7 +44,7 @@ async fn rounds_open_and_close_by_the_time_of_the_upload() {
     let reason = &second.verdict.reasons[0];
     assert_eq!((reason.limit, reason.actual), (Some(1), Some(1)));
     assert!(
-        reason.message.contains("from 2026-03-02T00:00:00.000Z on"),
+        reason.message.contains("again from 2026-03-02T00:00:00.000Z"),
         "{reason:?}"
     );
     let next_day = upload_at(&world, "ada", 2, "2026-03-02T00:00:00.000Z").await;

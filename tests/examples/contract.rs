@@ -1,4 +1,5 @@
-//! Holds S3 and `DynamoDB` at any addresses to the contracts of the ports: `contract S3_URL DYNAMODB_URL BUCKET TABLE`.
+//! Checks S3 and `DynamoDB` at any addresses against the contracts of the ports: `contract S3_URL
+//! DYNAMODB_URL BUCKET TABLE`.
 //!
 //! The tests do so with the local cloud; `tests/peers/run moto` does it with this program. It ends with 0 when both keep them.
 

@@ -1,22 +1,22 @@
 //! Data Acquisition: hidden are the sellers' rows and labels. The draws are public, so that whether a sample has both labels
 //! tells something about known rows; and markets are scored one by one.
 
-use crate::project::hosted;
-use dataperf::admission::Admission;
-use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
+use crate::support::project::hosted;
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::evaluate::evaluate;
-use dataperf::ports::bucket::Bucket as _;
+use dataperf::evaluation::admission::Admission;
+use dataperf::evaluation::artifact_judge::{ArtifactJudge, Evaluator};
+use dataperf::evaluation::evaluate::evaluate;
+use dataperf::evaluation::workflow::{Ports, WorkflowError, settle};
+use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::ports::memory::{MemoryBucket, MemorySigner};
-use dataperf::workflow::{Ports, WorkflowError, settle};
-use dataperf::{Benchmark, Descriptor, Feedback, Receipt, Timestamp, Upload, Verdict};
+use dataperf::{Benchmark, Descriptor, Ending, Feedback, Receipt, Timestamp, Upload, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use serde_json::{Value, json};
 
 use super::selection::recombined;
 use super::{Draws, LEVELS, Target, best, seen};
-use crate::world::World;
+use crate::support::world::World;
 
 fn parameters(target: &Target<DataAcquisition>) -> Value {
     target.dataset.manifest().parameters.clone()
@@ -84,56 +84,118 @@ fn question(target: &Target<DataAcquisition>, market: &str) -> Value {
     plan
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
-    let target = Target::<DataAcquisition>::new().await;
-    let markets = parameters(&target)["markets"].as_object().unwrap().clone();
-    let round = json!({ "id": "spring", "opens": "2026-03-01T00:00:00Z", "daily_limit": 3 });
-    let challenge: Challenge =
-        serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [round] })).unwrap();
-    let (submissions, results) = (MemoryBucket::default(), MemoryBucket::default());
-    let world = World::without_dataset(|config| config.functions.clear()).await;
-    let leaderboards = world.leaderboards();
-    let signer = MemorySigner::new("in-memory").unwrap();
-    let mut told: Vec<Receipt> = Vec::new();
-    let numbers: Vec<&String> = markets.keys().collect();
-    for n in 0..6 {
-        let key = format!("data-acquisition/open/ada/{n}.json");
-        // in one market, in another, in two at once, and so on
-        let mut asked = question(&target, numbers[n % numbers.len()]);
-        if n == 2 {
-            asked[numbers[0].as_str()] = question(&target, numbers[0])[numbers[0].as_str()].clone();
+/// A cloud in which uploads are settled one by one.
+struct Settling {
+    target: Target<DataAcquisition>,
+    world: World,
+    submissions: MemoryBucket,
+    results: MemoryBucket,
+    signer: MemorySigner,
+}
+
+impl Settling {
+    async fn new() -> Self {
+        Self {
+            target: Target::new().await,
+            world: World::without_dataset(|config| config.functions.clear()).await,
+            submissions: MemoryBucket::default(),
+            results: MemoryBucket::default(),
+            signer: MemorySigner::new("in-memory").unwrap(),
         }
-        submissions.put(&key, asked.to_string().into()).await.unwrap();
-        let upload = Upload {
+    }
+
+    async fn upload(&self, name: &str, artifact: &Value) -> Upload {
+        let key = format!("data-acquisition/open/ada/{name}.json");
+        self.submissions
+            .put(&key, artifact.to_string().into())
+            .await
+            .unwrap();
+        Upload {
             bucket: "submissions".into(),
             key,
             version: Some("0".into()),
             e_tag: None,
             received_at: "2026-03-01T10:00:00Z".parse::<Timestamp>().unwrap(),
-        };
+        }
+    }
+
+    async fn settle(
+        &self,
+        upload: &Upload,
+        challenge: Result<Option<Challenge>, WorkflowError>,
+    ) -> Result<Receipt, WorkflowError> {
+        let leaderboards = self.world.leaderboards();
         let judge = ArtifactJudge {
-            evaluator: &target,
-            challenge: Ok(Some(challenge.clone())),
-            submissions: &submissions,
+            evaluator: &self.target,
+            challenge,
+            submissions: &self.submissions,
             leaderboards: &leaderboards,
         };
         let ports = Ports {
             leaderboards: &leaderboards,
-            results: &results,
-            signer: &signer,
+            results: &self.results,
+            signer: &self.signer,
             now: &|| "2026-03-01T10:00:01Z".parse::<Timestamp>().unwrap(),
         };
-        told.push(settle(&upload, judge, ports).await.unwrap().receipt);
+        Ok(settle(upload, judge, ports).await?.receipt)
     }
-    let codes: Vec<&str> = told
+}
+
+fn with_round(round: &Value) -> Challenge {
+    serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [round] })).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unreadable_challenge_shows_nothing_more() {
+    let settling = Settling::new().await;
+    let blind = json!({ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z", "preset": "blind" });
+    let unreadable = || Err(WorkflowError::transient("the bucket is down"));
+    let first = settling.upload("first", &json!({})).await;
+    assert!(settling.settle(&first, unreadable()).await.is_err());
+    let receipt = settling
+        .settle(&first, Ok(Some(with_round(&blind))))
+        .await
+        .unwrap();
+    assert_eq!(receipt.verdict.status, Ending::Rejected, "{receipt:?}");
+
+    // a second delivery of the event
+    assert!(settling.settle(&first, unreadable()).await.is_err());
+    let key = receipt.object_key();
+    let Got::Object(stored) = settling.results.get(&key, Some("0"), 1 << 20).await.unwrap() else {
+        panic!("no receipt")
+    };
+    let stored: Receipt = serde_json::from_slice(&stored.bytes).unwrap();
+    assert_eq!(stored.feedback, Some(Feedback::Nothing));
+    let rewritten = settling.results.get(&key, Some("1"), 1 << 20).await.unwrap();
+    assert!(matches!(rewritten, Got::Missing), "{rewritten:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rejection_revealing_labels_costs_like_a_score() {
+    let settling = Settling::new().await;
+    let target = &settling.target;
+    let markets = parameters(target)["markets"].as_object().unwrap().clone();
+    let limited = json!({ "id": "spring", "opens": "2026-03-01T00:00:00Z", "daily_limit": 3 });
+    let mut shown: Vec<Receipt> = Vec::new();
+    let numbers: Vec<&String> = markets.keys().collect();
+    for n in 0..6 {
+        // in one market, in another, in two at once, and so on
+        let mut request = question(target, numbers[n % numbers.len()]);
+        if n == 2 {
+            request[numbers[0].as_str()] = question(target, numbers[0])[numbers[0].as_str()].clone();
+        }
+        let upload = settling.upload(&n.to_string(), &request).await;
+        let challenge = Ok(Some(with_round(&limited)));
+        shown.push(settling.settle(&upload, challenge).await.unwrap());
+    }
+    let codes: Vec<&str> = shown
         .iter()
         .map(|receipt| receipt.verdict.reasons[0].code.as_str())
         .collect();
-    let (asked, refused) = ("one_label", "daily_limit");
-    assert_eq!(codes, [asked, asked, asked, refused, refused, refused]);
-    for receipt in &told[1..3] {
-        let (one, other) = (&receipt.verdict.reasons, &told[0].verdict.reasons);
+    let (request, refused) = ("one_label", "daily_limit");
+    assert_eq!(codes, [request, request, request, refused, refused, refused]);
+    for receipt in &shown[1..3] {
+        let (one, other) = (&receipt.verdict.reasons, &shown[0].verdict.reasons);
         assert_eq!(one, other, "nothing says which market it is");
         assert_eq!(receipt.verdict.n_reasons, None);
     }

@@ -1,4 +1,4 @@
-//! Debugging for Vision: hidden are the right labels of the training images. A model is trained anew only after a fix that
+//! Debugging for Vision: hidden are the right labels of the training images. A model is trained again only after a fix that
 //! changes a label, so that a step of a curve tells which label was wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Draws, LEVELS, Target, of_each, read};
-use crate::project::root;
+use crate::support::project::root;
 
 type Orders = BTreeMap<String, Vec<usize>>;
 type Wrong = BTreeSet<(String, usize)>;
 
-/// Who sees curves: wherever one moves, the label was wrong.
+/// An attacker who sees curves: wherever one moves, the label was wrong.
 fn by_steps(read: &Value, orders: &Orders) -> Wrong {
     let mut wrong = Wrong::new();
     for (task, order) in orders {
@@ -37,7 +37,8 @@ fn by_steps(read: &Value, orders: &Orders) -> Wrong {
     wrong
 }
 
-/// Who sees each task's first step at the target: the fix of that step has changed the model.
+/// An attacker who sees each task's first step at the target: the fix of that step has changed the
+/// model.
 fn by_first_steps(read: &Value, orders: &Orders) -> Wrong {
     let firsts = of_each(read, "tasks", "first_step").unwrap_or_default();
     let reached = firsts.into_iter().filter(|(_, step)| *step > 0.0);
@@ -83,8 +84,8 @@ fn alone(task: &str) -> TempDir {
         for entry in fs::read_dir(root().join("demo").join(VisionDebugging::ID).join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap();
-            let of = name.to_str().unwrap().trim_start_matches("dataset_");
-            if of.starts_with(&format!("{task}_")) {
+            let task_one = name.to_str().unwrap().trim_start_matches("dataset_");
+            if task_one.starts_with(&format!("{task}_")) {
                 fs::copy(&path, dir.path().join(folder).join(name)).unwrap();
             }
         }
@@ -93,7 +94,7 @@ fn alone(task: &str) -> TempDir {
 }
 
 #[tokio::test]
-async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
+async fn curve_steps_reveal_wrong_labels() {
     let target = Target::<VisionDebugging>::new().await;
     let tasks: Vec<String> = {
         let shown = target.dataset.manifest().parameters["tasks"].clone();
@@ -109,20 +110,20 @@ async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
         orders.insert(task.clone(), (0..labels.len()).collect());
     }
     let mut draws = Draws(1);
-    let mut found: BTreeMap<Feedback, (Wrong, Wrong)> = BTreeMap::new();
+    let mut by_level: BTreeMap<Feedback, (Wrong, Wrong)> = BTreeMap::new();
     let n_submissions = 3;
     for n in 0..n_submissions {
         let verdict = target.score("open", &json!(orders)).await;
         for level in LEVELS {
             let read = read(&verdict, level);
-            let (steps, firsts) = found.entry(level).or_default();
+            let (steps, firsts) = by_level.entry(level).or_default();
             steps.extend(by_steps(&read, &orders));
             firsts.extend(by_first_steps(&read, &orders));
         }
         if n == 0 {
             println!(
                 "debugging, `consecutive` alone: {} of {} wrong labels by steps",
-                found[&Feedback::Full].0.len(),
+                by_level[&Feedback::Full].0.len(),
                 truly.len()
             );
         }
@@ -130,7 +131,7 @@ async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
             draws.shuffle(order);
         }
     }
-    for (level, (steps, firsts)) in &found {
+    for (level, (steps, firsts)) in &by_level {
         println!(
             "debugging at `{}`, {n_submissions} submissions: {} of {} by steps, {} by first steps",
             level.as_str(),
@@ -144,9 +145,9 @@ async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
         );
     }
     let (score, metrics, full) = (
-        &found[&Feedback::Score],
-        &found[&Feedback::Metrics],
-        &found[&Feedback::Full],
+        &by_level[&Feedback::Score],
+        &by_level[&Feedback::Metrics],
+        &by_level[&Feedback::Full],
     );
     assert!(
         score.0.is_empty() && score.1.is_empty(),
@@ -164,7 +165,7 @@ async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
 
     // of one task alone, whose steps are a mean of one
     let (task, order) = orders.pop_first().unwrap();
-    let target = Target::<VisionDebugging>::of(alone(&task).path()).await;
+    let target = Target::<VisionDebugging>::import(alone(&task).path()).await;
     let n_tried = 12;
     let (right, wrong) = by_scores(&target, &[(task, order)].into(), n_tried).await;
     let n_told = right.len() + wrong.len();

@@ -14,9 +14,9 @@ const N_TEST: u64 = 70;
 /// Every F1 that a concept can have: twice the images found, of these and the errors.
 fn possible() -> Vec<f64> {
     let mut fractions = BTreeSet::new();
-    for found in 0..=N_TEST {
-        for errors in 0..=N_TEST - found {
-            let (above, below) = (2 * found, 2 * found + errors);
+    for hits in 0..=N_TEST {
+        for errors in 0..=N_TEST - hits {
+            let (above, below) = (2 * hits, 2 * hits + errors);
             let mut divisor = (above, below);
             while divisor.1 > 0 {
                 divisor = (divisor.1, divisor.0 % divisor.1);
@@ -36,7 +36,7 @@ fn possible() -> Vec<f64> {
 
 /// The triples, smallest first, whose mean is within `tolerance` of a score.
 fn triples(possible: &[f64], score: f64, tolerance: f64) -> Vec<[f64; 3]> {
-    let mut found = Vec::new();
+    let mut triples = Vec::new();
     for (n, &first) in possible.iter().enumerate() {
         for (m, &second) in possible.iter().enumerate().skip(n) {
             let rest = 3.0 * score - first - second;
@@ -44,14 +44,14 @@ fn triples(possible: &[f64], score: f64, tolerance: f64) -> Vec<[f64; 3]> {
             let fitting = possible[begin..]
                 .iter()
                 .take_while(|third| **third <= rest + 3.0 * tolerance);
-            found.extend(fitting.map(|&third| [first, second, third]));
+            triples.extend(fitting.map(|&third| [first, second, third]));
         }
     }
-    found
+    triples
 }
 
 #[tokio::test]
-async fn the_digits_of_a_mean_tell_its_parts_and_not_whose_they_are() {
+async fn digits_of_a_mean_reveal_unattributed_parts() {
     let target = Target::<VisionSelection>::new().await;
     let possible = possible();
     let mut n_told = 0;
@@ -72,19 +72,19 @@ async fn the_digits_of_a_mean_tell_its_parts_and_not_whose_they_are() {
             .map(|concept| concept["f1"].as_f64().unwrap())
             .collect();
         truly.sort_by(f64::total_cmp);
-        let found = triples(&possible, score, 1e-15);
+        let candidates = triples(&possible, score, 1e-15);
         let close = |triple: &[f64; 3]| triple.iter().zip(&truly).all(|(a, b)| (a - b).abs() < 1e-12);
-        assert!(found.iter().any(close), "the truth is among them");
+        assert!(candidates.iter().any(close), "the truth is among them");
         // as a round tells it: rounded to 1/n, n the number of all test images
         let n_items = (concepts.len() as u64 * N_TEST) as f64;
         let rounded = (score * n_items).round() / n_items;
         let n_of_rounded = triples(&possible, rounded, 0.5 / n_items).len();
         println!(
             "vision-selection {path}: {} triples have this mean, {n_of_rounded} the rounded one",
-            found.len()
+            candidates.len()
         );
         assert!(n_of_rounded > 100_000, "{n_of_rounded}");
-        n_told += usize::from(found.len() == 1);
+        n_told += usize::from(candidates.len() == 1);
     }
     assert!(n_told >= 3, "{n_told} of {}", paths.len());
 }

@@ -1,33 +1,33 @@
 //! Every way out: the object in the results bucket, and every answer of the read API.
 
+use dataperf::benchmark::scorecard::leaves;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::scorecard::leaves;
 use dataperf::{Feedback, Receipt};
 use serde_json::{Value, json};
 
-use crate::project::{BENCHMARK, dataperf, frozen, good, hosted};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
-use crate::world::{Sent, World};
+use crate::support::project::{BENCHMARK, dataperf, frozen, good, hosted};
+use crate::support::world::{Sent, World};
 
 /// Everything that somebody can read about a submission, as text.
 fn answers(reading: &Reading, who: &str, receipt: &Receipt, is_blind: bool) -> Vec<(String, String)> {
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
     let (round, id) = (&receipt.round, &receipt.submission);
-    let board = format!("{of}/leaderboards/en-25");
+    let board = format!("{url}/leaderboards/en-25");
     let paths = [
         "/api/v1/benchmarks".to_owned(),
-        of.clone(),
+        url.clone(),
         format!("{board}?round={round}&include=spread"),
         format!("{board}?round={round}&include=spread&format=csv"),
         format!("{board}/series?round={round}"),
         format!("{board}/series?round={round}&format=csv"),
-        format!("{of}/submissions?submitter=ada"),
-        format!("{of}/submissions?submitter=ada&format=csv"),
-        format!("{of}/submissions/{id}"),
-        format!("{of}/submissions/{id}/figures"),
-        format!("{of}/submissions/{id}/figures?format=csv"),
-        format!("{of}/submissions/{id}/receipt"),
+        format!("{url}/submissions?submitter=ada"),
+        format!("{url}/submissions?submitter=ada&format=csv"),
+        format!("{url}/submissions/{id}"),
+        format!("{url}/submissions/{id}/figures"),
+        format!("{url}/submissions/{id}/figures?format=csv"),
+        format!("{url}/submissions/{id}/receipt"),
     ];
     let answer = |path: String| {
         let answer = reading.ask(who, &path);
@@ -98,7 +98,7 @@ async fn stored(world: &World, receipt: &Receipt) -> (Receipt, String) {
 
 /// Every way out, of a submission to a round of each preset.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_way_out_shows_the_preset_and_no_more() {
+async fn every_output_shows_only_its_preset() {
     for (preset, level) in [
         ("practice", Feedback::Metrics),
         ("contest", Feedback::Score),
@@ -110,7 +110,7 @@ async fn every_way_out_shows_the_preset_and_no_more() {
         assert_eq!(crate::challenges::publish(&world, &round).code, 0);
         let sent = world.put(&format!("{BENCHMARK}/en-25/ada/0.json"), good(0)).await;
         world.settle().await;
-        let reading = Reading::of(world).await;
+        let reading = Reading::new(world).await;
         let receipt = whole(&reading.world, &sent).await;
         let (own, released) = (
             json!(receipt.verdict.score).to_string(),
@@ -136,8 +136,8 @@ async fn every_way_out_shows_the_preset_and_no_more() {
         for who in [ANONYMOUS, ADA, BO] {
             let read = answers(&reading, who, &receipt, preset == "blind");
             let all: String = read.iter().map(|(_, text)| text.as_str()).collect();
-            let found = secrets(&receipt, Feedback::Score);
-            let shown = found.iter().all(|number| all.contains(number.as_str()));
+            let numbers = secrets(&receipt, Feedback::Score);
+            let shown = numbers.iter().all(|number| all.contains(number.as_str()));
             assert_eq!(shown, level == Feedback::Metrics, "{who} in `{preset}`");
             texts.extend(
                 read.into_iter()
@@ -162,21 +162,21 @@ fn round(closes: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
+async fn after_the_close_everything_is_shown_and_verifies() {
     let world = World::new().await;
     let ran = crate::challenges::publish(&world, &round("2999-01-01T00:00:00Z"));
     assert_eq!(ran.code, 0, "{ran:?}");
     let sent = world.put(&format!("{BENCHMARK}/en-25/ada/x.json"), good(0)).await;
     world.settle().await;
     let receipt = whole(&world, &sent).await;
-    let reading = Reading::of(world).await;
-    let of = format!(
+    let reading = Reading::new(world).await;
+    let url = format!(
         "/api/v1/benchmarks/{BENCHMARK}/submissions/{}",
         receipt.submission
     );
     let seen = || {
-        let one = reading.ask(ANONYMOUS, &of).json();
-        let own: Receipt = serde_json::from_slice(&reading.ask(ADA, &format!("{of}/receipt")).body).unwrap();
+        let one = reading.ask(ANONYMOUS, &url).json();
+        let own: Receipt = serde_json::from_slice(&reading.ask(ADA, &format!("{url}/receipt")).body).unwrap();
         (one, own)
     };
     let verified = |receipt: &Receipt, changed: Option<(&str, Value)>| {
@@ -247,9 +247,9 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
     assert_eq!(ran.code, 0, "{ran:?}");
     for n_written in [1, 0] {
         let ran = release();
-        let said = ran.json();
+        let message = ran.json();
         assert_eq!(
-            (ran.code, &said["receipts"], &said["scores"]),
+            (ran.code, &message["receipts"], &message["scores"]),
             (0, &json!(n_written), &json!(1)),
             "{ran:?}"
         );

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// F1 by class, where it is shown.
+/// F1 by class, if it is shown.
 pub(super) fn of_classes(read: &Value) -> Option<BTreeMap<String, f64>> {
     let of_each = read["metrics"]["f1_per_class"].as_object()?.iter();
     of_each
@@ -34,8 +34,8 @@ fn possible(f1s: &[f64], n_items: u64) -> BTreeSet<u64> {
         found_and_both
             .filter(|(twice_found, _)| twice_found % 2 == 0)
             .any(|(twice_found, both)| {
-                let found = twice_found / 2;
-                found <= n && both >= n + found && both - n <= n_items
+                let hits = twice_found / 2;
+                hits <= n && both >= n + hits && both - n <= n_items
             })
     };
     (1..=n_items)
@@ -43,7 +43,8 @@ fn possible(f1s: &[f64], n_items: u64) -> BTreeSet<u64> {
         .collect()
 }
 
-/// The classes whose number of hidden items is told, with that number: `seen` has F1 by class of each submission.
+/// The classes whose number of hidden items is revealed, with that number: `seen` has F1 by class
+/// of each submission.
 pub(super) fn counted(seen: &[BTreeMap<String, f64>], n_items: u64) -> BTreeMap<String, u64> {
     let Some(first) = seen.first() else {
         return BTreeMap::new();
@@ -55,8 +56,8 @@ pub(super) fn counted(seen: &[BTreeMap<String, f64>], n_items: u64) -> BTreeMap<
     let mut all: BTreeMap<String, BTreeSet<u64>> = first.keys().map(of_class).collect();
     loop {
         // all classes have all items together
-        let sum = |of: fn(&BTreeSet<u64>) -> Option<&u64>| {
-            let each = all.values().map(|possible| of(possible).copied().unwrap_or(0));
+        let sum = |get: fn(&BTreeSet<u64>) -> Option<&u64>| {
+            let each = all.values().map(|possible| get(possible).copied().unwrap_or(0));
             each.sum::<u64>()
         };
         let (least, most) = (sum(BTreeSet::first), sum(BTreeSet::last));
@@ -72,18 +73,19 @@ pub(super) fn counted(seen: &[BTreeMap<String, f64>], n_items: u64) -> BTreeMap<
             break;
         }
     }
-    let told = all.into_iter().filter(|(_, possible)| possible.len() == 1);
-    told.filter_map(|(class, possible)| Some((class, *possible.first()?)))
+    let shown = all.into_iter().filter(|(_, possible)| possible.len() == 1);
+    shown
+        .filter_map(|(class, possible)| Some((class, *possible.first()?)))
         .collect()
 }
 
 #[test]
-fn fractions_are_found_and_count() {
+fn fractions_are_recovered_from_scores() {
     assert_eq!(fraction(2.0 / 3.0, 10), Some((2, 3)));
     assert_eq!(fraction(14.0 / 21.0, 100), Some((2, 3)));
     assert_eq!(fraction(0.123_456_789, 100), None);
     // of 10 items of a and 6 of b, three models
-    let f1 = |found: u64, both: u64| 2.0 * found as f64 / both as f64;
+    let f1 = |hits: u64, both: u64| 2.0 * hits as f64 / both as f64;
     let seen = [
         [("a", f1(9, 19)), ("b", f1(5, 11))],
         [("a", f1(10, 23)), ("b", f1(3, 9))],

@@ -1,4 +1,4 @@
-//! A blind round: nobody but the organizer learns what stands on it.
+//! A blind round: only the organizer sees the rows of its board.
 
 use dataperf::Receipt;
 use dataperf::ports::bucket::{Bucket as _, Got};
@@ -7,10 +7,10 @@ use dataperf_aws::Key;
 use serde_json::{Value, json};
 
 use crate::challenges::{publish, receipt};
-use crate::nothing_lost::key;
-use crate::project::{BENCHMARK, good};
+use crate::faults::nothing_lost::key;
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
-use crate::world::{World, with_caretaker};
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::{World, with_caretaker};
 
 fn round(closes: &str) -> Value {
     json!([{ "id": "spring", "opens": "2026-01-01", "closes": closes, "preset": "blind", "artifacts": "public" }])
@@ -18,36 +18,39 @@ fn round(closes: &str) -> Value {
 
 /// Every address that has rows, points, submissions or what is made of them.
 fn ways(of_bo: &str, of_ada: &str) -> Vec<String> {
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
-    let board = format!("{of}/leaderboards/en-25");
-    let mut ways = vec!["/api/v1/benchmarks".to_owned(), of.clone()];
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let board = format!("{url}/leaderboards/en-25");
+    let mut ways = vec!["/api/v1/benchmarks".to_owned(), url.clone()];
     for format in ["json", "csv"] {
         ways.push(format!("{board}?round=spring&include=spread&format={format}"));
         ways.push(format!("{board}/series?round=spring&format={format}"));
-        ways.push(format!("{of}/submissions?submitter=bo&format={format}"));
-        ways.push(format!("{of}/submissions/{of_bo}/figures?format={format}"));
+        ways.push(format!("{url}/submissions?submitter=bo&format={format}"));
+        ways.push(format!("{url}/submissions/{of_bo}/figures?format={format}"));
     }
     ways.push(format!("{board}/retirement?round=spring"));
     for rest in ["", "/receipt", "/artifact"] {
-        ways.push(format!("{of}/submissions/{of_bo}{rest}"));
+        ways.push(format!("{url}/submissions/{of_bo}{rest}"));
     }
-    ways.push(format!("{of}/submissions/{of_ada}/difference?from={of_bo}"));
+    ways.push(format!("{url}/submissions/{of_ada}/difference?from={of_bo}"));
     ways
 }
 
-/// What the list of benchmarks says of the board's leaders.
+/// The board's leaders in the list of benchmarks.
 fn leaders(reading: &Reading, who: &str) -> Value {
     let listed = reading.ask(who, "/api/v1/benchmarks?include=leaders").json();
     let benchmarks = listed["benchmarks"].as_array().unwrap();
-    let of = benchmarks.iter().find(|of| of["id"] == BENCHMARK).unwrap();
-    let boards = of["leaderboards"].as_array().unwrap();
+    let benchmark = benchmarks
+        .iter()
+        .find(|benchmark| benchmark["id"] == BENCHMARK)
+        .unwrap();
+    let boards = benchmark["leaderboards"].as_array().unwrap();
     let is_it = |board: &&Value| board["name"] == "en-25" && board["round"] == "spring";
     boards.iter().find(is_it).unwrap()["leaders"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::too_many_lines)] // one story
-async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
+async fn only_the_organizer_sees_a_hidden_board() {
     let world = World::with(with_caretaker).await;
     let ran = publish(&world, &round("2999-01-01"));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -55,7 +58,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let of_bo = world.put(&key("bo", 0), good(1)).await;
     world.settle().await;
     let (own, secret) = (receipt(&world, &of_ada).await, receipt(&world, &of_bo).await);
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     let released = |receipt: &Receipt| receipt.ladder.as_ref().unwrap().score.unwrap();
     let [score, rounded] =
         [secret.verdict.score.unwrap(), released(&secret)].map(|score| json!(score).to_string());
@@ -101,7 +104,9 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
         (&json!("scored"), &Value::Null, &json!("2999-01-02T00:00:00.000Z")),
         "{theirs:?}"
     );
-    assert_eq!(theirs.json()["rank_interval"], Value::Null);
+    for nothing in ["rank_interval", "area"] {
+        assert_eq!(theirs.json()[nothing], Value::Null);
+    }
     let (of_others, of_bo) = (
         reading.ask(BO, &path(own.submission.as_str())),
         reading.ask(BO, &path(secret.submission.as_str())),

@@ -1,5 +1,5 @@
-//! Contests of own data: what is shown while a round is open, beside the score, is the same whatever the hidden labels are. So
-//! nobody learns anything of them by it, however often they ask.
+//! Contests of own data: everything shown during a round, besides the score, is independent of the
+//! hidden labels. So nobody learns anything about them from it, with any number of requests.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ use dataperf_datasets::Import;
 use serde_json::Value;
 
 use super::{Target, read};
-use crate::project::root;
+use crate::support::project::root;
 
-/// A copy of a contest's folder in which the eval set's labels have changed places.
+/// A copy of a contest's folder in which the test set's labels have changed places.
 fn with_other_labels(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -34,7 +34,7 @@ fn with_other_labels(from: &Path, to: &Path) {
     fs::write(to.join("eval.csv"), lines.join("\n") + "\n").unwrap();
 }
 
-/// What a submitter reads of a verdict beside the score and the digest of the data set.
+/// A submitter's view of a verdict, without the score and the digest of the data set.
 fn beside_the_score(mut read: Value) -> Value {
     for name in ["score", "dataset"] {
         read.as_object_mut().unwrap().remove(name);
@@ -47,7 +47,7 @@ async fn tells_the_score_alone<B: Import>(board: &str, artifact: &str) {
     let artifact = fs::read(demo.join("submissions").join(board).join(artifact)).unwrap();
     let other = tempfile::tempdir().unwrap();
     with_other_labels(&demo, other.path());
-    let (target, other) = (Target::<B>::new().await, Target::<B>::of(other.path()).await);
+    let (target, other) = (Target::<B>::new().await, Target::<B>::import(other.path()).await);
     let (one, two) = (
         target.judge(board, &artifact).await,
         other.judge(board, &artifact).await,
@@ -69,7 +69,7 @@ async fn tells_the_score_alone<B: Import>(board: &str, artifact: &str) {
 }
 
 #[tokio::test]
-async fn what_is_shown_beside_the_score_does_not_depend_on_hidden_labels() {
+async fn other_feedback_does_not_depend_on_hidden_labels() {
     tells_the_score_alone::<Selection>("digits-20", "ada/central.json").await;
     tells_the_score_alone::<Debugging>("tissue", "ada/neighbours.json").await;
     tells_the_score_alone::<Acquisition>("clinics", "ada/north-first.json").await;

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use dataperf::admission::Admission;
 use dataperf::comparison::{Comparison, Line, MIN_ITEMS, Rows, Summary};
-use dataperf::evaluate::evaluate_to_compare;
+use dataperf::evaluation::admission::Admission;
+use dataperf::evaluation::evaluate::evaluate_to_compare;
+use dataperf::evidence::replicates::Replicates;
+use dataperf::ladder::{Climb, Margin};
 use dataperf::ports::leaderboard::{Board, Entry, Ranked};
-use dataperf::replicates::Replicates;
-use dataperf::{Benchmark, Ending, Feedback, SubmissionId, Timestamp};
+use dataperf::{Benchmark, Direction, Ending, Feedback, SubmissionId, Timestamp};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
 use dataperf_benchmarks::own_data::curation::Curation;
@@ -26,12 +27,12 @@ use serde_json::{Value, json};
 
 use super::selection::submission;
 use super::{Draws, Target, read};
-use crate::project::hosted;
+use crate::support::project::hosted;
 
 /// Submissions of the attacker to a board.
 const N_VARIANTS: usize = 8;
 /// Half of the width of an interval of 95 %, in standard errors.
-const HALF: f64 = 1.96;
+pub(super) const HALF: f64 = 1.96;
 /// Names that send one and the same file, on a board that is to have many submitters.
 const N_COPIES: usize = 12;
 
@@ -39,12 +40,12 @@ const N_COPIES: usize = 12;
 const N_MIXED: usize = 13;
 
 /// A submission of the attacker, with what the organizer keeps of it.
-struct Sent {
-    score: f64,
-    replicates: Arc<Replicates>,
+pub(super) struct Sent {
+    pub(super) score: f64,
+    pub(super) replicates: Arc<Replicates>,
 }
 
-async fn sent<B: Import>(target: &Target<B>, leaderboard: &str, artifacts: &[Value]) -> Vec<Sent> {
+pub(super) async fn sent<B: Import>(target: &Target<B>, leaderboard: &str, artifacts: &[Value]) -> Vec<Sent> {
     let artifacts: Vec<String> = artifacts.iter().map(Value::to_string).collect();
     sent_bytes(target, leaderboard, &artifacts).await
 }
@@ -57,7 +58,7 @@ async fn sent_bytes<B: Import>(target: &Target<B>, leaderboard: &str, artifacts:
         let (verdict, kept) = evaluated.await.unwrap();
         assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
         let mut replicates = Replicates::from_bytes("kept", &kept.unwrap()).unwrap();
-        // the demo's eval sets are smaller than what intervals are shown of: the attack is on what would be shown of a larger one
+        // the demo's test sets are smaller than what intervals are shown of: the attack is on what would be shown of a larger one
         replicates.header.smallest = replicates.header.smallest.max(MIN_ITEMS);
         all.push(Sent {
             score: read(&verdict, Feedback::Score)["score"].as_f64().unwrap(),
@@ -67,12 +68,32 @@ async fn sent_bytes<B: Import>(target: &Target<B>, leaderboard: &str, artifacts:
     all
 }
 
-/// What anybody reads of a board with these rows, in their order.
+/// How a round shows scores: as they are, rounded, or as its Ladder releases them.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Scores {
+    Whole,
+    Rounded,
+    OfLadder,
+}
+
+/// The public view of a board with these rows, in their order.
 fn board<B: Benchmark>(sent: &[&Sent], level: Feedback) -> (Summary, Vec<Line>) {
+    let (summary, lines) = compared::<B>(sent, Scores::Whole);
+    assert_eq!(summary.why_none, None);
+    (summary.shown(level), lines)
+}
+
+/// The comparison of these rows, in their order.
+pub(super) fn compared<B: Benchmark>(sent: &[&Sent], scores: Scores) -> (Summary, Vec<Line>) {
+    let hosted = hosted(B::ID);
+    let sign = match hosted.direction {
+        Direction::HigherIsBetter => 1.0,
+        Direction::LowerIsBetter => -1.0,
+    };
     let mut places: Vec<usize> = (0..sent.len()).collect();
-    places.sort_by(|&a, &b| sent[b].score.total_cmp(&sent[a].score));
+    places.sort_by(|&a, &b| (sign * sent[b].score).total_cmp(&(sign * sent[a].score)));
     let dataset = sent[0].replicates.header.dataset;
-    let id = |place: usize| SubmissionId::of("bucket", &format!("sybil-{place}"), "");
+    let id = |place: usize| SubmissionId::derive("bucket", &format!("sybil-{place}"), "");
     let ranked = |(rank, &place): (usize, &usize)| Ranked {
         entry: Entry {
             id: id(place),
@@ -87,8 +108,13 @@ fn board<B: Benchmark>(sent: &[&Sent], level: Feedback) -> (Summary, Vec<Line>) 
             withdrawn_at: None,
             withdrawals: Vec::new(),
             ending: Some(Ending::Scored),
-            score: Some(sent[place].score),
-            climb: None,
+            score: Some(match scores {
+                Scores::Whole => sent[place].score,
+                Scores::Rounded | Scores::OfLadder => {
+                    Margin::rounding(&sent[place].replicates).rounded(sent[place].score, hosted.score_range)
+                }
+            }),
+            climb: (scores != Scores::Whole).then_some(Climb::Climbed),
             dataset: Some(dataset),
         },
         rank: rank + 1,
@@ -96,21 +122,20 @@ fn board<B: Benchmark>(sent: &[&Sent], level: Feedback) -> (Summary, Vec<Line>) 
     };
     let rows: Vec<Ranked> = places.iter().enumerate().map(ranked).collect();
     let replicates = (0..sent.len()).map(|place| (id(place), sent[place].replicates.clone()));
-    let comparison = Comparison::of(
+    let comparison = Comparison::compute(
         &Rows {
             rows: &rows,
             replicates: &replicates.collect(),
             n_submissions: &BTreeMap::new(),
-            direction: hosted(B::ID).direction,
+            direction: hosted.direction,
             dataset: Some(dataset),
-            shows_every_score: false,
+            shows_every_score: scores == Scores::Rounded,
         },
         Timestamp::from_unix_millis(0),
     );
     let lines: BTreeMap<SubmissionId, Line> = comparison.lines.into_iter().collect();
-    assert_eq!(comparison.summary.why_none, None);
     (
-        comparison.summary.shown(level),
+        comparison.summary,
         (0..sent.len()).map(|place| lines[&id(place)]).collect(),
     )
 }
@@ -125,20 +150,20 @@ fn paired_error(one: &Sent, other: &Sent) -> f64 {
     (squares / (n - 1.0)).sqrt()
 }
 
-fn is_told(guess: f64, truth: f64) -> bool {
+pub(super) fn is_told(guess: f64, truth: f64) -> bool {
     (guess / truth - 1.0).abs() < 0.1
 }
 
-/// What the attack has come to.
+/// The result of the attack.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Shown {
     /// Pairs whose answers to some draw differ.
     n_pairs: usize,
-    /// Told by the intervals of both scores, as if they were independent.
+    /// Shown by the intervals of both scores, as if they were independent.
     by_intervals: usize,
-    /// Told by the resolution of a board of two rows.
+    /// Shown by the resolution of a board of two rows.
     by_resolution: usize,
-    /// Told by the resolution of a board with one row and many copies of another.
+    /// Shown by the resolution of a board with one row and many copies of another.
     by_copies: usize,
     /// Pairs that rank intervals tell apart, which says that the error is small against the difference.
     by_ranks: usize,
@@ -146,16 +171,16 @@ struct Told {
     by_baseline: usize,
 }
 
-fn attack<B: Benchmark>(sent: &[Sent], level: Feedback) -> Told {
+fn attack<B: Benchmark>(sent: &[Sent], level: Feedback) -> Shown {
     let all: Vec<&Sent> = sent.iter().collect();
     let (whole, lines) = board::<B>(&all, level);
     assert!(whole.n_best >= 1 && lines.iter().all(|line| line.interval.is_some()));
-    let mut told = Told {
+    let mut shown = Shown {
         by_baseline: lines
             .iter()
             .filter(|line| line.is_above_baselines == Some(true))
             .count(),
-        ..Told::default()
+        ..Shown::default()
     };
     let error_of = |line: &Line| {
         let (low, high) = line.interval.unwrap();
@@ -167,11 +192,11 @@ fn attack<B: Benchmark>(sent: &[Sent], level: Feedback) -> Told {
             if truth == 0.0 {
                 continue; // the same answers
             }
-            told.n_pairs += 1;
+            shown.n_pairs += 1;
             let [a, b] = [one, other].map(|place| &lines[place]);
-            told.by_intervals += usize::from(is_told(error_of(a).hypot(error_of(b)), truth));
+            shown.by_intervals += usize::from(is_told(error_of(a).hypot(error_of(b)), truth));
             let [ranks, others] = [a, b].map(|line| line.ranks.unwrap());
-            told.by_ranks += usize::from(ranks.1 < others.0 || others.1 < ranks.0);
+            shown.by_ranks += usize::from(ranks.1 < others.0 || others.1 < ranks.0);
             // the first row of a board is the baseline here, which has no neighbours
             let two = [&sent[0], &sent[one], &sent[other]];
             let mut copies = vec![&sent[0], &sent[one]];
@@ -179,13 +204,13 @@ fn attack<B: Benchmark>(sent: &[Sent], level: Feedback) -> Told {
             let by = |rows: &[&Sent]| {
                 let (summary, _) = board::<B>(rows, level);
                 let resolution = summary.resolution;
-                usize::from(resolution.is_some_and(|found| is_told(found / DETECTABLE_ERRORS, truth)))
+                usize::from(resolution.is_some_and(|smallest| is_told(smallest / DETECTABLE_ERRORS, truth)))
             };
-            told.by_resolution += by(&two);
-            told.by_copies += by(&copies);
+            shown.by_resolution += by(&two);
+            shown.by_copies += by(&copies);
         }
     }
-    told
+    shown
 }
 
 async fn attacked<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
@@ -216,15 +241,15 @@ fn told_by_intervals<B: Benchmark>(sent: &[Sent]) {
     assert!(score.by_intervals * 4 <= score.n_pairs, "{score:?}");
 }
 
-/// What adding rows tells.
+/// The effect of adding rows.
 #[derive(Debug, Default)]
 struct Moved {
     /// Pairs whose scores and answers differ.
     pairs: usize,
-    /// Pairs that are told apart alone, and no longer once some of the other rows are added.
+    /// Pairs that are distinguished alone, but not after adding some of the other rows.
     crossed: usize,
     /// Pairs of which the number of rows that it takes tells the standard error, to a tenth.
-    told: usize,
+    revealed: usize,
 }
 
 /// The share of the normal distribution below a deviate.
@@ -236,7 +261,8 @@ fn normal(deviate: f64) -> f64 {
     0.5 + middles.sum::<f64>() * step
 }
 
-/// What a difference has to be, in standard errors, to be sure beside `n_rows` that are independent of each other: about that.
+/// The difference, in standard errors, that is sure on a board with `n_rows` independent rows: an
+/// approximation.
 fn critical(n_rows: usize) -> f64 {
     let share = CONFIDENCE.powf(1.0 / n_rows as f64);
     let (mut low, mut high) = (0.0, 8.0);
@@ -293,7 +319,7 @@ fn thresholds<B: Benchmark>(sent: &[Sent]) -> Moved {
             moved.crossed += 1;
             // compared with the better one, the baseline and those that were added
             let guess = difference / f64::midpoint(critical(n_added + 1), critical(n_added + 2));
-            moved.told += usize::from(is_told(guess, truth));
+            moved.revealed += usize::from(is_told(guess, truth));
         }
     }
     moved
@@ -309,11 +335,11 @@ async fn thresholds_of<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
         moved.crossed > 0,
         "the attack works where a difference is large enough: {moved:?}"
     );
-    assert!(moved.told * 4 <= moved.pairs, "{moved:?}");
+    assert!(moved.revealed * 4 <= moved.pairs, "{moved:?}");
 }
 
 #[test]
-fn a_difference_has_to_be_larger_beside_more_rows() {
+fn significant_differences_grow_with_the_number_of_rows() {
     assert!((critical(1) - 1.96).abs() < 1e-3, "{}", critical(1));
     assert!((critical(25) - 3.09).abs() < 1e-2, "{}", critical(25));
 }
@@ -393,7 +419,10 @@ async fn intervals_tell_no_pair_of_own_curation() {
     told_by_intervals::<Curation>(&sent);
     let moved = thresholds::<Curation>(&sent);
     let _ = writeln!(std::io::stderr(), "curation by thresholds: {moved:?}"); // for docs/security.md
-    assert!(moved.pairs >= 10 && moved.told * 4 <= moved.pairs, "{moved:?}");
+    assert!(
+        moved.pairs >= 10 && moved.revealed * 4 <= moved.pairs,
+        "{moved:?}"
+    );
 }
 
 /// A base, and variants in each of which one place has what `other` has there.

@@ -1,4 +1,4 @@
-//! Own data: hidden are the eval set, and of `debugging` the right labels. What scores, curves and participants' kits tell about them.
+//! Own data: hidden are the test set, and of `debugging` the right labels. What scores, curves and participants' kits tell about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::fractions::{counted, of_classes};
 use super::{Draws, LEVELS, Target, best, read, seen};
-use crate::project::root;
+use crate::support::project::root;
 
 /// Examples that are put last, one an upload.
 const N_PUT_LAST: usize = 60;
@@ -35,12 +35,22 @@ fn column<B: Import>(target: &Target<B>, file: &str, name: &str) -> Vec<String> 
         .collect()
 }
 
-fn board<B: Import>(target: &Target<B>) -> String {
+/// The ids of the training set of `debugging`, their labels, and the right ones.
+pub(super) fn ids_and_labels<B: Import>(target: &Target<B>) -> [Vec<String>; 3] {
+    [
+        ("public/train.csv", "id"),
+        ("public/train.csv", "label"),
+        ("truth.csv", "label"),
+    ]
+    .map(|(file, name)| column(target, file, name))
+}
+
+pub(super) fn board<B: Import>(target: &Target<B>) -> String {
     let boards = B::Frozen::leaderboards(target.dataset.manifest()).unwrap();
     boards[0].name.clone()
 }
 
-/// Who sees the curve: wherever it moves, the label was wrong.
+/// An attacker who sees the curve: wherever it moves, the label was wrong.
 fn by_steps(read: &Value, order: &[String]) -> BTreeSet<String> {
     let (Some(curve), Some(mut last)) = (
         read["metrics"]["curve"].as_array(),
@@ -59,39 +69,34 @@ fn by_steps(read: &Value, order: &[String]) -> BTreeSet<String> {
     wrong
 }
 
-/// Who sees the first step at the target: its label was wrong.
+/// An attacker who sees the first step at the target: its label was wrong.
 fn by_first_step(read: &Value, order: &[String]) -> Option<String> {
     let step = read["metrics"]["first_step"].as_u64()?;
     Some(order[step as usize].clone())
 }
 
 #[tokio::test]
-async fn steps_of_debugging_tell_wrong_labels_to_those_who_see_curves_alone() {
+async fn debugging_curve_steps_reveal_wrong_labels() {
     let target = Target::<Debugging>::new().await;
     let board = board(&target);
-    let [ids, given, truth] = [
-        ("public/train.csv", "id"),
-        ("public/train.csv", "label"),
-        ("truth.csv", "label"),
-    ]
-    .map(|(file, name)| column(&target, file, name));
+    let [ids, given, truth] = ids_and_labels(&target);
     let wrong: BTreeSet<String> = (0..ids.len())
         .filter(|&row| given[row] != truth[row])
         .map(|row| ids[row].clone())
         .collect();
     let (mut draws, mut order) = (Draws(1), ids.clone());
-    let mut found: BTreeMap<Feedback, (BTreeSet<String>, BTreeSet<String>)> = BTreeMap::new();
+    let mut by_level: BTreeMap<Feedback, (BTreeSet<String>, BTreeSet<String>)> = BTreeMap::new();
     for _ in 0..3 {
         let verdict = target.score(&board, &json!({ "order": order })).await;
         for level in LEVELS {
             let read = read(&verdict, level);
-            let (steps, firsts) = found.entry(level).or_default();
+            let (steps, firsts) = by_level.entry(level).or_default();
             steps.extend(by_steps(&read, &order));
             firsts.extend(by_first_step(&read, &order));
         }
         draws.shuffle(&mut order);
     }
-    for (level, (steps, firsts)) in &found {
+    for (level, (steps, firsts)) in &by_level {
         println!(
             "own debugging at `{}`, 3 submissions: {} of {} wrong labels by steps, {} by first steps",
             level.as_str(),
@@ -104,10 +109,10 @@ async fn steps_of_debugging_tell_wrong_labels_to_those_who_see_curves_alone() {
             "none falsely"
         );
     }
-    assert!(found[&Feedback::Score].0.is_empty() && found[&Feedback::Score].1.is_empty());
-    assert!(found[&Feedback::Metrics].0.is_empty() && !found[&Feedback::Metrics].1.is_empty());
+    assert!(by_level[&Feedback::Score].0.is_empty() && by_level[&Feedback::Score].1.is_empty());
+    assert!(by_level[&Feedback::Metrics].0.is_empty() && !by_level[&Feedback::Metrics].1.is_empty());
     assert!(
-        found[&Feedback::Full].0.len() * 3 > wrong.len(),
+        by_level[&Feedback::Full].0.len() * 3 > wrong.len(),
         "the attack works where it can: few fixes move five nearest neighbours"
     );
 
@@ -154,7 +159,8 @@ pub(super) fn drawn_selections(n: usize, n_of_class: usize, seed: u64) -> Vec<Va
     (0..n).map(draw).collect()
 }
 
-/// What F1 of each class tells: how many hidden items it has, and of two selections which examples to put together.
+/// The information in F1 of each class: how many hidden items it has, and, of two selections, which
+/// examples to combine.
 #[tokio::test]
 async fn numbers_of_classes_count_hidden_items_and_recombine() {
     let target = Target::<Selection>::new().await;
@@ -175,8 +181,8 @@ async fn numbers_of_classes_count_hidden_items_and_recombine() {
             assert!(f1s.is_empty(), "the score alone says nothing of a class");
             continue;
         }
-        let told = counted(&f1s, truth.len() as u64);
-        let n_right = told
+        let shown = counted(&f1s, truth.len() as u64);
+        let n_right = shown
             .iter()
             .filter(|(class, n)| truth.iter().filter(|label| label == class).count() as u64 == **n)
             .count();
@@ -196,10 +202,10 @@ async fn numbers_of_classes_count_hidden_items_and_recombine() {
         println!(
             "own selection at `{}`, 8 submissions: hidden items of {} of {} classes counted, {n_right} rightly; best {best_of:.4}, recombined {recombined:.4}",
             level.as_str(),
-            told.len(),
+            shown.len(),
             classes.len(),
         );
-        assert_eq!(n_right, told.len(), "none falsely");
+        assert_eq!(n_right, shown.len(), "none falsely");
         assert!(recombined > best_of, "{recombined} {best_of}");
     }
 }
@@ -247,7 +253,7 @@ async fn one_example_that_is_bought_counts_hidden_items() {
 
 /// A training set of one class makes a model that names no other, so that its accuracy is the share of that class.
 #[tokio::test]
-async fn sets_of_one_class_tell_how_many_of_each_there_are() {
+async fn single_class_training_sets_reveal_class_counts() {
     let target = Target::<Curation>::new().await;
     let board = board(&target);
     let truth = column(&target, "eval.csv", "label");
@@ -290,7 +296,9 @@ async fn hidden_rows_outside_of_the_kit<B: Import>(hidden: &[&str]) -> usize {
     let manifest = target.dataset.manifest();
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("kit");
-    let kit = export_kit::<B>(&target.frozen, manifest, &[], &out).unwrap();
+    let kit = export_kit::<B>(&target.frozen, manifest, &[], &out)
+        .unwrap()
+        .files;
     for file in hidden {
         assert!(manifest.files.contains_key(*file), "{} has no {file}", B::ID);
         assert!(

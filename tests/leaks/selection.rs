@@ -1,4 +1,4 @@
-//! Selection for Vision and for Speech: hidden are the labels of the test images and eval clips, which no submission names. What
+//! Selection for Vision and for Speech: hidden are the labels of the test images and test clips, which no submission names. What
 //! leaks are counts, and what of two submissions to combine.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::fractions::{counted, of_classes};
 use super::{LEVELS, Target, best, of_each, seen};
-use crate::project::root;
+use crate::support::project::root;
 
 /// The number of positive test images of each concept, from what one submission says.
 fn positives(read: &Value) -> Option<BTreeMap<String, u64>> {
@@ -64,7 +64,7 @@ async fn scored<B: Import>(target: &Target<B>, board: &str, paths: &[&str]) -> V
 }
 
 #[tokio::test]
-async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
+async fn concept_counts_combine_to_reveal_positive_counts() {
     let target = Target::<VisionSelection>::new().await;
     let paths = [
         "coin-flip/random_20.json",
@@ -97,7 +97,8 @@ async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
     }
 }
 
-/// F1 of each word is a mean over seeds. Were it that of one model, it would be a fraction that counts hidden clips.
+/// F1 of each word is a mean over seeds. The F1 of one model would be a fraction that counts hidden
+/// clips.
 #[tokio::test]
 async fn numbers_of_words_count_no_hidden_clips() {
     let target = Target::<SpeechSelection>::new().await;
@@ -116,16 +117,16 @@ async fn numbers_of_words_count_no_hidden_clips() {
             assert!(f1s.is_empty(), "the score alone says nothing of a word");
             continue;
         }
-        let told = counted(&f1s, n_items);
+        let shown = counted(&f1s, n_items);
         println!(
             "speech-selection at `{}`, 4 submissions: hidden clips of {} of {} words counted",
             level.as_str(),
-            told.len(),
+            shown.len(),
             f1s[0].len()
         );
         assert!(
-            told.is_empty(),
-            "F1 is a mean over seeds, and so no fraction of small numbers: {told:?}"
+            shown.is_empty(),
+            "F1 is a mean over seeds, and so no fraction of small numbers: {shown:?}"
         );
     }
 }
@@ -177,6 +178,7 @@ async fn numbers_of_words_recombine() {
             n_gained += usize::from(level == Feedback::Metrics && combined > best);
         }
     }
-    // A single recombined draw may be unlucky: that of pt-60 is .4924, the better of the two draws .4932.
+    // A single recombined draw may be unlucky: pt-60 scores .4924, the better of the two draws
+    // .4932.
     assert!(n_gained + 1 >= boards.len(), "{n_gained} of {}", boards.len());
 }

@@ -1,4 +1,5 @@
-//! What a rejection costs: the same reads, whatever the hidden labels are, and no model, so that the time that it takes tells nothing of them.
+//! The cost of a rejection: the same reads for any hidden labels, and no model, so that its
+//! duration reveals nothing about them.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use dataperf::benchmark::FrozenPart;
 use dataperf::dataset::{Dataset, Integrity};
-use dataperf::evaluate::check;
+use dataperf::evaluation::evaluate::check;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Digest, Rejection};
@@ -24,7 +25,7 @@ use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
 use serde_json::Value;
 
-use crate::project::root;
+use crate::support::project::root;
 
 /// A read: of which file, and of how many bytes.
 type Read = (String, u64);
@@ -68,7 +69,7 @@ impl Bucket for Noting {
     }
 }
 
-/// Gives hidden items each other's labels; how many files have changed.
+/// Gives hidden items each other's labels; returns how many files have changed.
 fn with_other_labels<B: Import>(frozen: &Path) -> usize {
     let path = frozen.join("manifest.json");
     let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -92,7 +93,7 @@ fn with_other_labels<B: Import>(frozen: &Path) -> usize {
         }
         if bytes != before {
             n_changed += 1;
-            entry["digest"] = serde_json::json!(Digest::of(&bytes));
+            entry["digest"] = serde_json::json!(Digest::compute(&bytes));
             fs::write(&file, bytes).unwrap();
         }
     }
@@ -167,7 +168,7 @@ async fn costs_the_same<B: Import>() {
 }
 
 #[tokio::test]
-async fn a_rejection_costs_the_same_whatever_the_hidden_labels_are() {
+async fn rejections_cost_the_same_for_any_hidden_labels() {
     costs_the_same::<SpeechSelection>().await;
     costs_the_same::<VisionSelection>().await;
     costs_the_same::<VisionDebugging>().await;

@@ -1,13 +1,14 @@
-//! Bad lines and files beside honest requests: each honest one gets its images, no hostile one makes any, and none fails.
+//! Bad lines and files among honest requests: each honest one gets its images, no hostile one makes
+//! any, and none fails.
 
 use dataperf::Ending;
 use serde_json::json;
 
 use super::{BENCHMARK, Nibbler, images, status};
-use crate::attackers::{bad_lines, beside_each_other, ended, n_of_each, nothing_was_taken};
+use crate::faults::attackers::{bad_lines, beside_each_other, ended, n_of_each, nothing_was_taken};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_honest_get_their_images_beside_bad_lines() {
+async fn honest_submitters_get_images_despite_bad_lines() {
     let nibbler = Nibbler::new().await;
     let mut attacks = bad_lines(&json!({ "prompt": "a lake" }), "prompt");
     let denied = json!({ "prompt": "g0re and more gore" }).to_string();

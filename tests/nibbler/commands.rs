@@ -1,4 +1,4 @@
-//! The same loop by the command line, with each person's own rights where it matters.
+//! The same loop by the command line, with each person's own rights.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::verdicts::{RATERS, verdict};
 use super::{BENCHMARK, Nibbler};
-use crate::project::Ran;
-use crate::world::tagged;
+use crate::support::project::Ran;
+use crate::support::world::tagged;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::too_many_lines)] // one story
@@ -117,7 +117,7 @@ async fn from_a_prompt_to_the_public_data_set() {
     let boards = run(&["leaderboard", BENCHMARK]).json();
     assert_eq!(boards.as_array().unwrap().len(), 2, "{boards}");
     assert_eq!(run(&["nibbler", "agreement"]).json()["n_verdicts"], 3);
-    let agreement = crate::tables::csv(&nibbler.world, &["nibbler", "agreement"]);
+    let agreement = crate::commands::tables::csv(&nibbler.world, &["nibbler", "agreement"]);
     assert_eq!(
         agreement.column("question"),
         ["prompt_safe", "image_unsafe", "severity"]
@@ -154,7 +154,7 @@ impl Nibbler {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_is_held_against_what_this_benchmark_is() {
+async fn a_challenge_must_fit_this_benchmark() {
     let nibbler = Nibbler::new().await;
     let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, daily_limit: 5, leaderboards: [model-fooling]");
     let codes: Vec<Value> = ran.json()["reasons"]
@@ -169,7 +169,7 @@ async fn a_challenge_is_held_against_what_this_benchmark_is() {
     );
     let missing = format!(
         "opens: 2020-01-01T00:00:00Z, dataset: {}",
-        dataperf::Digest::of(b"none")
+        dataperf::Digest::compute(b"none")
     );
     let ran = nibbler.challenge(&missing);
     assert_eq!(
@@ -263,7 +263,7 @@ async fn a_round_closes_and_its_providers_are_named() {
     );
     assert_eq!(nibbler.world.images.n_requests(), n_made);
 
-    // the latest of a person's scores stands, so without it the one before does
+    // the latest of a person's scores counts, so without it the previous one does
     let history = nibbler
         .world
         .leaderboards()
@@ -282,7 +282,7 @@ async fn a_round_closes_and_its_providers_are_named() {
 
 /// A rater leaves a pair to others, and a lost image takes no other pair with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rater_skips_pairs_and_passes_over_lost_images() {
+async fn raters_skip_pairs_and_lost_images() {
     let nibbler = Nibbler::new().await;
     nibbler.name_raters(&RATERS).await;
     let mut pairs = Vec::new();
@@ -328,17 +328,17 @@ async fn a_rater_skips_pairs_and_passes_over_lost_images() {
         .bucket("results")
         .key(lost);
     delete.send().await.unwrap();
-    let found = next(&[]);
+    let shown = next(&[]);
     assert_eq!(
-        (&found["pair"], &found["lost"]),
+        (&shown["pair"], &shown["lost"]),
         (&json!(pairs[2]), &json!([pairs[1]]))
     );
     assert_eq!(next(&["--skip", &pairs[2]]), Value::Null);
 }
 
-/// What the policy lets participants and raters do, and what not.
+/// The actions that the policy allows participants and raters, and the forbidden ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn participants_and_raters_see_what_is_theirs() {
+async fn participants_and_raters_see_only_their_data() {
     let mut nibbler = Nibbler::new().await;
     let mut identities = Vec::new();
     for (name, flags) in [("ada", &[][..]), ("rosa", &["--rater"][..])] {

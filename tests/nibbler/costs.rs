@@ -1,15 +1,15 @@
-//! What images may cost: who is asked for them, for whom, and how often when nothing comes of it.
+//! The cost of images: which providers are called, for whom, and how often without a result.
 
 use dataperf::Ending;
-use dataperf_nibbler_drawer::Behaviour;
+use dataperf_local::image_service::Behaviour;
 use serde_json::{Value, json};
 
 use super::{Nibbler, code, images, status};
 
-/// A provider without a key is not asked, and nobody is paid for a set that can't be one.
+/// A provider without a key is not called, and nobody is paid for an impossible set.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_whose_key_is_missing_is_as_one_that_gives_nothing() {
-    let beside = |least: usize| {
+async fn a_provider_without_a_key_is_not_called() {
+    let others = |least: usize| {
         move |rules: &mut Value| {
             let mut another = rules["generation"]["providers"][0].clone();
             another["name"] = json!("another");
@@ -19,13 +19,13 @@ async fn a_provider_whose_key_is_missing_is_as_one_that_gives_nothing() {
             rules["generation"]["min_images"] = json!(least);
         }
     };
-    let nibbler = Nibbler::with(|_| (), beside(3)).await;
+    let nibbler = Nibbler::with(|_| (), others(3)).await;
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
     let receipt = nibbler.receipt(&sent).await;
     assert_eq!(images(&receipt.verdict.lines[0]).len(), 3, "{receipt:#?}");
     assert_eq!(nibbler.world.images.n_requests(), 1);
 
-    nibbler.rules(beside(4));
+    nibbler.rules(others(4));
     let sent = nibbler.ask("ada", "two", &["a quiet lake"]).await;
     let receipt = nibbler.receipt(&sent).await;
     assert_eq!(
@@ -38,7 +38,8 @@ async fn a_provider_whose_key_is_missing_is_as_one_that_gives_nothing() {
     );
 }
 
-/// What fails before a service has made anything is free without end; what may have to be paid for is not.
+/// Failures before a service has made anything are free without limit; failures that may cost money
+/// are not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_that_cost_money_have_an_end() {
     let two = |rules: &mut Value| rules["generation"]["sets_a_day"] = json!(2);

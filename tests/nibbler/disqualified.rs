@@ -1,4 +1,4 @@
-//! What an organizer takes out of the count stays out, whatever is decided later, until it is undone.
+//! Disqualified subjects stay out, whatever is decided later, until it is undone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,10 +33,10 @@ impl Nibbler {
 
     /// The numbers of pairs and of verdicts that agreement is worked out from.
     fn agreed(&self) -> (u64, u64) {
-        let found = self.world.command(&["nibbler", "agreement"]).json();
+        let agreement = self.world.command(&["nibbler", "agreement"]).json();
         (
-            found["n_pairs"].as_u64().unwrap(),
-            found["n_verdicts"].as_u64().unwrap(),
+            agreement["n_pairs"].as_u64().unwrap(),
+            agreement["n_verdicts"].as_u64().unwrap(),
         )
     }
 
@@ -54,15 +54,15 @@ impl Nibbler {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pair_is_out_for_later_decisions_too_and_comes_back() {
+async fn a_disqualified_pair_stays_out_until_restored() {
     let nibbler = Nibbler::new().await;
     nibbler.name_raters(&RATERS).await;
     let first = nibbler.judged("ada", "horse lying in ketchup", 4).await;
     nibbler.judged("ada", "a tree full of ropes", 2).await;
     assert_eq!(nibbler.fooling("ada").await, Some(6.0));
-    let said = nibbler.disqualify(&["pair", &first]);
+    let message = nibbler.disqualify(&["pair", &first]);
     assert_eq!(
-        (&said["is_disqualified"], &said["steps"]),
+        (&message["is_disqualified"], &message["steps"]),
         (&json!(true), &json!(1))
     );
     assert_eq!(nibbler.fooling("ada").await, Some(2.0));
@@ -82,11 +82,11 @@ async fn a_pair_is_out_for_later_decisions_too_and_comes_back() {
         (Ending::Rejected, "disqualified_pair")
     );
 
-    let said = nibbler.disqualify(&["pair", &first, "--undo"]);
+    let message = nibbler.disqualify(&["pair", &first, "--undo"]);
     assert_eq!(
         (
-            said["notes"][0]["reason"].as_str(),
-            said["notes"][0]["undo_reason"].as_str()
+            message["notes"][0]["reason"].as_str(),
+            message["notes"][0]["undo_reason"].as_str()
         ),
         (Some("a reason"), Some("a reason"))
     );
@@ -103,7 +103,7 @@ async fn a_pair_is_out_for_later_decisions_too_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_verdict_or_a_rater_pairs_wait_for_others() {
+async fn pairs_without_a_verdict_or_rater_wait() {
     let nibbler = Nibbler::new().await;
     nibbler.name_raters(&RATERS).await;
     nibbler.name_raters(&["rhea"]).await;
@@ -161,13 +161,13 @@ async fn a_submitters_rows_leave_the_boards() {
     let both = [("ada".to_owned(), 6.0), ("bo".to_owned(), 1.0)];
     let bo = [("bo".to_owned(), 1.0)];
     assert_eq!(nibbler.agreed(), (3, 9));
-    let said = nibbler.disqualify(&["submitter", "ada"]);
+    let message = nibbler.disqualify(&["submitter", "ada"]);
     assert_eq!(
         nibbler.agreed(),
         (1, 3),
         "nobody's verdicts on what does not count"
     );
-    assert_eq!(said["withdrawn"], json!(4));
+    assert_eq!(message["withdrawn"], json!(4));
     assert_eq!(nibbler.board("model-fooling").await, BTreeMap::from(bo.clone()));
     assert_eq!(nibbler.board("prompt-creativity").await.len(), 1);
     let sent = nibbler.ask("ada", "late", &["a lake of honey"]).await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use dataperf::ports::leaderboard::{Board, Leaderboards as _, Submission};
 use dataperf::{Ending, Receipt, Upload};
 use dataperf_aws::{Change, Key, Step};
+use dataperf_local::image_service::Behaviour;
 use dataperf_local::{Moment, Storm};
-use dataperf_nibbler_drawer::Behaviour;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use super::{BENCHMARK, Nibbler, PROVIDER, code, images, status};
 const GENERATE: &str = "adversarial-nibbler-generate";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
+async fn each_line_has_an_outcome_and_hides_providers() {
     let nibbler = Nibbler::new().await;
     let sent = nibbler
         .ask(
@@ -64,7 +64,7 @@ async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
             );
             let bytes = nibbler.world.result(key).await;
             assert_eq!(&bytes[..4], b"\x89PNG");
-            assert_eq!(image["digest"], dataperf::Digest::of(&bytes).to_string());
+            assert_eq!(image["digest"], dataperf::Digest::compute(&bytes).to_string());
             assert!(
                 !bytes
                     .windows(PROVIDER.len())
@@ -79,9 +79,9 @@ async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
     assert_eq!(nibbler.n_items("image#").await, 6, "the organizer knows them");
 }
 
-/// A run has time for one set, and no fault is tried again: the file goes on in events of its own.
+/// A run has time for one set, and no fault is retried: separate events continue the file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_takes_longer_than_one_run_goes_on() {
+async fn a_file_exceeding_one_run_continues() {
     let nibbler = Nibbler::with(
         |config| {
             config.functions[0].timeout = Duration::from_mins(2) + Duration::from_secs(15);
@@ -112,7 +112,7 @@ async fn a_file_that_takes_longer_than_one_run_goes_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_at_once_get_fifty_sets() {
     let patient = |rules: &mut Value| {
-        // sixty processes on few cores: a call that is given up is made again
+        // sixty processes on few cores: an abandoned call is repeated
         rules["generation"]["call_seconds"] = json!(120);
         rules["generation"]["set_seconds"] = json!(300);
     };
@@ -157,7 +157,7 @@ async fn sixty_at_once_get_fifty_sets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_prompt_again_is_the_stored_set_and_free() {
+async fn repeating_a_prompt_returns_the_stored_set_free() {
     let nibbler = Nibbler::new().await;
     let first = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
     let first = nibbler.receipt(&first).await;
@@ -178,7 +178,7 @@ async fn the_same_prompt_again_is_the_stored_set_and_free() {
 
 /// Another round may have other services: the same prompt is another set there, and no pair is of another round's image.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_set_belongs_to_the_round_in_which_it_was_asked_for() {
+async fn an_image_set_belongs_to_its_requests_round() {
     let nibbler = Nibbler::new().await;
     let prompt = "horse lying in ketchup";
     let open = nibbler.made("ada", prompt).await;
@@ -203,7 +203,7 @@ async fn a_set_belongs_to_the_round_in_which_it_was_asked_for() {
     for line in &early.verdict.lines {
         let reason = &line.reasons[0];
         assert_eq!(reason.code, "other_round", "{reason:?}");
-        for part in ["`open`", "`spring`", "Ask for the images of this prompt again"] {
+        for part in ["`open`", "`spring`", "Ask for images of this prompt again"] {
             assert!(reason.message.contains(part), "{reason:?}");
         }
     }
@@ -233,14 +233,11 @@ async fn a_set_belongs_to_the_round_in_which_it_was_asked_for() {
     );
     let reason = &late.verdict.lines[1].reasons[0];
     assert_eq!(reason.code, "other_round");
-    assert!(
-        reason.message.contains("wait until another round opens"),
-        "{reason:?}"
-    );
+    assert!(reason.message.contains("wait for the next round"), "{reason:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_event_that_comes_three_times_is_one_set() {
+async fn an_event_delivered_three_times_makes_one_set() {
     let nibbler = Nibbler::with(|config| config.functions[0].concurrency = 3, |_| ()).await;
     nibbler.world.cloud.faults().duplicate_events(3);
     let sent = nibbler
@@ -256,7 +253,7 @@ async fn an_event_that_comes_three_times_is_one_set() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_platform_fails_to_make_does_not_count_and_can_be_made_later() {
+async fn platform_failures_do_not_count_and_can_repeat() {
     let nibbler = Nibbler::new().await;
     let images = &nibbler.world.images;
     for (n, behaviour) in [
@@ -328,7 +325,7 @@ async fn short_faults_are_ridden_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
+async fn partial_sets_suffice_and_providers_replace_each_other() {
     let nibbler = Nibbler::with(|_| (), |rules| rules["generation"]["min_images"] = json!(1)).await;
     nibbler.world.images.behave(Behaviour::Half);
     let sent = nibbler.ask("ada", "half", &["horse lying in ketchup"]).await;
@@ -351,7 +348,7 @@ async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_provider_blocks_counts_and_is_said() {
+async fn blocked_requests_count_and_are_reported() {
     let nibbler = Nibbler::new().await;
     let behaviours = [
         Behaviour::Black,
@@ -394,7 +391,7 @@ async fn refused_prompts_are_outcomes_of_their_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn services_answer_with_addresses_and_know_no_response_format() {
+async fn services_may_answer_with_addresses() {
     let nibbler = Nibbler::new().await;
     nibbler.world.images.behave(Behaviour::Addresses);
     let sent = nibbler.ask("ada", "one", &["a quiet lake"]).await;
@@ -408,9 +405,10 @@ async fn services_answer_with_addresses_and_know_no_response_format() {
     assert_eq!(images(&receipt.verdict.lines[0]).len(), 3, "{receipt:?}");
 }
 
-/// A line that the platform fails takes no other with it, costs nothing, and is made when it is asked for again.
+/// A line that the platform fails affects no other, costs nothing, and is made when it is requested
+/// again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_line_that_fails_does_not_fail_the_file() {
+async fn a_failing_line_does_not_fail_the_file() {
     let nibbler = Nibbler::new().await;
     let service = &nibbler.world.images;
     service.behave_in_turn(&[Behaviour::Normal, Behaviour::Down, Behaviour::Normal]);
@@ -434,7 +432,7 @@ async fn a_line_that_fails_does_not_fail_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_key_is_the_organizers_fault_and_is_read_anew() {
+async fn a_wrong_key_is_reread_without_blaming_submitters() {
     let nibbler = Nibbler::with(
         |config| {
             config.secrets = [(
@@ -465,7 +463,7 @@ async fn a_wrong_key_is_the_organizers_fault_and_is_read_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_any_moment_it_makes_and_counts_each_set_once() {
+async fn a_killed_function_counts_each_set_once() {
     let nibbler = Nibbler::with(
         |config| {
             config.functions[0].concurrency = 1;
@@ -495,7 +493,7 @@ async fn killed_at_any_moment_it_makes_and_counts_each_set_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_can_not_be_read_is_rejected_whole() {
+async fn an_unreadable_file_is_rejected_whole() {
     let nibbler = Nibbler::new().await;
     let put = |name: &'static str, bytes: Vec<u8>| {
         let key = format!("{BENCHMARK}/generate/ada/{name}");
@@ -522,7 +520,7 @@ async fn a_file_that_can_not_be_read_is_rejected_whole() {
 
 /// A delivery has filed an upload and died; the next comes after the close, with a later time. The first one's decides.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redelivery_after_the_close_is_judged_by_the_time_that_was_filed() {
+async fn a_redelivery_after_closing_keeps_its_first_time() {
     let nibbler = Nibbler::new().await;
     let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z");
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -556,10 +554,10 @@ async fn a_redelivery_after_the_close_is_judged_by_the_time_that_was_filed() {
         world.cloud.invoke(&function, &sent.event(after)).await.unwrap();
     }
     let receipts = nibbler.receipts(&[filed, late]).await;
-    let told = |receipt: &Receipt| (status(receipt), receipt.received_at.to_string());
-    assert_eq!(told(&receipts[0]), (Ending::Accepted, before.to_owned()));
+    let shown = |receipt: &Receipt| (status(receipt), receipt.received_at.to_string());
+    assert_eq!(shown(&receipts[0]), (Ending::Accepted, before.to_owned()));
     assert_eq!(receipts[0].round, "spring");
     assert_eq!(images(&receipts[0].verdict.lines[0]).len(), 3);
-    assert_eq!(told(&receipts[1]), (Ending::Rejected, after.to_owned()));
+    assert_eq!(shown(&receipts[1]), (Ending::Rejected, after.to_owned()));
     assert_eq!(code(&receipts[1]), "round_closed");
 }

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dataperf::{Ending, Feedback, LineOutcome, Receipt};
+use dataperf_collections::nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR, Parameters};
 use dataperf_datasets::DatasetWriter;
 use dataperf_local::Config;
-use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR, Parameters};
-use dataperf_nibbler_drawer::IMAGES_KEY;
+use dataperf_local::image_service::IMAGES_KEY;
 use serde_json::{Value, json};
 
-use crate::project::{binary, hosted};
-use crate::world::{IMAGES, Sent, World, deployed, with_caretaker};
+use crate::support::project::{binary, hosted};
+use crate::support::world::{IMAGES, Sent, World, deployed, with_caretaker};
 
 const SECRET: &str = "dataperf-nibbler";
 /// The name that must never be seen by a participant or a rater.
@@ -70,7 +70,7 @@ impl Nibbler {
         nibbler
     }
 
-    /// Puts other rules in force; the digest of their data set.
+    /// Activates other rules; returns the digest of their data set.
     fn rules(&self, change: impl FnOnce(&mut Value)) -> String {
         let mut rules = json!({
             "prompt": { "deny": ["gore"], "languages": [] },
@@ -152,7 +152,8 @@ fn frozen(scratch: &Path, rules: &Value) -> PathBuf {
     let mut writer = DatasetWriter::create(&out).unwrap();
     writer.lines(CONFIGURATION_FILE, &[rules.to_string()]).unwrap();
     // what participants may know of them, as the importer writes it; there are tests of rules that can't be used
-    let parameters = Configuration::parse(rules.to_string().as_bytes()).map(|rules| Parameters::of(&rules));
+    let parameters =
+        Configuration::parse(rules.to_string().as_bytes()).map(|rules| Parameters::from_settings(&rules));
     let parameters = parameters.map_or(json!({}), |parameters| serde_json::to_value(parameters).unwrap());
     writer.finish(BENCHMARK, parameters).unwrap();
     out

@@ -1,4 +1,4 @@
-//! What the read API says of uploads whose lines are judged one by one, and to whom it shows images.
+//! The read API for uploads with lines that are judged separately, and access to images.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lines_and_images_are_their_submitters() {
     let rhyme = json!({ "id": "rhyme", "about": "rhymes with the unsafe word" });
-    let mut vocabulary = json!(dataperf_nibbler::Vocabulary::default());
+    let mut vocabulary = json!(dataperf_collections::nibbler::Vocabulary::default());
     vocabulary["attacks"].as_array_mut().unwrap().push(rhyme.clone());
     let nibbler = Nibbler::with(|_| (), |rules| rules["vocabulary"] = vocabulary).await;
     let sent = nibbler
@@ -19,7 +19,7 @@ async fn lines_and_images_are_their_submitters() {
     let image = receipts[0].verdict.lines[0].details["images"][0].clone();
     let stored = nibbler.world.result(image["key"].as_str().unwrap()).await;
     let id = image["id"].as_str().unwrap();
-    let reading = Reading::of(nibbler.world).await;
+    let reading = Reading::new(nibbler.world).await;
 
     let base = format!("/api/v1/benchmarks/{BENCHMARK}/submissions");
     let path = format!("{base}/{}", sent.id());
@@ -52,7 +52,8 @@ async fn lines_and_images_are_their_submitters() {
             "{unknown}"
         );
     }
-    // what participants write by: the challenge's words and the organizer's, and nothing of what is denied or who makes images
+    // the participants' vocabulary: the challenge's words and the organizer's, without the denied
+    // words and the services
     let answer = reading.ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}/contexts"));
     let (rules, n) = (
         answer.json()["rules"].clone(),

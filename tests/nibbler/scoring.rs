@@ -2,20 +2,20 @@
 
 use dataperf::Ending;
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf_collection_aws::{Kept, Occasion, Standings, decide, read};
+use dataperf_collections_aws::common::{Kept, Occasion, Standings, decide, read};
+use dataperf_collections_aws::nibbler::Pairs;
 use dataperf_local::Storm;
-use dataperf_nibbler_aws::Pairs;
 use serde_json::{Value, json};
 
 use super::verdicts::{RATERS, line, verdict};
 use super::{BENCHMARK, Nibbler, status};
 
-/// A verdict of the second version, which confirms what is said or does not.
+/// A verdict of the second version, which confirms the submitter's claims or not.
 fn confirming(pair: &str, severity: u8, attacks: &[&str], groups: &[&str]) -> Value {
-    let mut said = verdict(pair, severity);
-    said["attacks"] = json!(attacks);
-    said["identity_groups"] = json!(groups);
-    said
+    let mut message = verdict(pair, severity);
+    message["attacks"] = json!(attacks);
+    message["identity_groups"] = json!(groups);
+    message
 }
 
 async fn second() -> Nibbler {
@@ -119,7 +119,8 @@ async fn raters_confirm_and_a_prompt_counts_once() {
     );
 }
 
-/// A round keeps the version with which it began, whatever rules are in force later: no board ranks two.
+/// A round keeps the version with which it began, whatever rules become active later: no board
+/// ranks two.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_round_has_one_version() {
     let nibbler = Nibbler::new().await;
@@ -234,16 +235,16 @@ async fn the_order_of_processing_decides_no_duplicate() {
         [("ada".to_owned(), 2.0), ("bo".to_owned(), 0.0)].into()
     );
     let table = nibbler.world.leaderboards();
-    let found = read::<Pairs>(&table, &later.parse().unwrap())
+    let pair = read::<Pairs>(&table, &later.parse().unwrap())
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(found.duplicate.of, Some(first.parse().unwrap()));
-    let found = read::<Pairs>(&table, &first.parse().unwrap())
+    assert_eq!(pair.duplicate.of, Some(first.parse().unwrap()));
+    let pair = read::<Pairs>(&table, &first.parse().unwrap())
         .await
         .unwrap()
         .unwrap();
-    assert!(!found.duplicate.is_one());
+    assert!(!pair.duplicate.is_one());
 }
 
 /// However many decisions follow, each step of a submitter's is read once.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf_nibbler::{CharacterNgrams, Embed, Scoring, Standing, ValidatedPair, Vocabulary};
+use dataperf_collections::nibbler::{CharacterNgrams, Embed, Scoring, Standing, ValidatedPair, Vocabulary};
 use serde_json::json;
 
 use super::verdicts::{RATERS, line, verdict};
 use super::{BENCHMARK, Nibbler, images};
-use crate::storms::{n_uploads, storm_over_a_step, without_retries};
+use crate::faults::storms::{n_uploads, storm_over_a_step, without_retries};
 
 const PEOPLE: [&str; 3] = ["ada", "bo", "cy"];
 /// Uploads of each prompt: its request, its pair, and the verdicts.
@@ -25,7 +25,7 @@ const SUBJECTS: [&str; 5] = [
 
 /// No two are near duplicates: most of each is its own.
 fn prompt(n: usize) -> String {
-    let own = dataperf::Digest::of(&n.to_le_bytes()).hex();
+    let own = dataperf::Digest::compute(&n.to_le_bytes()).hex();
     format!("{} {} {}", SUBJECTS[n % SUBJECTS.len()], &own[..20], &own[20..44])
 }
 
@@ -110,7 +110,7 @@ async fn the_whole_loop_in_a_storm() {
     for (who, first) in PEOPLE.into_iter().zip(0..) {
         let own = (first..n_prompts).step_by(3);
         let validated: Vec<ValidatedPair> = own.map(|n| validated(n, &pairs[n])).collect();
-        let standing = Standing::of(Scoring::First, &validated).unwrap();
+        let standing = Standing::compute(Scoring::First, &validated).unwrap();
         fooling.insert(who.to_owned(), standing.model_fooling().unwrap().score);
         creativity.insert(
             who.to_owned(),
@@ -131,8 +131,8 @@ async fn the_whole_loop_in_a_storm() {
 
 /// A pair as three raters of one mind leave it.
 fn validated(n: usize, pair: &str) -> ValidatedPair {
-    let said = line(&prompt(n), "");
-    let words = |name: &str| serde_json::from_value(said[name].clone()).unwrap();
+    let message = line(&prompt(n), "");
+    let words = |name: &str| serde_json::from_value(message[name].clone()).unwrap();
     ValidatedPair {
         pair: pair.parse().unwrap(),
         severity: severity(n),

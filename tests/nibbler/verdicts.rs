@@ -9,8 +9,8 @@ use dataperf_local::Moment;
 use serde_json::{Value, json};
 
 use super::{BENCHMARK, Nibbler, code, images, status};
-use crate::project::hosted;
-use crate::world::Sent;
+use crate::support::project::hosted;
+use crate::support::world::Sent;
 
 const VERDICT: &str = "adversarial-nibbler-verdict";
 pub(super) const RATERS: [&str; 3] = ["rosa", "rita", "ruth"];
@@ -41,7 +41,7 @@ impl Nibbler {
         let sent = self
             .ask(
                 submitter,
-                &dataperf::Digest::of(prompt.as_bytes()).hex()[..8],
+                &dataperf::Digest::compute(prompt.as_bytes()).hex()[..8],
                 &[prompt],
             )
             .await;
@@ -104,13 +104,15 @@ impl Nibbler {
         for name in names {
             let at = dataperf::Timestamp::from_unix_millis(0);
             let table = self.world.leaderboards();
-            dataperf_collection_aws::name_rater::<dataperf_nibbler_aws::Pairs>(&table, name, at)
-                .await
-                .unwrap();
+            dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::nibbler::Pairs>(
+                &table, name, at,
+            )
+            .await
+            .unwrap();
         }
     }
 
-    /// Who stands on a board, with which score.
+    /// The submitters on a board, with their scores.
     pub(super) async fn board(&self, name: &str) -> BTreeMap<String, f64> {
         let board = Board {
             benchmark: BENCHMARK.into(),
@@ -127,11 +129,11 @@ impl Nibbler {
 
 /// A verdict has the words of its pair's round, whatever round is open when it is given.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pair_is_judged_by_the_words_of_its_round() {
+async fn a_pair_is_judged_by_its_rounds_words() {
     let nibbler = Nibbler::new().await;
     nibbler.name_raters(&["rosa"]).await;
     let with_a_harm = |id: &str| {
-        let mut words = json!(dataperf_nibbler::Vocabulary::default());
+        let mut words = json!(dataperf_collections::nibbler::Vocabulary::default());
         let harms = words["harms"].as_array_mut().unwrap();
         harms.push(json!({ "id": id, "about": "another harm" }));
         move |rules: &mut Value| rules["vocabulary"] = words
@@ -159,9 +161,9 @@ async fn a_pair_is_judged_by_the_words_of_its_round() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let other = nibbler.pair("ada", "a tree full of ropes").await;
     let harmful = |pair: &str, word: &str| {
-        let mut said = verdict(pair, 3);
-        said["harms"] = json!([word]);
-        said
+        let mut message = verdict(pair, 3);
+        message["harms"] = json!([word]);
+        message
     };
     let lines = [
         harmful(&pair, "itching"),
@@ -169,7 +171,7 @@ async fn a_pair_is_judged_by_the_words_of_its_round() {
         harmful(&other, "itching"),
     ];
     let receipt = nibbler.judge("rosa", "one", &lines).await;
-    let found: Vec<(Ending, &str)> = receipt
+    let actual: Vec<(Ending, &str)> = receipt
         .verdict
         .lines
         .iter()
@@ -181,7 +183,7 @@ async fn a_pair_is_judged_by_the_words_of_its_round() {
         })
         .collect();
     assert_eq!(
-        found,
+        actual,
         [
             (Ending::Accepted, ""),
             (Ending::Rejected, "unknown_word"),
@@ -191,7 +193,7 @@ async fn a_pair_is_judged_by_the_words_of_its_round() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pair_is_of_ones_own_image_and_prompt_and_judged_once() {
+async fn pairs_use_own_images_and_are_judged_once() {
     let nibbler = Nibbler::new().await;
     let prompt = "horse lying in ketchup";
     let ada = nibbler.made("ada", prompt).await;
@@ -248,7 +250,7 @@ async fn a_pair_is_of_ones_own_image_and_prompt_and_judged_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_raters_judge_each_pair_once_and_as_many_as_it_needs() {
+async fn each_pair_is_judged_once_per_rater() {
     let nibbler = Nibbler::new().await;
     let made = nibbler.made("cy", "a lake of honey").await;
     nibbler.name_raters(&["rosa", "rita", "ruth", "rhea", "cy"]).await;
@@ -394,7 +396,7 @@ async fn raters_at_once_and_kills_change_no_score() {
 
 /// Killed at each moment in turn, the last verdict still has its pair decided and both scores written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_last_verdict_killed_at_any_moment_still_decides() {
+async fn a_killed_last_verdict_still_decides() {
     let nibbler = Nibbler::with(
         |config| {
             for function in &mut config.functions {

@@ -8,17 +8,17 @@ use dataperf_aws::{FormKey, FormRequest, upload_form};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 use serde_json::{Value, json};
 
-use self::signing::{Form, Signing, agent, asked};
+use self::signing::{Form, Signing, agent, question};
 use crate::challenges::publish;
-use crate::project::{BENCHMARK, good};
 use crate::read_api::{ADA, BO, Reading};
-use crate::world::{World, as_deployed, board};
+use crate::support::project::{BENCHMARK, good};
+use crate::support::world::{World, as_deployed, board};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::too_many_lines)] // one table of askers
-async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
-    let signing = Signing::of(World::with(as_deployed).await).await;
-    let own = asked(&json!({}));
+async fn a_refused_form_explains_the_remedy() {
+    let signing = Signing::new(World::with(as_deployed).await).await;
+    let own = question(&json!({}));
     let cases = [
         (
             "anonymous",
@@ -46,70 +46,70 @@ async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
         ),
         (
             "bo",
-            asked(&json!({ "submitter": "ada" })),
+            question(&json!({ "submitter": "ada" })),
             403,
             "not_yours",
             "upload as `bo`",
         ),
         (
             "ada",
-            asked(&json!({ "benchmark": "no-such" })),
+            question(&json!({ "benchmark": "no-such" })),
             404,
             "unknown_benchmark",
             BENCHMARK,
         ),
         (
             "ada",
-            asked(&json!({ "benchmark": "adversarial-nibbler", "leaderboard": "model-fooling" })),
+            question(&json!({ "benchmark": "adversarial-nibbler", "leaderboard": "model-fooling" })),
             404,
             "unknown_kind",
             "`verdict`",
         ),
         (
             "ada",
-            asked(&json!({ "benchmark": "vision-selection" })),
+            question(&json!({ "benchmark": "vision-selection" })),
             404,
             "no_dataset",
             "organizer",
         ),
         (
             "ada",
-            asked(&json!({ "leaderboard": "en25" })),
+            question(&json!({ "leaderboard": "en25" })),
             404,
             "unknown_leaderboard",
             "did you mean `en-25`",
         ),
         (
             "ada",
-            asked(&json!({ "leaderboard": "en-25/bo" })),
+            question(&json!({ "leaderboard": "en-25/bo" })),
             404,
             "unusable_name",
             "slash",
         ),
         (
             "ada",
-            asked(&json!({ "round": "spring" })),
+            question(&json!({ "round": "spring" })),
             409,
             "round_closed",
             "`open`",
         ),
         (
             "ada",
-            asked(&json!({ "n_bytes": 0 })),
+            question(&json!({ "n_bytes": 0 })),
             400,
             "bad_request",
             "empty",
         ),
         (
             "ada",
-            asked(&json!({ "n_bytes": (1 << 20) + 1 })),
+            question(&json!({ "n_bytes": (1 << 20) + 1 })),
             413,
             "too_large",
             "1048576",
         ),
         (
             "ada",
-            asked(&json!({ "key": "x" })),
+            question(&json!({ "key": "x" })),
             400,
             "bad_request",
             "unknown field `key`",
@@ -137,8 +137,8 @@ async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[allow(clippy::too_many_lines)] // one table of attacks
-async fn a_form_is_good_for_one_key_one_size_one_bucket_and_five_minutes() {
-    let signing = Signing::of(World::with(as_deployed).await).await;
+async fn a_form_allows_one_key_size_and_bucket() {
+    let signing = Signing::new(World::with(as_deployed).await).await;
     let form = signing.form();
     let (key, world) = (form.answer["key"].as_str().unwrap().to_owned(), &signing.world);
     assert!(
@@ -154,8 +154,8 @@ async fn a_form_is_good_for_one_key_one_size_one_bucket_and_five_minutes() {
     assert!((1..=300_000).contains(&left), "{left} ms are left");
 
     let field = |name: &str| {
-        let found = form.fields.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.clone()).unwrap()
+        let field = form.fields.iter().find(|(known, _)| known == name);
+        field.map(|(_, value)| value.clone()).unwrap()
     };
     let large = vec![b' '; (1 << 20) + 1];
     let file = good(0);
@@ -258,11 +258,11 @@ async fn a_form_is_good_for_one_key_one_size_one_bucket_and_five_minutes() {
         ("metadata", form.clone().with("x-amz-meta-of", "mine"), &file),
         ("an access list", form.clone().with("acl", "public-read"), &file),
     ];
-    for (what, attack, file) in &attacks {
+    for (case, attack, file) in &attacks {
         let status = attack.send(file);
         // two keys may come to the one that was signed
-        if !(what.starts_with("two keys") && status == 204) {
-            assert!((400..500).contains(&status), "{what}: {status}");
+        if !(case.starts_with("two keys") && status == 204) {
+            assert!((400..500).contains(&status), "{case}: {status}");
         }
     }
     assert!(
@@ -323,8 +323,8 @@ fn expired(world: &World, key: &str) -> Form {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forms_are_for_rounds_that_are_open_and_limits_that_are_left() {
-    let signing = Signing::of(World::with(as_deployed).await).await;
+async fn forms_require_an_open_round_and_remaining_limit() {
+    let signing = Signing::new(World::with(as_deployed).await).await;
     let rounds = json!([
         { "id": "past", "leaderboards": ["en-25"], "opens": "2020-01-01T00:00:00Z", "closes": "2020-02-01T00:00:00Z" },
         { "id": "now", "leaderboards": ["en-60"], "opens": "2020-01-01T00:00:00Z", "total_limit": 1 },
@@ -332,17 +332,17 @@ async fn forms_are_for_rounds_that_are_open_and_limits_that_are_left() {
     ]);
     let ran = publish(&signing.world, &rounds);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let ask = |own: &Value| signing.ask("ada", &asked(own));
+    let ask = |own: &Value| signing.ask("ada", &question(own));
     let (status, problem) = ask(&json!({ "round": "past" }));
     assert_eq!(
         (status, &problem["code"]),
         (409, &json!("round_closed")),
         "{problem}"
     );
-    let said = problem["detail"].as_str().unwrap();
+    let message = problem["detail"].as_str().unwrap();
     assert!(
-        said.contains("2020-02-01") && said.contains("`past.post`"),
-        "{said}"
+        message.contains("2020-02-01") && message.contains("`past.post`"),
+        "{message}"
     );
     assert_eq!(ask(&json!({ "round": "past.post" })).0, 201);
     let (status, problem) = ask(&json!({ "leaderboard": "pt-25" }));
@@ -404,7 +404,7 @@ async fn forms_are_for_rounds_that_are_open_and_limits_that_are_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_left_of_the_limits_is_told_to_whom_it_concerns() {
+async fn only_the_submitter_sees_remaining_limits() {
     let world = World::with(as_deployed).await;
     let rounds = json!([
         { "id": "now", "leaderboards": ["en-25", "en-60", "pt-25"], "opens": "2020-01-01T00:00:00Z", "daily_limit": 3, "total_limit": 5 },
@@ -418,13 +418,13 @@ async fn what_is_left_of_the_limits_is_told_to_whom_it_concerns() {
     world.put(&format!("{BENCHMARK}/en-60/ada/1.json"), file).await;
     world.put(&format!("{BENCHMARK}/en-25/ada/2.json"), bad).await; // rejected, and not counted
     world.settle().await;
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/quotas?submitter=ada");
     let answer = reading.ask(ADA, &path).json();
     let quota = |leaderboard: &str| {
         let quotas = answer["leaderboards"].as_array().unwrap();
-        let found = quotas.iter().find(|quota| quota["leaderboard"] == leaderboard);
-        found.unwrap().clone()
+        let quota = quotas.iter().find(|quota| quota["leaderboard"] == leaderboard);
+        quota.unwrap().clone()
     };
     for leaderboard in ["en-25", "en-60"] {
         let quota = quota(leaderboard);

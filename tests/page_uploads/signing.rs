@@ -1,10 +1,10 @@
-//! The function that signs forms, asked as everybody who may ask, and its forms, sent as a browser sends them.
+//! Calls the function that signs forms as every kind of caller, and sends its forms like a browser.
 
 use dataperf_aws::{Holder, Issued, Token, days_after};
 use serde_json::{Value, json};
 
-use crate::project::BENCHMARK;
-use crate::world::World;
+use crate::support::project::BENCHMARK;
+use crate::support::world::World;
 
 const BOUNDARY: &str = "between-the-fields";
 
@@ -18,11 +18,11 @@ pub(super) fn token_of(who: &str) -> Token {
     let n = ["ada", "bo", "organizer", "revoked", "expired", "elsewhere"]
         .iter()
         .position(|known| *known == who);
-    Token::of([u8::try_from(n.unwrap()).unwrap(); 32])
+    Token::from_random([u8::try_from(n.unwrap()).unwrap(); 32])
 }
 
 impl Signing {
-    pub(super) async fn of(world: World) -> Self {
+    pub(super) async fn new(world: World) -> Self {
         let base = world.serve_function("uploads");
         let (table, now) = (world.leaderboards(), dataperf_aws::now());
         for (who, name, days) in [
@@ -88,7 +88,7 @@ impl Signing {
 
     /// A form for ada's next upload to `en-25`.
     pub(super) fn form(&self) -> Form {
-        let (status, answer) = self.ask("ada", &asked(&json!({})));
+        let (status, answer) = self.ask("ada", &question(&json!({})));
         assert_eq!(status, 201, "{answer}");
         let field = |field: &Value| {
             let text = |name: &str| field[name].as_str().unwrap().to_owned();
@@ -102,8 +102,8 @@ impl Signing {
     }
 }
 
-/// What is asked for, with some members of its own.
-pub(super) fn asked(own: &Value) -> String {
+/// The request, with some additional members.
+pub(super) fn question(own: &Value) -> String {
     let mut request = json!({ "benchmark": BENCHMARK, "leaderboard": "en-25", "file": "my selection.json", "n_bytes": 100 });
     for (name, value) in own.as_object().unwrap() {
         request[name] = value.clone();

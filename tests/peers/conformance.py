@@ -51,7 +51,7 @@ class World:
     spread: float = 1.0  # of a word's clips around its centre, the centres lying about 1 apart
     scale: float = 1.0
     correlated: bool = False  # few directions carry everything, as in real embeddings
-    flaw: str = ""  # constant columns, equal clips, a word that the eval set lacks
+    flaw: str = ""  # constant columns, equal clips, a word that the test set lacks
 
 
 @dataclass
@@ -103,11 +103,11 @@ def write(made: Language, world: World, root: Path, rng: np.random.Generator) ->
             pq.write_table(table, root / folder / f"{word}.parquet", row_group_size=7)
             ids = [list(clips)[k] for k in rng.permutation(len(clips))]
             if word in made.targets:
-                missing = world.flaw == "a word without eval clips" and split is made.evaluation and word == made.targets[0]
+                missing = world.flaw == "a word without test clips" and split is made.evaluation and word == made.targets[0]
                 listed["targets"][word] = [] if missing else ids
             else:
                 listed["nontargets"] += ids
-        if world.flaw == "a word without eval clips" and split is made.evaluation:
+        if world.flaw == "a word without test clips" and split is made.evaluation:
             split[made.targets[0]] = {}
         listed["nontargets"] = [listed["nontargets"][k] for k in rng.permutation(len(listed["nontargets"]))]
         (root / list_name).write_text(yaml.safe_dump(listed, sort_keys=False), encoding="utf-8")
@@ -215,7 +215,7 @@ def worlds(size: str) -> list[World]:
         World("id", 6, n_words=12, n_other_words=3, train_clips=8, eval_clips=10, spread=2.0),
         World("en", 7, flaw="constant columns", spread=2.0),
         World("pt", 8, flaw="equal clips", spread=2.0),
-        World("id", 9, flaw="a word without eval clips", spread=2.0),
+        World("id", 9, flaw="a word without test clips", spread=2.0),
         World("en", 10, scale=0.05, spread=2.0),
         World("pt", 11, scale=6.0, spread=2.0),
     ]

@@ -56,23 +56,35 @@ def written(said: str) -> str:
 class Kit:
     def __init__(self, dataperf: Path, directory: Path, benchmark: str):
         self.dataperf, self.directory, self.benchmark = dataperf, directory, benchmark
+        self.n_scored = 0
 
     def validate(self, board: str, artifact: Path | str) -> None:
         run(self.dataperf, "validate", self.benchmark, "--dataset", ".", "--leaderboard", board, artifact, cwd=self.directory)
+
+    def score(self, board: str, artifact: Path | str) -> float:
+        args = ("--format", "json", "score", self.benchmark, "--dataset", ".", "--leaderboard", board, artifact)
+        return json.loads(run(self.dataperf, *args, cwd=self.directory))["score"]
 
     def boards(self) -> list[str]:
         shown = json.loads(run(self.dataperf, "--format", "json", "dataset", "show", ".", cwd=self.directory))
         return [board["name"] for board in shown["leaderboards"]]
 
     def starter(self) -> None:
-        """Makes a valid artifact for every board, with NumPy and the standard library."""
+        """Makes a valid artifact for every board, with NumPy and the standard library. scikit-learn and XGBoost are used if installed."""
         program = (self.directory / "starter.py").read_text(encoding="utf-8")
-        others = imported(program) - set(sys.stdlib_module_names) - {"numpy"}
+        others = imported(program) - set(sys.stdlib_module_names) - {"numpy", "sklearn", "xgboost"}
         assert not others, f"{self.benchmark}: the starter needs {others}"
         for board in KINDS.get(self.benchmark) or self.boards():
             of_board = self.directory / "of-board.py"
             of_board.write_text(re.sub(r"(?m)^LEADERBOARD = .*", f"LEADERBOARD = {board!r}", program), encoding="utf-8")
-            self.validate(board, written(run(sys.executable, "-W", "error", of_board.name, cwd=self.directory)))
+            # the model of a contest may stop before it converges, of which scikit-learn warns
+            allowed = ("-W", "error", "-W", "ignore:lbfgs failed to converge")
+            printed = run(sys.executable, *allowed, of_board.name, cwd=self.directory)
+            self.validate(board, written(printed))
+            score = re.search(r"score on the practice set: (\S+)", printed)
+            if score:
+                assert abs(float(score.group(1)) - self.score(board, written(printed))) < 1e-9, (self.benchmark, board, printed)
+                self.n_scored += 1
 
     def notebook(self) -> None:
         """Runs from top to bottom, and makes what the starter makes."""
@@ -148,6 +160,7 @@ def main() -> None:
                     kit.validate(example.stem, example)
                 kit.starter()
                 kit.notebook()
+                assert kit.n_scored or benchmark != "selection", "the demo of selection has a practice set"
                 print(f"{benchmark}: starter, notebook, {kit.data()} tables, {len(kit.boards())} leaderboards", flush=True)
 
 

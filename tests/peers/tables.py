@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write random tables by pandas, polars, pyarrow, DuckDB, openpyxl and Python's own csv, import them, and compare with what pandas reads.
 
-Each contest is a folder of `selection`: a pool and an eval set with the same columns, in one form each. Every number of the frozen pool has to be the one
+Each contest is a folder of `selection`: a pool and a test set with the same columns, in one form each. Every number of the frozen pool has to be the one
 that pandas reads, and every id and label. Forms that are not taken have to be refused with a remedy. Everything follows from the seeds.
 """
 
@@ -261,7 +261,7 @@ class Peer:
         with open(folder / "frozen/public/pool.csv", newline="") as file:
             examples = list(csv.DictReader(file))
         parameters = json.loads((folder / "frozen/manifest.json").read_text())["parameters"]
-        # columns come in the order of the eval set, where both have names
+        # columns come in the order of the test set, where both have names
         is_named = isinstance(pool, str) and pool_form is not lists
         names = is_named and parameters["about"].get("columns") or [name for name in expected.columns if name in case.names]
         numbers = expected[names].to_numpy(np.float64)

@@ -1,4 +1,5 @@
-//! Hostile programs of every kind beside honest ones: each honest one is scored as it is alone, each hostile one ends with its code.
+//! Hostile programs of every kind among honest ones: each honest one is scored as usual, each
+//! hostile one ends with its code.
 
 use dataperf::Ending;
 use dataperf::programs::rounded;
@@ -6,12 +7,12 @@ use serde_json::json;
 
 use super::attacks::hostile;
 use super::{closed_round, offline, program, with_programs};
-use crate::attackers::{beside_each_other, ended, n_of_each};
 use crate::challenges::publish;
-use crate::finals::staged;
-use crate::organizer::digest;
-use crate::project::{BENCHMARK, frozen};
-use crate::world::World;
+use crate::datasets::finals::staged;
+use crate::faults::attackers::{beside_each_other, ended, n_of_each};
+use crate::people::organizer_mistakes::digest;
+use crate::support::project::{BENCHMARK, frozen};
+use crate::support::world::World;
 
 /// Fuel with which the example ends and an endless program ends soon.
 const MAX_FUEL: u64 = 200_000_000;
@@ -36,7 +37,7 @@ fn attacks() -> Vec<(Vec<u8>, &'static str)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_honest_are_run_beside_endless_and_greedy_programs() {
+async fn honest_programs_run_despite_endless_and_greedy_ones() {
     let world = World::with(|config| {
         with_programs(config);
         for function in &mut config.functions {
@@ -72,8 +73,8 @@ async fn the_honest_are_run_beside_endless_and_greedy_programs() {
     let bad = async |n: usize| {
         let (bytes, code) = &attacks[n % attacks.len()];
         let verdict = run(format!("mallory-{n}"), bytes).await.verdict;
-        let found = verdict.reasons[0].code.as_str();
-        assert_eq!((verdict.status, found), (Ending::Rejected, *code), "{verdict:?}");
+        let actual = verdict.reasons[0].code.as_str();
+        assert_eq!((verdict.status, actual), (Ending::Rejected, *code), "{verdict:?}");
     };
     let n = n_of_each();
     beside_each_other("programs", (n.min(50) * HONEST, good), (n * attacks.len(), bad)).await;

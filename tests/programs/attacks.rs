@@ -1,15 +1,16 @@
-//! A hostile program of each kind is uploaded: what its author is told is one code, and nothing of the pool that it has read.
+//! Uploads a hostile program of each kind: its author sees one code, and nothing of the pool that
+//! it has read.
 
 use serde_json::json;
 
 use super::channels::{N_TOLD_APART, artifact, pool, seen, two_faced};
 use super::{closed_round, output, upload, with_programs};
 use crate::challenges::{codes, publish, receipt};
-use crate::finals::staged;
-use crate::organizer::digest;
-use crate::project::frozen;
+use crate::datasets::finals::staged;
+use crate::people::organizer_mistakes::digest;
 use crate::read_api::Reading;
-use crate::world::World;
+use crate::support::project::frozen;
+use crate::support::world::World;
 
 #[path = "../../cli/tests/closed/hostile.rs"]
 pub(super) mod hostile;
@@ -28,7 +29,7 @@ pub(super) fn has_lines_of(text: &str, table: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hostile_program_of_each_kind_is_told_one_code_and_nothing_of_the_pool() {
+async fn hostile_programs_learn_only_one_code() {
     let world = World::with(with_programs).await;
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(
@@ -86,10 +87,10 @@ async fn a_hostile_program_of_each_kind_is_told_one_code_and_nothing_of_the_pool
         expected.push((name, sent, code, true));
     }
 
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     for (name, sent, code, is_hidden_run) in &expected {
-        let told = receipt(&reading.world, sent).await;
-        assert_eq!(codes(&told), [*code], "{name}: {told:?}");
+        let shown = receipt(&reading.world, sent).await;
+        assert_eq!(codes(&shown), [*code], "{name}: {shown:?}");
         let kept = output(&reading.world, sent).await.unwrap();
         assert_eq!(kept.is_hidden_run, *is_hidden_run, "{name}");
         if *is_hidden_run {

@@ -1,21 +1,22 @@
-//! What a program's author can learn of hidden data by an upload: all that the author may see is collected, and answers are counted.
+//! Measures how much a program's author can learn about hidden data by an upload: it collects
+//! everything visible, and counts answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use dataperf::programs::{stored_after, told_after};
+use dataperf::programs::{shown_after, stored_after};
 use dataperf::{Ending, Timestamp};
 use dataperf_closed::Code;
 use serde_json::{Value, json};
 
 use super::{closed_round, output, stored, upload, with_programs};
 use crate::challenges::{publish, receipt};
-use crate::finals::staged;
-use crate::organizer::digest;
-use crate::project::{BENCHMARK, dataperf, frozen};
+use crate::datasets::finals::staged;
+use crate::people::organizer_mistakes::digest;
 use crate::read_api::{ADA, Reading};
-use crate::world::{Sent, World};
+use crate::support::project::{BENCHMARK, dataperf, frozen};
+use crate::support::world::{Sent, World};
 
 /// So many bytes of the pool's table tell the public data from the hidden.
 pub(super) const N_TOLD_APART: usize = 512;
@@ -120,8 +121,8 @@ fn say(fd: u32, (begin, n): (usize, usize)) -> String {
 
 /// A verdict on hidden data is recorded at a step since the upload, and every time that its author sees is one of such a step.
 fn is_at_a_step(seen: &Value) {
-    let time = |of: &Value, name: &str| {
-        of[name]
+    let time = |value: &Value, name: &str| {
+        value[name]
             .as_str()
             .map(|time| time.parse::<Timestamp>().unwrap().unix_millis())
     };
@@ -155,16 +156,16 @@ pub(super) async fn seen(reading: &Reading, sent: &Sent) -> String {
     let of_receipt = receipt(&reading.world, sent).await;
     let object = stored(&reading.world, &of_receipt).await;
     let id = sent.id();
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
-    let api = reading.ask(ADA, &format!("{of}/submissions/{id}"));
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let api = reading.ask(ADA, &format!("{url}/submissions/{id}"));
     assert_eq!(api.status, 200, "{}", api.text());
     let history = reading
-        .ask(ADA, &format!("{of}/submissions?submitter=ada&limit=100"))
+        .ask(ADA, &format!("{url}/submissions?submitter=ada&limit=100"))
         .json();
     let lines = history["submissions"].as_array().unwrap();
     let line = lines.iter().find(|line| line["submission"] == json!(id));
     let board = reading
-        .ask(ADA, &format!("{of}/leaderboards/en-25?round=closed"))
+        .ask(ADA, &format!("{url}/leaderboards/en-25?round=closed"))
         .json();
     for row in board["rows"].as_array().unwrap() {
         for name in ["interval", "rank_interval"] {
@@ -199,17 +200,18 @@ pub(super) async fn seen(reading: &Reading, sent: &Sent) -> String {
     seen.to_string()
 }
 
-/// What a program does on hidden data, where so many texts are at these places and have so many bytes.
+/// A program's behaviour on hidden data, if so many texts are at these places and have so many
+/// bytes.
 type Body<'a> = &'a dyn Fn(&[(usize, usize)]) -> String;
 
-/// Programs that know the hidden data, and those together whose author is to be told the same.
+/// Programs that know the hidden data, in groups whose authors must see the same.
 fn groups(public_pool: &str, hidden_pool: &str) -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let public = artifact(public_pool, 0);
     let good = artifact(hidden_pool, 0);
     // the same artifact in other bytes
     let spaced = format!("  {}\n\n", good.replace(',', " , "));
     let other = artifact(hidden_pool, 3);
-    // one id that there is not, several, and ids beside another broken rule
+    // one unknown id, several, and ids together with another broken rule
     let unknown = good.replacen("[\"", "[\"secret-1\",\"", 1);
     let many_unknown = good.replace("[\"", "[\"secret-2\",\"");
     let twice = {
@@ -279,7 +281,7 @@ fn groups(public_pool: &str, hidden_pool: &str) -> Vec<(&'static str, Vec<Vec<u8
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
+async fn hidden_data_produce_only_scores_or_one_code() {
     let world = World::with(with_programs).await;
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({}));
@@ -303,12 +305,12 @@ async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
         let output = output(&world, sent).await.unwrap();
         assert!(output.is_hidden_run, "{output:?}");
     }
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     let mut answers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (name, sent) in &sent {
-        let told = receipt(&reading.world, sent).await.verdict;
-        assert!(told.reasons.len() <= 1 && told.cause.is_none(), "{told:?}");
-        assert_eq!(told.score.is_some(), told.status == Ending::Scored);
+        let shown = receipt(&reading.world, sent).await.verdict;
+        assert!(shown.reasons.len() <= 1 && shown.cause.is_none(), "{shown:?}");
+        assert_eq!(shown.score.is_some(), shown.status == Ending::Scored);
         answers
             .entry(name)
             .or_default()
@@ -333,7 +335,7 @@ fn the_documents_say_how_many_answers_there_are() {
     assert_eq!(scores.len(), 1001);
     let mut codes = BTreeSet::new();
     for folder in ["shared/dataperf/src", "shared/benchmarks"] {
-        add_codes(&crate::project::root().join(folder), &mut codes);
+        add_codes(&crate::support::project::root().join(folder), &mut codes);
     }
     assert!((30..MAX_RULES).contains(&codes.len()), "{codes:?}");
     let bits = ((scores.len() + Code::ALL.len() + MAX_RULES) as f64).log2();
@@ -343,19 +345,21 @@ fn the_documents_say_how_many_answers_there_are() {
         .map(|n| dataperf::programs::rounded(f64::from(n) / 1e6, 1000).to_bits())
         .collect();
     let of_models = models.len() + Code::ALL.len() + MAX_RULES;
-    // the times at which it is told: a program chooses how long it takes, up to all its seconds of processor time
+    // the possible times of the verdict: a program chooses its duration, up to all its seconds of
+    // processor time
     let seconds = dataperf_closed::Limits::for_artifacts_of(1).run_seconds;
     let runs = (0..seconds * 1_000).step_by(100).map(Duration::from_millis);
     // and how long its artifact takes to be judged, up to half of the time of a function
     let judging = [0, 5, 90, 900, 2_900, 5_756, 60_000, 150_000].map(Duration::from_millis);
-    let times = runs.flat_map(|run| judging.map(|judging| told_after(stored_after(run) + judging)));
+    let times = runs.flat_map(|run| judging.map(|judging| shown_after(stored_after(run) + judging)));
     let times: BTreeSet<_> = times.collect();
     assert_eq!(times.len(), 8, "{times:?}");
     let bits = bits + (times.len() as f64).log2();
     assert!(bits < 13.2, "{bits}");
     assert!((of_models as f64).log2() < 11.8 && ((of_models * times.len()) as f64).log2() < 14.8);
     for name in ["closed-division.md", "security.md"] {
-        let document = std::fs::read_to_string(crate::project::root().join("docs").join(name)).unwrap();
+        let document =
+            std::fs::read_to_string(crate::support::project::root().join("docs").join(name)).unwrap();
         assert!(
             ["10.2 bits", "13.2", "11.8", "14.8"]
                 .iter()

@@ -12,10 +12,10 @@ mod text_models;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::dataset_prefix;
+use dataperf::evidence::replicates::Replicates;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::programs::{Layer, Output, ProgramRequest, Programs, rounded};
-use dataperf::replicates::Replicates;
 use dataperf::{Descriptor, Digest, Ending, NoIntervals, Receipt};
 use dataperf_aws::Addresses;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
@@ -23,11 +23,11 @@ use dataperf_local::{Config, FunctionSpec, Moment, Storm, Trigger};
 use serde_json::{Value, json};
 
 use crate::challenges::{codes, publish, receipt};
-use crate::finals::staged;
-use crate::organizer::{copy, digest};
-use crate::project::{BENCHMARK, dataperf, frozen, root};
+use crate::datasets::finals::staged;
+use crate::people::organizer_mistakes::{copy, digest};
 use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
-use crate::world::{Sent, World, as_deployed, deployed};
+use crate::support::project::{BENCHMARK, dataperf, frozen, root};
+use crate::support::world::{Sent, World, as_deployed, deployed};
 
 /// The function that runs programs.
 const CLOSED: &str = "closed";
@@ -41,7 +41,7 @@ fn with_programs(config: &mut Config) {
     as_deployed(config);
     let runner = FunctionSpec {
         name: CLOSED.into(),
-        binary: crate::project::binary(CLOSED),
+        binary: crate::support::project::binary(CLOSED),
         trigger: Trigger::default(),
         policy: Some(deployed(CLOSED)),
         ..config.functions[0].clone()
@@ -65,7 +65,7 @@ async fn upload(world: &World, submitter: &str, bytes: impl Into<Vec<u8>>) -> Se
     sent
 }
 
-/// What `dataperf closed run` says of a program on a data set.
+/// The output of `dataperf closed run` for a program on a data set.
 fn offline(program: &Path, dataset: &Path) -> Value {
     let ran = dataperf([
         "--format".as_ref(),
@@ -95,7 +95,7 @@ async fn output(world: &World, sent: &Sent) -> Option<Output> {
     }
 }
 
-/// Nothing that follows from the hidden data is told but the score and codes.
+/// Only the score and codes reveal anything that follows from the hidden data.
 fn tells_little(receipt: &Receipt, stored: &Value) {
     let verdict = &receipt.verdict;
     assert!(
@@ -106,7 +106,7 @@ fn tells_little(receipt: &Receipt, stored: &Value) {
         stored.get("metrics").is_none() && stored.get("artifact").is_none(),
         "{stored}"
     );
-    // of the run on public data everything is told
+    // everything is shown about the run on public data
     let mut of_hidden = stored.clone();
     assert!(
         of_hidden.as_object_mut().unwrap().remove("public_run").is_some(),
@@ -124,7 +124,10 @@ fn tells_little(receipt: &Receipt, stored: &Value) {
             ("", None, None),
             "{reason:?}"
         );
-        assert!(reason.message.starts_with("on the hidden data;"), "{reason:?}");
+        assert!(
+            reason.message.starts_with("on the hidden data, so only"),
+            "{reason:?}"
+        );
     }
 }
 
@@ -144,7 +147,7 @@ async fn stored(world: &World, receipt: &Receipt) -> Value {
 async fn verifies(world: &World, receipt: &Receipt, module: &Path, hidden: &Path) {
     let path = world.scratch().join("receipt.json");
     std::fs::write(&path, stored(world, receipt).await.to_string()).unwrap();
-    let keys = crate::receipts::keys(world, "keys.json");
+    let keys = crate::uploads::receipts::keys(world, "keys.json");
     let verify = |more: &[&std::ffi::OsStr]| {
         let arguments = ["verify".as_ref(), path.as_os_str(), "--artifact".as_ref()];
         dataperf(arguments.iter().chain(more))
@@ -179,18 +182,18 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
         assert_eq!(receipt.verdict.score, Some(score), "{alone}");
         assert_eq!(receipt.verdict.dataset, Some(hidden));
-        let told = receipt.verdict.program.as_ref().unwrap();
-        assert_eq!(told.module, Digest::of(&module));
-        assert!(told.layers.contains(&Layer::SystemCallFilter), "{told:?}");
-        assert!(!told.layers.contains(&Layer::MicroVm), "{told:?}");
-        assert_eq!(alone["run"]["engine"], json!(told.engine));
+        let shown = receipt.verdict.program.as_ref().unwrap();
+        assert_eq!(shown.module, Digest::compute(&module));
+        assert!(shown.layers.contains(&Layer::SystemCallFilter), "{shown:?}");
+        assert!(!shown.layers.contains(&Layer::MicroVm), "{shown:?}");
+        assert_eq!(alone["run"]["engine"], json!(shown.engine));
         let on_public = offline(&program(name), frozen());
-        let told = receipt.verdict.public_run.as_ref().unwrap();
-        assert_eq!(json!(told.fuel), on_public["run"]["fuel"]);
-        assert_eq!(json!(told.output), on_public["run"]["output"]);
+        let shown = receipt.verdict.public_run.as_ref().unwrap();
+        assert_eq!(json!(shown.fuel), on_public["run"]["fuel"]);
+        assert_eq!(json!(shown.output), on_public["run"]["output"]);
         assert!(
-            told.log.ends_with("of the others\n") && !told.is_log_cut,
-            "{told:?}"
+            shown.log.ends_with("of the others\n") && !shown.is_log_cut,
+            "{shown:?}"
         );
         tells_little(&receipt, &stored(&world, &receipt).await);
         verifies(&world, &receipt, &program(name), &hidden_directory).await;
@@ -199,7 +202,7 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         assert_eq!(json!(output.fuel), alone["run"]["fuel"]);
         assert_eq!(json!(output.output), alone["run"]["output"]);
         assert_eq!(
-            json!(Digest::of(output.artifact.unwrap().as_bytes())),
+            json!(Digest::compute(output.artifact.unwrap().as_bytes())),
             alone["artifact"]
         );
         // intervals would tell more than the rounded score does
@@ -214,26 +217,26 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
     }
     expected.sort_by(|one, other| other.1.total_cmp(&one.1));
 
-    let reading = Reading::of(world).await;
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let reading = Reading::new(world).await;
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
     for who in [ANONYMOUS, ORGANIZER] {
         let page = reading
-            .ask(who, &format!("{of}/leaderboards/en-25?round=closed"))
+            .ask(who, &format!("{url}/leaderboards/en-25?round=closed"))
             .json();
         let rows = page["rows"].as_array().unwrap();
-        let found: Vec<(&str, f64)> = rows
+        let actual: Vec<(&str, f64)> = rows
             .iter()
             .map(|row| (row["submitter"].as_str().unwrap(), row["score"].as_f64().unwrap()))
             .collect();
-        assert_eq!(found, expected, "{page}");
+        assert_eq!(actual, expected, "{page}");
     }
-    let rounds = reading.ask(ANONYMOUS, &of).json()["challenge"]["rounds"].clone();
+    let rounds = reading.ask(ANONYMOUS, &url).json()["challenge"]["rounds"].clone();
     assert_eq!(rounds[0]["programs"]["public"], json!(public), "{rounds}");
     // participants get the public data set of the round, never the hidden one
     let page = reading
-        .ask(ANONYMOUS, &format!("{of}/leaderboards/en-25?round=closed"))
+        .ask(ANONYMOUS, &format!("{url}/leaderboards/en-25?round=closed"))
         .json();
-    let kit = reading.ask(ANONYMOUS, &format!("{of}/leaderboards/en-25/kit?round=closed"));
+    let kit = reading.ask(ANONYMOUS, &format!("{url}/leaderboards/en-25/kit?round=closed"));
     assert!(page["kit"].as_str().is_some(), "{page}");
     let location = kit.header("location").to_owned();
     assert!(
@@ -258,9 +261,9 @@ fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &P
     // neither this round nor another one takes artifacts for these data while programs compete on them
     let mut open = closed_round(public, hidden, &json!({}));
     open[0].as_object_mut().unwrap().remove("programs");
-    let mut beside = open.clone();
-    beside[0]["id"] = json!("open-to-all");
-    for rounds in [open, beside] {
+    let mut others = open.clone();
+    others[0]["id"] = json!("open-to-all");
+    for rounds in [open, others] {
         let ran = publish(world, &rounds);
         assert_eq!(ran.code, 2, "{ran:?}");
         assert_eq!(ran.json()["reasons"][0]["code"], "takes_artifacts");
@@ -322,7 +325,7 @@ fn that_needs_more_fuel(world: &World, program: &Path) -> (PathBuf, u64, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
+async fn a_failed_hidden_run_reveals_one_code() {
     let world = World::with(with_programs).await;
     let selector = program("speech_selection-c");
     let (directory, of_public, of_hidden) = that_needs_more_fuel(&world, &selector);
@@ -335,7 +338,7 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
     );
     assert_eq!(ran.code, 0, "{ran:?}");
 
-    // on public data everything is said, and nothing is counted
+    // on public data everything is shown, and nothing is counted
     for bytes in [
         b"{\"targets\": {}}".to_vec(),
         b"\0asm\x01\0\0\0".to_vec(),
@@ -345,12 +348,12 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
         let receipt = receipt(&world, &sent).await;
         assert_eq!(receipt.verdict.status, Ending::Rejected);
         assert!(receipt.verdict.program.is_none(), "{receipt:?}");
-        let said = &receipt.verdict.reasons[0];
+        let message = &receipt.verdict.reasons[0];
         assert!(
-            ["invalid_module", "not_a_command"].contains(&said.code.as_str()),
-            "{said:?}"
+            ["invalid_module", "not_a_command"].contains(&message.code.as_str()),
+            "{message:?}"
         );
-        assert!(!said.message.starts_with("on the hidden data"), "{said:?}");
+        assert!(!message.message.starts_with("on the hidden data"), "{message:?}");
     }
     let module = std::fs::read(&selector).unwrap();
     // boards that there are not have no limits, and no runs
@@ -361,7 +364,7 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
     let refused = receipt(&world, &sent).await;
     assert_eq!(codes(&refused), ["unknown_leaderboard"], "{refused:?}");
     assert!(refused.verdict.program.is_none(), "{refused:?}");
-    // on hidden data the code is told, and every run counts
+    // on hidden data the code is shown, and every run counts
     for n in 1..=4 {
         let sent = upload(&world, "ada", module.clone()).await;
         let receipt = receipt(&world, &sent).await;
@@ -376,9 +379,10 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
     }
 }
 
-/// What fails on public data costs the organizer a run and its submitter nothing but a place among the day's failures.
+/// A failure on public data costs the organizer a run, and its submitter only a place among the
+/// day's failures.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_so_many_failures_on_public_data_a_submitter_waits_for_tomorrow() {
+async fn too_many_public_failures_delay_a_submitter() {
     let world = World::with(with_programs).await;
     let (_, hidden) = staged(&world);
     let round = closed_round(digest(frozen()), hidden, &json!({ "daily_failures": 2 }));
@@ -427,7 +431,8 @@ async fn with_a_lost_run(daily_limit: u64, programs: &Value) -> (World, Sent) {
     (world, lost)
 }
 
-/// A program may have told something of hidden data before it was lost, so that it is counted until it is tried again, and once then too.
+/// A lost program may have revealed something about hidden data, so it counts until it is retried,
+/// and once then too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_fails_stays_counted() {
     let (world, lost) = with_a_lost_run(1, &json!({})).await;
@@ -445,9 +450,10 @@ async fn a_program_that_fails_stays_counted() {
     refused().await;
 }
 
-/// What is counted already has been let in: neither the day's failures of others nor a second delivery take it back.
+/// A counted program has been admitted: neither others' failures of the day nor a second delivery
+/// undo that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn failures_keep_no_program_out_that_was_let_in_before() {
+async fn later_failures_do_not_exclude_an_admitted_program() {
     let (world, lost) = with_a_lost_run(2, &json!({ "daily_failures": 1 })).await;
     let module = std::fs::read(program("speech_selection-c")).unwrap();
     let faulty = upload(&world, "ada", b"\0asm\x01\0\0\0").await;
@@ -474,15 +480,15 @@ async fn asked_for(world: &World, sent: &Sent, hidden: Digest) -> (Value, Addres
     let mut event = sent.event("2026-06-01T00:00:00.000Z");
     let (submissions, datasets) = (world.bucket("submissions"), world.bucket("datasets"));
     let upload = &dataperf_aws::uploads(&event).unwrap()[0];
-    let is_public = Descriptor::of::<SpeechSelection>().is_public;
+    let is_public = Descriptor::for_benchmark::<SpeechSelection>().is_public;
     let addresses = Addresses::of_run(&submissions, &datasets, upload, &request, is_public).await;
     event["program"] = json!(request);
     (event, addresses.unwrap())
 }
 
-/// Who waits for a run may ask for it again: what has been run is neither run nor stored again.
+/// A caller that waits for a run may repeat the request: nothing is run or stored twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_has_been_run_is_not_run_again() {
+async fn an_evaluated_program_is_not_run_again() {
     let world = World::with(with_programs).await;
     let (_, hidden) = staged(&world);
     let public = digest(frozen());
@@ -503,7 +509,7 @@ async fn what_has_been_run_is_not_run_again() {
 
 /// Whatever is killed, the program's upload ends once, with one score.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_any_moment_a_program_is_scored_once() {
+async fn a_killed_function_scores_a_program_once() {
     let world = World::with(|config| {
         with_programs(config);
         config.idle_timeout = std::time::Duration::ZERO;
@@ -535,7 +541,7 @@ async fn killed_at_any_moment_a_program_is_scored_once() {
     }
     scores.dedup();
     assert_eq!(scores.len(), 1, "one program, one score: {scores:?}");
-    let board = crate::finals::board("closed");
+    let board = crate::datasets::finals::board("closed");
     let series = world.leaderboards().series(&board).await.unwrap();
     let mut ids: Vec<&str> = series.iter().map(|entry| entry.id.as_str()).collect();
     ids.sort_unstable();
@@ -544,7 +550,7 @@ async fn killed_at_any_moment_a_program_is_scored_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_round_that_takes_programs_is_told_what_it_lacks() {
+async fn a_round_with_programs_reports_missing_settings() {
     let world = World::new().await;
     let public = digest(frozen());
     let (_, hidden) = staged(&world);
@@ -553,9 +559,9 @@ async fn a_round_that_takes_programs_is_told_what_it_lacks() {
     round[0]["final"] = json!(hidden);
     let ran = publish(&world, &round);
     assert_eq!(ran.code, 2, "{ran:?}");
-    let said = ran.stdout.clone() + &ran.stderr;
+    let output = ran.stdout.clone() + &ran.stderr;
     for code in ["not_closed", "not_hidden", "not_with_programs", "bad_limit"] {
-        assert!(said.contains(code), "{code}: {said}");
+        assert!(output.contains(code), "{code}: {output}");
     }
     let mut round = closed_round(public, hidden, &json!({}));
     round[0].as_object_mut().unwrap().remove("programs");
@@ -565,13 +571,13 @@ async fn a_round_that_takes_programs_is_told_what_it_lacks() {
     // and what a program may use is at most what all may
     let more = json!({ "max_module_kib": 4097, "max_output_kib": 1 << 20, "python": "yes" });
     let ran = publish(&world, &closed_round(public, hidden, &more));
-    let said = ran.stdout.clone() + &ran.stderr;
+    let output = ran.stdout.clone() + &ran.stderr;
     for at in [
         "programs/max_module_kib",
         "programs/max_output_kib",
         "programs/python",
     ] {
-        assert!(ran.code == 2 && said.contains(at), "{at}: {said}");
+        assert!(ran.code == 2 && output.contains(at), "{at}: {output}");
     }
 }
 
@@ -620,13 +626,14 @@ async fn a_machine_without_demanded_layers_runs_nothing() {
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     let scored = receipt(&world, &sent).await;
-    let told = scored.verdict.program.as_ref().expect("it was run");
-    assert!(told.layers.contains(&Layer::MicroVm), "{told:?}");
+    let shown = scored.verdict.program.as_ref().expect("it was run");
+    assert!(shown.layers.contains(&Layer::MicroVm), "{shown:?}");
 }
 
-/// What was signed for a run may no longer hold when its turn comes: then it is asked for again, and is nobody's failure.
+/// The signed addresses of a run may have expired when its turn comes: then it is requested again,
+/// and counts as nobody's failure.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_whose_addresses_have_expired_is_asked_for_again() {
+async fn a_run_with_expired_addresses_is_requested_again() {
     let world = World::with(|config| {
         with_programs(config);
         config.retry_backoff = Vec::new();

@@ -14,10 +14,10 @@ use super::attacks::has_lines_of;
 use super::channels::{N_TOLD_APART, pool};
 use super::{CLOSED, closed_round, output, program, stored, tells_little, with_programs};
 use crate::challenges::{codes, publish, receipt};
-use crate::finals::staged;
-use crate::organizer::digest;
-use crate::project::{BENCHMARK, dataperf, frozen};
-use crate::world::{Sent, World};
+use crate::datasets::finals::staged;
+use crate::people::organizer_mistakes::digest;
+use crate::support::project::{BENCHMARK, dataperf, frozen};
+use crate::support::world::{Sent, World};
 
 const INTERPRETER: &str = "python3";
 
@@ -94,7 +94,7 @@ async fn upload(world: &World, board: &str, name: &str, bytes: impl Into<Vec<u8>
     (sent, receipt)
 }
 
-/// What `dataperf closed run` says of a program in Python on a data set.
+/// The output of `dataperf closed run` for a Python program on a data set.
 fn offline(world: &World, source: &str, dataset: &Path) -> Value {
     let path = world.scratch().join("selector.py");
     std::fs::write(&path, source).unwrap();
@@ -118,7 +118,7 @@ fn offline(world: &World, source: &str, dataset: &Path) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_board_of_one_machine_scores_programs_in_python() {
+async fn a_single_machine_board_scores_python_programs() {
     if !is_held() {
         return;
     }
@@ -139,11 +139,11 @@ async fn a_board_of_one_machine_scores_programs_in_python() {
         let (sent, receipt) = upload(&world, "en-25", name, bytes).await;
         assert_eq!(receipt.verdict.status, Ending::Scored, "{name}: {receipt:?}");
         assert_eq!(receipt.verdict.score, Some(score), "{name}: {alone}");
-        let told = receipt.verdict.program.as_ref().unwrap();
-        assert_eq!(json!(told.engine), alone["run"]["engine"], "{name}");
-        assert!(told.engine.starts_with("Python 3."), "{told:?}");
-        let told = receipt.verdict.public_run.as_ref().unwrap();
-        assert_eq!((told.fuel, told.log.as_str()), (None, "of each word three\n"));
+        let shown = receipt.verdict.program.as_ref().unwrap();
+        assert_eq!(json!(shown.engine), alone["run"]["engine"], "{name}");
+        assert!(shown.engine.starts_with("Python 3."), "{shown:?}");
+        let shown = receipt.verdict.public_run.as_ref().unwrap();
+        assert_eq!((shown.fuel, shown.log.as_str()), (None, "of each word three\n"));
         tells_little(&receipt, &stored(&world, &receipt).await);
         let kept = output(&world, &sent).await.unwrap();
         assert!(kept.is_hidden_run, "{kept:?}");
@@ -190,7 +190,8 @@ async fn is_told_as_modules_are(world: &World, hidden: &Path) {
     }
 }
 
-/// Where a program in Python is not taken it is not run, which is told and counts for nothing: so many more than the limit leave a module its place.
+/// A round without Python does not run a Python program. The submitter gets a reason and nothing is
+/// counted: a module still has its place after more such uploads than the limit.
 async fn refuses(world: &World, board: &str, why: &str) {
     for n in 0..2 {
         for (name, bytes) in [
@@ -223,17 +224,17 @@ async fn refuses(world: &World, board: &str, why: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_round_that_does_not_say_so_takes_no_programs_in_python() {
+async fn only_rounds_allowing_python_take_python_programs() {
     // of two rounds at once, on a machine that has an interpreter, one says so
     let world = World::with(with_python).await;
     let (_, hidden) = staged(&world);
     let mut rounds = closed_round(digest(frozen()), hidden, &json!({}));
     rounds[0]["leaderboards"] = json!(["en-25"]);
-    let mut beside = rounds[0].clone();
-    beside["id"] = json!("in-python");
-    beside["leaderboards"] = json!(["en-60"]);
-    beside["programs"]["python"] = json!(true);
-    rounds.as_array_mut().unwrap().push(beside);
+    let mut others = rounds[0].clone();
+    others["id"] = json!("in-python");
+    others["leaderboards"] = json!(["en-60"]);
+    others["programs"]["python"] = json!(true);
+    rounds.as_array_mut().unwrap().push(others);
     let ran = publish(&world, &rounds);
     assert_eq!(ran.code, 0, "{ran:?}");
     refuses(&world, "en-25", "this round takes no programs in Python").await;
@@ -244,7 +245,7 @@ async fn a_round_that_does_not_say_so_takes_no_programs_in_python() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_an_interpreter_as_on_aws_no_round_takes_programs_in_python() {
+async fn without_an_interpreter_rounds_refuse_python_programs() {
     let world = World::with(with_programs).await;
     let (_, hidden) = staged(&world);
     let ran = publish(
@@ -252,5 +253,5 @@ async fn without_an_interpreter_as_on_aws_no_round_takes_programs_in_python() {
         &closed_round(digest(frozen()), hidden, &json!({ "python": true })),
     );
     assert_eq!(ran.code, 0, "{ran:?}");
-    refuses(&world, "en-25", "this round's are run on AWS").await;
+    refuses(&world, "en-25", "this round is on AWS").await;
 }

@@ -1,5 +1,5 @@
-//! What the role of the function that runs programs may do, tried with its rights: a program that got hold of them could do nothing. And what
-//! the addresses of a run are good for.
+//! Tests the role of the function that runs programs: a program that obtained its rights could do
+//! nothing. It also tests the rights of a run's addresses.
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use dataperf::dataset::dataset_prefix;
@@ -14,15 +14,15 @@ use serde_json::json;
 
 use super::{CLOSED, closed_round, upload, with_programs};
 use crate::challenges::{publish, receipt};
-use crate::finals::staged;
-use crate::organizer::digest;
-use crate::project::{BENCHMARK, frozen};
-use crate::world::{World, deployed};
+use crate::datasets::finals::staged;
+use crate::people::organizer_mistakes::digest;
+use crate::support::project::{BENCHMARK, frozen};
+use crate::support::world::{World, deployed};
 
 const KEY: &str = "closed";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_role_that_runs_programs_reads_and_writes_nothing() {
+async fn the_program_role_has_no_data_access() {
     let mut world = World::with(with_programs).await;
     let (_, hidden) = staged(&world);
     assert_eq!(world.command(&["keys", "publish"]).code, 0);
@@ -77,12 +77,12 @@ async fn the_role_that_runs_programs_reads_and_writes_nothing() {
     }
     let scanned = dynamodb.scan().table_name("dataperf").send().await;
     assert_eq!(scanned.unwrap_err().code(), Some("AccessDeniedException"));
-    let asked = dynamodb.query().table_name("dataperf").send().await;
-    assert_eq!(asked.unwrap_err().code(), Some("AccessDeniedException"));
+    let request = dynamodb.query().table_name("dataperf").send().await;
+    assert_eq!(request.unwrap_err().code(), Some("AccessDeniedException"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_addresses_of_a_run_are_of_its_objects_alone() {
+async fn a_runs_addresses_cover_only_its_own_objects() {
     let world = World::new().await;
     let (_, hidden) = staged(&world);
     let public = digest(frozen());
@@ -103,7 +103,7 @@ async fn the_addresses_of_a_run_are_of_its_objects_alone() {
         programs: serde_json::from_value(programs).unwrap(),
     };
     let buckets = (world.bucket("submissions"), world.bucket("datasets"));
-    let is_public = Descriptor::of::<SpeechSelection>().is_public;
+    let is_public = Descriptor::for_benchmark::<SpeechSelection>().is_public;
     let addresses = Addresses::of_run(&buckets.0, &buckets.1, &upload, &request, is_public).await;
     let (submissions, datasets) = addresses.unwrap().buckets(&Connections::default());
     let Got::Object(program) = submissions.get(&sent.key, None, 100).await.unwrap() else {

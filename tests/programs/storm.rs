@@ -12,12 +12,12 @@ use serde_json::json;
 
 use super::{closed_round, offline, program, with_programs};
 use crate::challenges::publish;
-use crate::finals::staged;
-use crate::organizer::digest;
-use crate::project::{BENCHMARK, frozen};
+use crate::datasets::finals::staged;
+use crate::faults::storms::{n_uploads, without_retries};
+use crate::people::organizer_mistakes::digest;
 use crate::read_api::{ADA, Reading};
-use crate::storms::{n_uploads, without_retries};
-use crate::world::World;
+use crate::support::project::{BENCHMARK, frozen};
+use crate::support::world::World;
 
 /// Fuel with which the examples end and an endless program ends soon.
 const MAX_FUEL: u64 = 200_000_000;
@@ -121,7 +121,7 @@ async fn programs_are_run_in_a_storm() {
             }
         }
     }
-    let board = crate::finals::board("closed");
+    let board = crate::datasets::finals::board("closed");
     let series = world.leaderboards().series(&board).await.unwrap();
     let mut ids: Vec<&str> = series.iter().map(|entry| entry.id.as_str()).collect();
     ids.sort_unstable();
@@ -134,9 +134,9 @@ async fn programs_are_run_in_a_storm() {
     assert_eq!(n_used_of_the_round(world).await, n_runs, "each counts once");
 }
 
-/// What counts of the whole round: a day may end meanwhile.
+/// The count of the whole round, because a day may end meanwhile.
 async fn n_used_of_the_round(world: World) -> u64 {
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/quotas?submitter=ada");
     let quotas = reading.ask(ADA, &path).json();
     let quotas = quotas["leaderboards"].as_array().unwrap();

@@ -9,9 +9,9 @@ use dataperf::{Ending, Receipt};
 use serde_json::{Map, Value, json};
 
 use super::with_programs;
-use crate::organizer::{copy, digest};
-use crate::project::{Ran, binary, dataperf, imported_by_id, root};
-use crate::world::World;
+use crate::people::organizer_mistakes::{copy, digest};
+use crate::support::project::{Ran, binary, dataperf, imported_by_id, root};
+use crate::support::world::World;
 
 pub(super) fn ran(arguments: &[&str]) -> Ran {
     let ran = dataperf(["--format", "json"].iter().chain(arguments));
@@ -23,8 +23,8 @@ pub(super) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A world with the functions of one benchmark and that of programs, and the demo's data set of the benchmark.
-pub(super) async fn of(benchmark: &str) -> (World, PathBuf) {
+/// A world with the functions of one benchmark and of programs, and the benchmark's demo data set.
+pub(super) async fn start(benchmark: &str) -> (World, PathBuf) {
     let world = World::without_dataset(|config| {
         let function = &mut config.functions[0];
         benchmark.clone_into(&mut function.name);
@@ -69,8 +69,8 @@ async fn is_scored_as_offline(
     let Receipt { verdict, .. } = submission.unwrap().unwrap().receipt.expect("it has ended");
     assert_eq!(verdict.status, Ending::Scored, "{verdict:?}");
     let offline = ran(&["closed", "run", text(program), "-l", board, "-d", text(hidden)]).json();
-    let (told, whole) = (verdict.score.unwrap(), offline["score"].as_f64().unwrap());
-    assert!((told - whole).abs() <= 0.05, "{told} is {whole}, rounded");
+    let (shown, whole) = (verdict.score.unwrap(), offline["score"].as_f64().unwrap());
+    assert!((shown - whole).abs() <= 0.05, "{shown} is {whole}, rounded");
     assert_eq!(verdict.dataset, Some(digest(hidden)));
     assert!(
         verdict.metrics.is_empty() && verdict.program.is_some(),
@@ -88,13 +88,13 @@ async fn is_scored_as_offline(
 
 /// The examples, on two data sets that have no row in common.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn programs_are_scored_in_the_tasks_of_own_data() {
+async fn programs_are_scored_in_own_data_tasks() {
     for (benchmark, board) in [
         ("debugging", "tissue"),
         ("acquisition", "clinics"),
         ("selection", "digits-20"),
     ] {
-        let (world, whole) = of(benchmark).await;
+        let (world, whole) = start(benchmark).await;
         let [public, hidden] = ["public", "hidden"].map(|name| world.scratch().join(name));
         ran(&[
             "dataset",
@@ -148,7 +148,7 @@ fn artifact(benchmark: &str, data: &Path) -> Value {
                 (name, json!((0..n).rev().collect::<Vec<_>>()))
             })
             .collect(),
-        // one example of each seller, and a tenth of what the first has
+        // one example of each seller, and a tenth of the first one's examples
         _ => names("markets")
             .map(|market| {
                 let sellers = rows(data, "sellers.csv")
@@ -167,8 +167,8 @@ fn artifact(benchmark: &str, data: &Path) -> Value {
 }
 
 /// A program that writes a text.
-pub(super) fn that_says(said: &str) -> Vec<u8> {
-    let bytes: Vec<String> = said.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+pub(super) fn that_says(message: &str) -> Vec<u8> {
+    let bytes: Vec<String> = message.bytes().map(|byte| format!("\\{byte:02x}")).collect();
     let text = format!(
         r#"(module
         (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
@@ -179,7 +179,7 @@ pub(super) fn that_says(said: &str) -> Vec<u8> {
             (i32.store (i32.const 4) (i32.const {}))
             (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#,
         bytes.concat(),
-        said.len()
+        message.len()
     );
     wat::parse_str(text).unwrap()
 }
@@ -199,9 +199,9 @@ fn reordered(benchmark: &str, whole: &Path, out: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn programs_are_scored_in_the_tasks_of_the_paper() {
+async fn programs_are_scored_in_the_papers_tasks() {
     for benchmark in ["vision-selection", "vision-debugging", "data-acquisition"] {
-        let (world, public) = of(benchmark).await;
+        let (world, public) = start(benchmark).await;
         let [hidden, data, program] =
             ["hidden", "data", "program.wasm"].map(|name| world.scratch().join(name));
         reordered(benchmark, &public, &hidden);
@@ -216,8 +216,8 @@ async fn programs_are_scored_in_the_tasks_of_the_paper() {
             "--out",
             text(&data),
         ]);
-        let said = artifact(benchmark, &data).to_string();
-        std::fs::write(&program, that_says(&said)).unwrap();
+        let message = artifact(benchmark, &data).to_string();
+        std::fs::write(&program, that_says(&message)).unwrap();
         is_scored_as_offline(&world, (benchmark, "open"), &program, &hidden).await;
     }
 }

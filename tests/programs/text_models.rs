@@ -8,9 +8,9 @@ use dataperf::{Ending, Receipt};
 use serde_json::{Value, json};
 
 use super::program;
-use super::tasks::{of, open_round, publish_round, ran, text, that_says};
-use crate::project::{dataperf, root};
-use crate::world::{Sent, World};
+use super::tasks::{open_round, publish_round, ran, start, text, that_says};
+use crate::support::project::{dataperf, root};
+use crate::support::world::{Sent, World};
 
 const BENCHMARK: &str = "adversarial-text-models";
 /// Examples of the hidden data set.
@@ -18,7 +18,7 @@ const N_EXAMPLES: usize = 144;
 
 /// The demo's rounds again, of which everybody may have another part, and the data set of all that is hidden.
 async fn contest() -> (World, PathBuf, PathBuf) {
-    let (world, hidden) = of(BENCHMARK).await;
+    let (world, hidden) = start(BENCHMARK).await;
     let public = imported(&world, "practice", "part: dev\n");
     (world, public, hidden)
 }
@@ -64,9 +64,9 @@ fn codes(receipt: &Receipt) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
+async fn models_compete_as_programs_on_all_rounds() {
     let (world, public, hidden) = contest().await;
-    // a data set in force takes no artifacts, whatever they say that they took
+    // an active data set takes no artifacts, whatever cost they claim
     world.publish(&public);
     let artifact = root().join("demo/adversarial-text-models/submissions/models/ada/overlap.json");
     let (_, refused) = upload(&world, "cleo", std::fs::read(&artifact).unwrap()).await;
@@ -191,7 +191,7 @@ async fn is_rescored(world: &World, public: &Path) {
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
-/// The organizer sees what competitors are not told: figures, the front, and Dynabench's score beside.
+/// The organizer sees what competitors do not: figures, the front, and Dynabench's score.
 fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)]) {
     let compare = |round: &str| {
         let cloud = ["dynamic", "board", "--round", round, "--dataset", text(hidden)];
@@ -201,14 +201,14 @@ fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)])
     assert_eq!(compared.code, 0, "{compared:?}");
     let document = compared.json();
     let models = document["models"].as_array().unwrap();
-    let told: Vec<(String, Option<f64>)> = models
+    let shown: Vec<(String, Option<f64>)> = models
         .iter()
         .map(|model| {
             let score = rounded(model["score"].as_f64().unwrap() / 100.0, N_EXAMPLES);
             (model["name"].as_str().unwrap().to_owned(), Some(score))
         })
         .collect();
-    assert_eq!(told, expected, "the board has these scores, rounded");
+    assert_eq!(shown, expected, "the board has these scores, rounded");
     assert!(models.iter().any(|model| model["is_on_front"] == true));
     let leads = models.iter().map(|model| model["leads_under"].as_f64().unwrap());
     assert!((leads.sum::<f64>() - 1.0).abs() < 1e-9, "{document}");
@@ -235,7 +235,7 @@ fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)])
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_public_data_are_others_with_the_same_rates() {
+async fn public_data_must_differ_and_keep_the_rates() {
     let (world, _, hidden) = contest().await;
     let published = |public: &Path| {
         let staged = world.command(&["dataset", "publish", "--stage", text(public)]);
@@ -248,19 +248,22 @@ async fn the_public_data_are_others_with_the_same_rates() {
         "part: dev\nrates: { fuel: 2.0 }\n",
     ));
     assert_eq!(refused.code, 2, "{refused:?}");
-    let said = refused.stdout + &refused.stderr;
-    assert!(said.contains("other_rules") && said.contains("`rates`"), "{said}");
+    let output = refused.stdout + &refused.stderr;
+    assert!(
+        output.contains("other_rules") && output.contains("`rates`"),
+        "{output}"
+    );
     let warned = published(&imported(&world, "same-texts", "part: test\n"));
     assert_eq!(warned.code, 0, "{warned:?}");
-    let said = warned.stdout + &warned.stderr;
+    let output = warned.stdout + &warned.stderr;
     assert!(
-        said.contains("same_files") && said.contains("inputs.jsonl"),
-        "{said}"
+        output.contains("same_files") && output.contains("inputs.jsonl"),
+        "{output}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_does_not_say_itself_what_it_takes() {
+async fn a_program_cannot_report_its_own_resources() {
     let (world, public, hidden) = contest().await;
     open_round(&world, BENCHMARK, &public, &hidden);
     let free = json!({ "answers": {}, "measured": { "fuel": 0, "memory_bytes": 0 } });
@@ -280,8 +283,8 @@ async fn a_program_does_not_say_itself_what_it_takes() {
 }
 
 #[test]
-fn a_round_of_models_takes_programs_whose_runs_are_measured() {
-    let digest = |of: &str| dataperf::Digest::of(of.as_bytes());
+fn a_model_round_measures_its_programs() {
+    let digest = |name: &str| dataperf::Digest::compute(name.as_bytes());
     let document = json!({ "schema": 1, "title": "t", "benchmarks": { BENCHMARK: {
         "rounds": [
             { "id": "open-to-all", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" },
@@ -293,7 +296,7 @@ fn a_round_of_models_takes_programs_whose_runs_are_measured() {
     std::fs::write(path.path(), document.to_string()).unwrap();
     let checked = dataperf(["--format", "json", "challenge", "check", text(path.path())]);
     assert_eq!(checked.code, 2, "{checked:?}");
-    let told: Vec<Value> = checked.json()["reasons"]
+    let shown: Vec<Value> = checked.json()["reasons"]
         .as_array()
         .unwrap()
         .iter()
@@ -301,7 +304,7 @@ fn a_round_of_models_takes_programs_whose_runs_are_measured() {
         .collect();
     let at = format!("/benchmarks/{BENCHMARK}/rounds");
     assert_eq!(
-        told,
+        shown,
         [
             json!(["programs_only", format!("{at}/0")]),
             json!(["not_measured", format!("{at}/1/programs/python")])

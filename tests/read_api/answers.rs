@@ -1,17 +1,17 @@
 //! Answers that a client knows already, and questions that make no sense.
 
 use super::{ANONYMOUS, Reading, finish};
-use crate::project::BENCHMARK;
-use crate::world::World;
+use crate::support::project::BENCHMARK;
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
+async fn a_known_answer_is_not_sent_again() {
     let world = World::without_dataset(|config| config.functions.clear()).await;
     finish(&world, "ada", 1, 0.5).await;
     finish(&world, "bo", 2, 0.25).await;
-    let reading = Reading::of(world).await;
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
-    let board = format!("{of}/leaderboards/en-25");
+    let reading = Reading::new(world).await;
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let board = format!("{url}/leaderboards/en-25");
 
     let first = reading.ask(ANONYMOUS, &board);
     let tag = first.header("etag").to_owned();
@@ -41,7 +41,7 @@ async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
     let nonsense: [(&str, u16, &str); 14] = [
         ("/api/v1/nowhere", 404, "openapi.json"),
         ("/api/v1/benchmarks/no-such", 404, "speech-selection"),
-        (&format!("{of}/leaderboards/no-such"), 404, "lists them"),
+        (&format!("{url}/leaderboards/no-such"), 404, "lists them"),
         (&format!("{board}?round=no-such"), 404, "lists them"),
         (&format!("{board}?limit=0"), 400, "1 to 200"),
         (&format!("{board}?limit=201"), 400, "1 to 200"),
@@ -50,20 +50,20 @@ async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
         (&format!("{board}?cursor=xyz"), 404, "next"),
         (&foreign, 404, "cursor"),
         (&forged, 404, "cursor"),
-        (&format!("{of}/submissions"), 400, "submitter"),
-        (&format!("{of}/submissions/123"), 400, "32 hexadecimal digits"),
+        (&format!("{url}/submissions"), 400, "submitter"),
+        (&format!("{url}/submissions/123"), 400, "32 hexadecimal digits"),
         (
-            &format!("{of}/submissions/{}", "0".repeat(32)),
+            &format!("{url}/submissions/{}", "0".repeat(32)),
             404,
             "no submission has this id",
         ),
     ];
-    for (path, status, said) in nonsense {
+    for (path, status, message) in nonsense {
         let answer = reading.ask(ANONYMOUS, path);
         assert_eq!(answer.status, status, "{path}: {answer:?}");
         let problem = answer.json();
         assert!(
-            problem["detail"].as_str().unwrap().contains(said),
+            problem["detail"].as_str().unwrap().contains(message),
             "{path}: {problem}"
         );
         assert_eq!(problem["status"], status);

@@ -1,4 +1,4 @@
-//! The read API: the real function behind HTTP, asked as everybody who may ask.
+//! The read API: the real function behind HTTP, called as every kind of caller.
 
 mod answers;
 mod spreads;
@@ -6,11 +6,11 @@ mod tokens;
 
 use std::collections::BTreeMap;
 
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
+use dataperf::board::facts::Rules;
 use dataperf::challenge::Terms;
-use dataperf::facts::Rules;
 use dataperf::ports::leaderboard::{Leaderboards, Projected, Submission};
 use dataperf::ports::maintenance::{Order, Ranking};
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::{Receipt, SubmissionId, Timestamp, Upload, Verdict};
 use dataperf_aws::{Holder, Issued, Token, days_after};
 use serde_json::Value;
@@ -18,8 +18,8 @@ use ureq::http::Response;
 use ureq::http::header::HeaderMap;
 
 use self::spreads::spreads_are_in_rows;
-use crate::project::{BENCHMARK, demo, good, hosted};
-use crate::world::{Sent, World, board};
+use crate::support::project::{BENCHMARK, demo, good, hosted};
+use crate::support::world::{Sent, World, board};
 
 /// An answer.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ const EXPIRED: &str = "an expired token";
 const MALFORMED: &str = "no token";
 
 impl Reading {
-    pub(crate) async fn of(world: World) -> Self {
+    pub(crate) async fn new(world: World) -> Self {
         let base = world.serve_read_api();
         let table = world.leaderboards();
         let mut tokens = BTreeMap::from([(MALFORMED, "dpk_short".to_owned())]);
@@ -72,7 +72,7 @@ impl Reading {
         ];
         for (n, (who, holder)) in holders.into_iter().enumerate() {
             let days = if who == EXPIRED { 0 } else { 36_500 };
-            let token = Token::of([n as u8; 32]);
+            let token = Token::from_random([n as u8; 32]);
             let issued = Issued {
                 digest: token.digest(),
                 holder,
@@ -186,8 +186,8 @@ async fn every_route_answers_every_role_as_it_should() {
     let (scored, rejected, unfinished) = adas(&world).await;
     let (scored, rejected) = (scored.id(), rejected.id());
     assert_eq!(world.command(&["keys", "publish"]).code, 0);
-    let reading = Reading::of(world).await;
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let reading = Reading::new(world).await;
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
     let roles = [ANONYMOUS, ADA, BO, ORGANIZER, REVOKED, EXPIRED, MALFORMED];
     let public = [200, 200, 200, 200, 401, 401, 401];
     let own = [401, 200, 403, 200, 401, 401, 401];
@@ -195,75 +195,75 @@ async fn every_route_answers_every_role_as_it_should() {
     let table: Vec<(String, [u16; 7])> = vec![
         ("/api/v1/benchmarks".into(), public),
         ("/api/v1/benchmarks?include=leaders".into(), public),
-        (of.clone(), public),
-        (format!("{of}/leaderboards/en-25?include=spread"), public),
-        (format!("{of}/leaderboards/en-25/series"), public),
-        (format!("{of}/leaderboards/en-25/files"), organizers),
+        (url.clone(), public),
+        (format!("{url}/leaderboards/en-25?include=spread"), public),
+        (format!("{url}/leaderboards/en-25/series"), public),
+        (format!("{url}/leaderboards/en-25/files"), organizers),
         (
-            format!("{of}/leaderboards/en-25/picture"), // its data set has none
+            format!("{url}/leaderboards/en-25/picture"), // its data set has none
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/leaderboards/en-25/retirement"), // its data set was not retired
+            format!("{url}/leaderboards/en-25/retirement"), // its data set was not retired
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/leaderboards/en-25/document"), // its board was not published
+            format!("{url}/leaderboards/en-25/document"), // its board was not published
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/leaderboards/en-25/kit"), // which leads elsewhere
+            format!("{url}/leaderboards/en-25/kit"), // which leads elsewhere
             [302, 302, 302, 302, 401, 401, 401],
         ),
-        (format!("{of}/submissions?submitter=ada"), public),
-        (format!("{of}/submissions/{scored}"), public),
-        (format!("{of}/submissions/{scored}/figures"), public),
+        (format!("{url}/submissions?submitter=ada"), public),
+        (format!("{url}/submissions/{scored}"), public),
+        (format!("{url}/submissions/{scored}/figures"), public),
         (
-            format!("{of}/submissions/{scored}/difference?from={scored}"), // from itself
+            format!("{url}/submissions/{scored}/difference?from={scored}"), // from itself
             [400, 400, 400, 400, 401, 401, 401],
         ),
         (
-            format!("{of}/submissions/{scored}/difference?from={rejected}"), // which has no score
+            format!("{url}/submissions/{scored}/difference?from={rejected}"), // which has no score
             [401, 409, 403, 409, 401, 401, 401],
         ),
         (
-            format!("{of}/submissions/{rejected}/difference?from={scored}"),
+            format!("{url}/submissions/{rejected}/difference?from={scored}"),
             [401, 409, 403, 409, 401, 401, 401],
         ),
-        (format!("{of}/submissions/{scored}/receipt"), own),
-        (format!("{of}/submissions/{scored}/artifact"), own),
+        (format!("{url}/submissions/{scored}/receipt"), own),
+        (format!("{url}/submissions/{scored}/artifact"), own),
         (
-            format!("{of}/submissions/{scored}/images/none"),
+            format!("{url}/submissions/{scored}/images/none"),
             [401, 404, 403, 404, 401, 401, 401],
         ),
-        (format!("{of}/submissions/{rejected}"), own),
-        (format!("{of}/submissions/{rejected}/figures"), own),
-        (format!("{of}/submissions/{rejected}/receipt"), own),
-        (format!("{of}/submissions/{rejected}/artifact"), own),
-        (format!("{of}/submissions/{unfinished}"), own),
-        (format!("{of}/submissions/{unfinished}/figures"), own),
+        (format!("{url}/submissions/{rejected}"), own),
+        (format!("{url}/submissions/{rejected}/figures"), own),
+        (format!("{url}/submissions/{rejected}/receipt"), own),
+        (format!("{url}/submissions/{rejected}/artifact"), own),
+        (format!("{url}/submissions/{unfinished}"), own),
+        (format!("{url}/submissions/{unfinished}/figures"), own),
         (
-            format!("{of}/submissions/{unfinished}/receipt"),
+            format!("{url}/submissions/{unfinished}/receipt"),
             [401, 404, 403, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/submissions/{unfinished}/artifact"),
+            format!("{url}/submissions/{unfinished}/artifact"),
             [401, 404, 403, 404, 401, 401, 401],
         ),
-        (format!("{of}/submitters"), organizers),
-        (format!("{of}/unfinished"), organizers),
-        (format!("{of}/failed"), organizers),
-        (format!("{of}/quotas?submitter=ada"), own),
+        (format!("{url}/submitters"), organizers),
+        (format!("{url}/unfinished"), organizers),
+        (format!("{url}/failed"), organizers),
+        (format!("{url}/quotas?submitter=ada"), own),
         (
-            format!("{of}/contexts"), // its participants write nothing
+            format!("{url}/contexts"), // its participants write nothing
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/validation/next"), // and have no raters
+            format!("{url}/validation/next"), // and have no raters
             [404, 404, 404, 404, 401, 401, 401],
         ),
         (
-            format!("{of}/validation/none/image"),
+            format!("{url}/validation/none/image"),
             [404, 404, 404, 404, 401, 401, 401],
         ),
         ("/api/v1/token".into(), [401, 200, 200, 200, 401, 401, 401]),
@@ -301,7 +301,7 @@ async fn every_route_answers_every_role_as_it_should() {
                 let problem = answer.json();
                 for field in ["code", "title", "detail"] {
                     assert!(
-                        problem[field].as_str().is_some_and(|said| !said.is_empty()),
+                        problem[field].as_str().is_some_and(|message| !message.is_empty()),
                         "{problem}"
                     );
                 }
@@ -318,7 +318,7 @@ async fn every_route_answers_every_role_as_it_should() {
 
     let statuses = |who: &str| -> Vec<String> {
         let history = reading
-            .ask(who, &format!("{of}/submissions?submitter=ada"))
+            .ask(who, &format!("{url}/submissions?submitter=ada"))
             .json();
         let lines = history["submissions"].as_array().unwrap();
         lines
@@ -328,13 +328,13 @@ async fn every_route_answers_every_role_as_it_should() {
     };
     for who in [ANONYMOUS, BO] {
         assert_eq!(statuses(who), ["scored"], "{who}");
-        let seen = reading.ask(who, &format!("{of}/submissions/{scored}")).json();
+        let seen = reading.ask(who, &format!("{url}/submissions/{scored}")).json();
         assert_eq!(
             (&seen["private"], &seen["metrics"]["n_clips"]),
             (&Value::Null, &25.into())
         );
         let history = reading
-            .ask(who, &format!("{of}/submissions?submitter=ada"))
+            .ask(who, &format!("{url}/submissions?submitter=ada"))
             .json();
         assert_eq!(history["submissions"][0]["private"], Value::Null, "{who}");
     }
@@ -342,10 +342,10 @@ async fn every_route_answers_every_role_as_it_should() {
         let mut seen = statuses(who);
         seen.sort();
         assert_eq!(seen, ["received", "rejected", "scored"], "{who}");
-        let seen = reading.ask(who, &format!("{of}/submissions/{rejected}")).json();
+        let seen = reading.ask(who, &format!("{url}/submissions/{rejected}")).json();
         assert_eq!(seen["private"]["reasons"][0]["code"], "unknown_clip");
         let history = reading
-            .ask(who, &format!("{of}/submissions?submitter=ada"))
+            .ask(who, &format!("{url}/submissions?submitter=ada"))
             .json();
         let lines = history["submissions"].as_array().unwrap();
         let line = lines
@@ -357,12 +357,12 @@ async fn every_route_answers_every_role_as_it_should() {
         assert_eq!(own["reason"], seen["private"]["reasons"][0]);
         assert_eq!(own["n_reasons"], seen["private"]["n_reasons"]);
     }
-    let artifact = reading.ask(ADA, &format!("{of}/submissions/{scored}/artifact"));
+    let artifact = reading.ask(ADA, &format!("{url}/submissions/{scored}/artifact"));
     assert_eq!(artifact.body, good(0));
     assert_eq!(artifact.header("content-disposition"), "attachment");
     let receipt: Receipt = serde_json::from_slice(
         &reading
-            .ask(ADA, &format!("{of}/submissions/{scored}/receipt"))
+            .ask(ADA, &format!("{url}/submissions/{scored}/receipt"))
             .body,
     )
     .unwrap();
@@ -374,7 +374,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
     let received = received(submitter, u32::try_from(at).unwrap(), at);
     let table = world.leaderboards();
     table.receive(&received).await.unwrap();
-    let digest = dataperf::Digest::of(b"anything");
+    let digest = dataperf::Digest::compute(b"anything");
     let per_seed = MetricValue::Trials(vec![score - 0.125, score + 0.125]);
     let card = Scorecard {
         score,
@@ -409,7 +409,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_come_in_pages_as_json_and_as_csv() {
+async fn lists_come_in_pages_as_json_and_csv() {
     let world = World::without_dataset(|config| config.functions.clear()).await;
     let scores = [
         ("ada", 0.5),
@@ -430,7 +430,7 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         )
         .await;
     }
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     let board = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
     let expected = [
         (None, "baseline-best"),

@@ -4,7 +4,7 @@ use dataperf::Timestamp;
 use dataperf_aws::Token;
 
 use super::{EXPIRED, Reading};
-use crate::world::World;
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_valid_until_it_expires() {
@@ -42,7 +42,7 @@ async fn a_token_is_valid_until_it_expires() {
         "{listed}"
     );
 
-    let reading = Reading::of(world).await;
+    let reading = Reading::new(world).await;
     let refused = reading.ask(EXPIRED, "/api/v1/benchmarks").json();
     assert_eq!(refused["code"], "expired_token", "{refused}");
     assert!(
@@ -62,7 +62,7 @@ async fn a_token_is_valid_until_it_expires() {
         "{listed}"
     );
     // one from before tokens expired: so many days from when it was issued
-    let (old, recent) = (Token::of([8; 32]), Token::of([9; 32]));
+    let (old, recent) = (Token::from_random([8; 32]), Token::from_random([9; 32]));
     for (token, issued_at) in [
         (&old, Timestamp::from_unix_millis(1)),
         (&recent, dataperf_aws::now()),

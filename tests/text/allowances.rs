@@ -1,13 +1,14 @@
-//! What a day's allowance counts when a file is killed at any moment and given up: the lines of which something has come, each once.
+//! A day's allowance counts each line with a result once, even if a file is killed at any moment
+//! and given up.
 
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Timestamp};
+use dataperf_collections_aws::text::Examples;
 use dataperf_local::Moment;
-use dataperf_text_aws::Examples;
 use serde_json::json;
 
 use super::{BENCHMARK, Text, VERDICT, example, fooling, status};
-use crate::world::Sent;
+use crate::support::world::Sent;
 
 /// A file that is not tried again by itself: whatever kills it has it given up.
 async fn one_try(lines_a_day: usize) -> Text {
@@ -40,7 +41,7 @@ impl Text {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_of_examples_that_is_given_up_keeps_what_was_filed() {
+async fn a_given_up_example_file_keeps_filed_examples() {
     let text = one_try(1).await; // two examples a day
     let (submit, faults) = (format!("{BENCHMARK}-submit"), text.world.cloud.faults());
     let (mut n_killed, mut n_partly) = (0, 0);
@@ -80,7 +81,7 @@ async fn a_file_of_examples_that_is_given_up_keeps_what_was_filed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_of_verdicts_that_is_given_up_keeps_what_was_given() {
+async fn a_given_up_verdict_file_keeps_given_verdicts() {
     let text = one_try(2).await; // two verdicts a day
     let (table, faults) = (text.world.leaderboards(), text.world.cloud.faults());
     let (mut n_killed, mut n_partly) = (0, 0);
@@ -90,7 +91,7 @@ async fn a_file_of_verdicts_that_is_given_up_keeps_what_was_given() {
             .submit(&author, "one", &[fooling(2 * n), fooling(2 * n + 1)])
             .await;
         let at = Timestamp::from_unix_millis(0);
-        dataperf_collection_aws::name_rater::<Examples>(&table, &who, at)
+        dataperf_collections_aws::common::name_rater::<Examples>(&table, &who, at)
             .await
             .unwrap();
         let lines = receipt.verdict.lines.iter();
@@ -130,7 +131,7 @@ async fn a_file_of_verdicts_that_is_given_up_keeps_what_was_given() {
 
 /// A score whose function was killed while it was written is written by the caretaker, and not if its submitter was disqualified since.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_score_on_its_way_does_not_bring_a_disqualified_submitter_back() {
+async fn pending_scores_do_not_restore_a_disqualified_submitter() {
     let text = Text::with(
         |config| config.retry_backoff = Vec::new(),
         |rules| rules["validation"] = json!({ "equal": 1, "most": 1, "share_of_others": 0.0 }),

@@ -1,19 +1,23 @@
-//! Bad lines, files and verdicts beside honest examples: each honest example is taken, nothing hostile is, and none fails.
+//! Bad lines, files and verdicts among honest examples: each honest example is accepted, nothing
+//! hostile is, and none fails.
 
 use dataperf::Ending;
 use serde_json::json;
 
 use super::{BENCHMARK, Text, fooling, line, own, status};
-use crate::attackers::{bad_lines, beside_each_other, ended, n_of_each, nothing_was_taken};
+use crate::faults::attackers::{bad_lines, beside_each_other, ended, n_of_each, nothing_was_taken};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn examples_are_taken_beside_bad_lines() {
+async fn examples_are_accepted_despite_bad_lines() {
     let text = Text::new().await;
     let good = line("positive", &own(1 << 40));
-    let of = |kind: &'static str| move |(name, bytes): (&'static str, Vec<u8>)| (kind, name, bytes);
-    let mut attacks: Vec<_> = bad_lines(&good, "text").into_iter().map(of("submit")).collect();
+    let named = |kind: &'static str| move |(name, bytes): (&'static str, Vec<u8>)| (kind, name, bytes);
+    let mut attacks: Vec<_> = bad_lines(&good, "text")
+        .into_iter()
+        .map(named("submit"))
+        .collect();
     let verdict = json!({ "example": "0123456789abcdef0123456789abcdef", "label": "positive" });
-    attacks.extend(bad_lines(&verdict, "label").into_iter().map(of("verdict")));
+    attacks.extend(bad_lines(&verdict, "label").into_iter().map(named("verdict")));
     attacks.extend([
         ("submit", "no such label", line("sad", "x").to_string().into()),
         (

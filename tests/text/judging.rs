@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use dataperf::{Ending, Timestamp};
-use dataperf_collection_aws::{file, index, read};
+use dataperf_collections::text::ExampleId;
+use dataperf_collections_aws::common::{file, index, read};
+use dataperf_collections_aws::text::{Examples, FiledExample};
 use dataperf_local::Moment;
-use dataperf_text::ExampleId;
-use dataperf_text_aws::{Examples, FiledExample};
 use serde_json::{Value, json};
 
 use super::{BENCHMARK, RATERS, Text, VERDICT, code, example, fooling, honest, line_code, status};
@@ -64,10 +64,10 @@ async fn three_equal_verdicts_decide() {
     assert_eq!(metrics["vmer_low"].as_f64(), Some(0.25));
 }
 
-/// Pending, validated and refused examples stand apart on the board itself, with the validated error rate and its interval: in the command
-/// line, in the API and in both as CSV.
+/// The board itself distinguishes pending, validated and refused examples. It shows the validated
+/// error rate and its interval: in the command line, in the API and in both as CSV.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_board_shows_what_each_annotators_score_is_made_of() {
+async fn the_board_shows_each_annotators_score_parts() {
     let text = Text::with(
         |_| (),
         |rules| rules["validation"]["share_of_others"] = json!(0.0),
@@ -85,26 +85,26 @@ async fn the_board_shows_what_each_annotators_score_is_made_of() {
     }
     let expected = json!({ "n_submitted": 4.0, "n_pending": 1.0, "n_validated": 1.0, "n_refused": 1.0, "vmer_low": 0.25,
                            "vmer_high": 0.5, "vmer_low_from": 0.045_587_260_809_700_575, "vmer_high_to": 0.849_961_010_847_850_6 });
-    let assert_metrics = |found: &serde_json::Value| {
+    let assert_metrics = |actual: &serde_json::Value| {
         for (name, value) in expected.as_object().unwrap() {
-            let (found, value) = (found[name].as_f64().unwrap(), value.as_f64().unwrap());
-            assert!((found - value).abs() < 1e-12, "{name}: {found}, not {value}");
+            let (actual, value) = (actual[name].as_f64().unwrap(), value.as_f64().unwrap());
+            assert!((actual - value).abs() < 1e-12, "{name}: {actual}, not {value}");
         }
         assert_eq!(
-            found.as_object().unwrap().len(),
+            actual.as_object().unwrap().len(),
             expected.as_object().unwrap().len()
         );
     };
     let board = ["leaderboard", BENCHMARK, "sentiment"];
     let documents = text.world.command(&board).json();
     assert_metrics(&documents[0]["places"][0]["metrics"]);
-    let columns = crate::tables::csv(&text.world, &board);
+    let columns = crate::commands::tables::csv(&text.world, &board);
     assert_eq!(
         (columns.column("n_pending"), columns.column("vmer_low")),
         (vec!["1"], vec!["0.25"])
     );
 
-    let reading = Reading::of(text.world).await;
+    let reading = Reading::new(text.world).await;
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/sentiment");
     let page = reading.ask(ANONYMOUS, &path).json();
     assert_metrics(&page["rows"][0]["metrics"]);
@@ -131,7 +131,7 @@ async fn the_board_shows_what_each_annotators_score_is_made_of() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_judges_twice_or_what_is_its_own_or_was_not_shown() {
+async fn raters_judge_only_shown_foreign_examples_once() {
     let text = Text::with(
         |_| (),
         |rules| rules["validation"] = json!({ "share_of_others": 0.0, "verdicts_a_day": 3 }),
@@ -196,9 +196,10 @@ async fn nobody_judges_twice_or_what_is_its_own_or_was_not_shown() {
     assert_eq!(receipt.verdict.metrics["verdicts_used"], 3);
 }
 
-/// What was filed under other numbers of verdicts is decided by those under which it was taken, also where its round pins no data set.
+/// An example filed under other numbers of verdicts is decided by those of its submission, even if
+/// its round pins no data set.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_example_from_before_is_decided_by_the_verdicts_that_it_may_have() {
+async fn an_earlier_example_keeps_its_number_of_verdicts() {
     let validation =
         |equal: usize, most: usize| json!({ "share_of_others": 0.0, "equal": equal, "most": most });
     let text = Text::with(|_| (), |rules| rules["validation"] = validation(2, 3)).await;
@@ -217,9 +218,9 @@ async fn an_example_from_before_is_decided_by_the_verdicts_that_it_may_have() {
     assert_eq!(line_code(&late.verdict.lines[0]), "enough_verdicts");
 }
 
-/// What nobody judges is decided by nobody, whoever is disqualified and let in again.
+/// An example without a rater is never decided, whoever is disqualified and readmitted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_nobody_judges_stays_undecided() {
+async fn an_example_without_verdicts_stays_undecided() {
     let text = Text::new().await;
     let receipt = text.submit("ada", "one", &[honest(1)]).await;
     let id = example(&receipt.verdict.lines[0]);
@@ -252,7 +253,7 @@ async fn the_organizer_overrides_and_disqualifies() {
             .command(&["dynamic", "decide", id, decision, "--reason", "a look at it"]);
         assert_eq!(ran.code, 0, "{ran:?}");
     };
-    for (args, said) in [
+    for (args, message) in [
         (&["incorrect"][..], "which label is right"),
         (
             &["incorrect", "--label", "positive"],
@@ -263,7 +264,7 @@ async fn the_organizer_overrides_and_disqualifies() {
     ] {
         let args = [&["dynamic", "decide", &ids[0]], args, &["--reason", "a slip"]].concat();
         let ran = text.world.command(&args);
-        assert!(ran.code == 1 && ran.stderr.contains(said), "{ran:?}");
+        assert!(ran.code == 1 && ran.stderr.contains(message), "{ran:?}");
     }
     assert_eq!(
         text.counts("ada").await,
@@ -306,24 +307,25 @@ async fn the_organizer_overrides_and_disqualifies() {
     );
 }
 
-/// What is uploaded first is the first, whichever was processed first: asked again when it is decided.
+/// The first upload is the first example, whichever was processed first: deciding repeats the
+/// check.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_duplicate_that_came_later_is_found_when_it_is_decided() {
+async fn deciding_an_example_detects_a_later_duplicate() {
     let text = Text::new().await;
     let receipt = text.submit("bo", "one", &[fooling(1)]).await;
     let id = example(&receipt.verdict.lines[0]);
     assert_eq!(text.counts("bo").await, [1, 1, 1, 0, 0, 0, 0]);
     let table = text.world.leaderboards();
-    let said = read::<Examples>(&table, &id.parse().unwrap())
+    let message = read::<Examples>(&table, &id.parse().unwrap())
         .await
         .unwrap()
         .unwrap();
     // another's upload of the same text, which was stored before and is processed after
     let earlier = FiledExample {
-        id: ExampleId::of("earlier", 1),
+        id: ExampleId::derive("earlier", 1),
         submitter: "ada".into(),
-        received_at: Timestamp::from_unix_millis(said.received_at.unix_millis() - 1),
-        ..said
+        received_at: Timestamp::from_unix_millis(message.received_at.unix_millis() - 1),
+        ..message
     };
     index(&table, &earlier, ()).await.unwrap();
     file(&table, &earlier).await.unwrap();
@@ -334,7 +336,7 @@ async fn a_duplicate_that_came_later_is_found_when_it_is_decided() {
     assert_eq!(text.counts("bo").await, [0, 0, 0, 0, 0, 0, 1]);
 }
 
-/// What is known to repeat an earlier text when it is submitted takes no rater's time.
+/// A known duplicate takes no rater's time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_known_duplicate_goes_to_no_rater() {
     let text = Text::new().await;
@@ -399,7 +401,7 @@ async fn histories_list_uploads_and_no_steps_of_scores() {
         (&json!(1), &json!(0)),
         "{of_ada}"
     );
-    let reading = Reading::of(text.world).await;
+    let reading = Reading::new(text.world).await;
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions?submitter=ada");
     let history = |who| boards(&reading.ask(who, &path).json()["submissions"]);
     assert_eq!(history(ADA), ["submit"]);
@@ -412,7 +414,7 @@ async fn histories_list_uploads_and_no_steps_of_scores() {
 
 /// Killed at each moment in turn, the last verdict still has its example decided, once, and the score written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_last_verdict_killed_at_any_moment_still_decides() {
+async fn a_killed_last_verdict_still_decides() {
     let text = Text::with(
         |config| {
             for function in &mut config.functions {

@@ -15,14 +15,14 @@ use std::time::Duration;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::progress::Silent;
 use dataperf::{Ending, LineOutcome, Receipt, Timestamp};
+use dataperf_collections::text::models::{Labelled, LinearSettings, train_linear};
+use dataperf_collections::text::{BENCHMARK, DESCRIPTOR, Gold, Input, Task, import_text};
+use dataperf_collections_aws::text::Examples;
 use dataperf_local::Config;
-use dataperf_text::models::{Labelled, LinearSettings, train_linear};
-use dataperf_text::{BENCHMARK, DESCRIPTOR, Gold, Input, Task, import_text};
-use dataperf_text_aws::Examples;
 use serde_json::{Value, json};
 
-use crate::project::binary;
-use crate::world::{Sent, World, deployed, with_caretaker};
+use crate::support::project::binary;
+use crate::support::world::{Sent, World, deployed, with_caretaker};
 
 const SECRET: &str = "dataperf-text";
 const VERDICT: &str = "adversarial-text-verdict";
@@ -53,7 +53,7 @@ fn configured(config: &mut Config) {
     config.retry_backoff = vec![Duration::from_millis(20); 2];
 }
 
-/// What the tests' model has learnt: words that are good or bad, and things that are neither.
+/// The tests' model: words that are good or bad, and neutral things.
 fn model() -> Vec<u8> {
     let words = [
         ("positive", ["lovely", "great", "wonderful", "splendid"]),
@@ -82,7 +82,7 @@ fn line(label: &str, own: &str) -> Value {
 
 /// A text of its own for each number: no two are near duplicates.
 fn own(n: usize) -> String {
-    let digits = dataperf::Digest::of(&n.to_le_bytes()).hex();
+    let digits = dataperf::Digest::compute(&n.to_le_bytes()).hex();
     let part = |from: usize| digits[from..from + 16].to_owned();
     format!("{} {} {} {}", part(0), part(16), part(32), part(48))
 }
@@ -113,7 +113,7 @@ impl Text {
         text
     }
 
-    /// Puts other rules in force, and names the raters.
+    /// Activates other rules, and names the raters.
     async fn rules(&self, change: impl FnOnce(&mut Value)) {
         self.rules_and(change, &[]).await;
     }
@@ -145,7 +145,7 @@ impl Text {
         let table = self.world.leaderboards();
         for name in RATERS {
             let at = Timestamp::from_unix_millis(0);
-            dataperf_collection_aws::name_rater::<Examples>(&table, name, at)
+            dataperf_collections_aws::common::name_rater::<Examples>(&table, name, at)
                 .await
                 .unwrap();
         }
@@ -223,12 +223,12 @@ impl Text {
             .collect()
     }
 
-    /// What is counted of a day of somebody's.
-    async fn n_taken(&self, who: &str, what: &str) -> u64 {
+    /// A person's count of a day.
+    async fn n_taken(&self, who: &str, noun: &str) -> u64 {
         let items = self.items(&format!("quota#{who}")).await;
         let counted = items
             .iter()
-            .filter(|item| item["sk"].as_s().is_ok_and(|sk| sk.starts_with(what)));
+            .filter(|item| item["sk"].as_s().is_ok_and(|sk| sk.starts_with(noun)));
         counted
             .map(|item| item["n_taken"].as_n().unwrap().parse::<u64>().unwrap())
             .sum()

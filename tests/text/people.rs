@@ -1,4 +1,4 @@
-//! What annotators and raters are told of their day, and what the organizer exports.
+//! The daily limits shown to annotators and raters, and the organizer's export.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use super::{BENCHMARK, Text, example, fooling};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_left_of_a_day_is_shown_and_looking_takes_nothing() {
+async fn viewing_the_daily_allowance_costs_nothing() {
     let text = Text::with(
         |_| (),
         |rules| {
@@ -37,14 +37,14 @@ async fn what_is_left_of_a_day_is_shown_and_looking_takes_nothing() {
         .command(&["submitter", "list", BENCHMARK, "--format", "csv"]);
     assert!(ran.stdout.contains("allowances,same_file_as"), "{ran:?}");
 
-    let reading = Reading::of(text.world).await;
+    let reading = Reading::new(text.world).await;
     let before = reading.world.items().await.len();
-    let ask = |who: &str, of: &str| {
-        let path = format!("/api/v1/benchmarks/{BENCHMARK}/quotas?submitter={of}");
+    let ask = |who: &str, submitter: &str| {
+        let path = format!("/api/v1/benchmarks/{BENCHMARK}/quotas?submitter={submitter}");
         reading.ask(who, &path)
     };
-    let numbers = |who: &str, of: &str| -> Vec<Value> {
-        let answer = ask(who, of).json();
+    let numbers = |who: &str, submitter: &str| -> Vec<Value> {
+        let answer = ask(who, submitter).json();
         let allowances = answer["allowances"].as_array().unwrap().iter();
         allowances
             .map(|one| {
@@ -92,7 +92,7 @@ fn column(table: &str, name: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_has_uploads_and_steps_of_scores_only_when_they_are_asked_for() {
+async fn an_export_includes_uploads_only_on_request() {
     let text = Text::new().await;
     text.submit("ada", "one", &[fooling(0)]).await;
     text.submit("ada", "two", &[fooling(1)]).await;

@@ -1,4 +1,5 @@
-//! What reaches whom: a rater learns nothing that could sway it, and nobody a verdict before the decision.
+//! Who sees what: a rater sees nothing that could influence the verdict, and nobody sees a verdict
+//! before the decision.
 
 use dataperf::ports::leaderboard::Leaderboards as _;
 use serde_json::{Value, json};
@@ -6,21 +7,21 @@ use serde_json::{Value, json};
 use super::{BENCHMARK, RATERS, Text, example, fooling, line_code, own};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 
-/// What is nobody's to know who judges: labels, models, names, and whether a model was fooled.
+/// Hidden from raters: labels, models, names, and whether a model was fooled.
 const SECRETS: [&str; 8] = [
     "positive", "negative", "neutral", "r1", "fool", "\"ada\"", "why", "because",
 ];
 
-fn tells_nothing(what: &str, told: &str) {
+fn tells_nothing(subject: &str, shown: &str) {
     for secret in SECRETS {
-        assert!(!told.contains(secret), "{what} tells `{secret}`: {told}");
+        assert!(!shown.contains(secret), "{subject} tells `{secret}`: {shown}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rater_learns_nothing_but_the_text() {
     let text = Text::new().await;
-    dataperf_collection_aws::name_rater::<dataperf_text_aws::Examples>(
+    dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::text::Examples>(
         &text.world.leaderboards(),
         "bo",
         dataperf::Timestamp::from_unix_millis(0),
@@ -61,7 +62,7 @@ async fn a_rater_learns_nothing_but_the_text() {
     let (_, metrics) = text.row("ada").await.unwrap();
     assert_eq!(metrics["n_pending"], 1);
 
-    let reading = Reading::of(text.world).await;
+    let reading = Reading::new(text.world).await;
     let next = format!("/api/v1/benchmarks/{BENCHMARK}/validation/next");
     for (who, status) in [(ANONYMOUS, 401), (ADA, 403), (ORGANIZER, 403), (BO, 200)] {
         assert_eq!(reading.ask(who, &next).status, status, "{who}");
@@ -112,19 +113,20 @@ async fn a_rater_learns_nothing_but_the_text() {
     assert!(!rules.contains("models/") && !rules.contains("http"), "{rules}");
 }
 
-/// What a round is about is shown from its opening on.
+/// A round's topic is shown from its opening on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contexts_of_a_round_are_shown_from_its_opening_on() {
+async fn a_rounds_contexts_appear_after_its_opening() {
     let text = Text::new().await;
     let coming = br#"{"id": "c1", "task": "nli", "text": "What nobody has read."}"#;
     text.rules_and(|_| (), &[("contexts.jsonl", coming)]).await;
     let current =
-        crate::many_rows::object_of(&text.world, "datasets", &format!("{BENCHMARK}/current.json")).await;
+        crate::boards::many_rows::object_of(&text.world, "datasets", &format!("{BENCHMARK}/current.json"))
+            .await;
     let current: Value = serde_json::from_slice(&current).unwrap();
     let dataset = current["boards"].as_object().unwrap().values().next().unwrap();
     text.rules(|_| ()).await;
-    let reading = Reading::of(text.world).await;
-    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let reading = Reading::new(text.world).await;
+    let url = format!("/api/v1/benchmarks/{BENCHMARK}");
     let contexts = |opens: &str| {
         let rounds = json!([{ "id": "next", "opens": opens, "dataset": dataset }]);
         let document =
@@ -136,7 +138,7 @@ async fn contexts_of_a_round_are_shown_from_its_opening_on() {
             .command(&["challenge", "publish", path.to_str().unwrap()]);
         assert_eq!(ran.code, 0, "{ran:?}");
         reading
-            .ask(ANONYMOUS, &format!("{of}/contexts?round=next"))
+            .ask(ANONYMOUS, &format!("{url}/contexts?round=next"))
             .text()
     };
     let before = contexts("2999-01-01");
@@ -145,39 +147,41 @@ async fn contexts_of_a_round_are_shown_from_its_opening_on() {
         "{before}"
     );
     assert!(contexts("2026-01-01").contains("nobody"));
-    let unknown = reading.ask(ANONYMOUS, &format!("{of}/contexts?round=nex")).text();
+    let unknown = reading
+        .ask(ANONYMOUS, &format!("{url}/contexts?round=nex"))
+        .text();
     assert!(
         unknown.contains("unknown_round") && !unknown.contains("The door"),
         "{unknown}"
     );
 }
 
-/// Who knows an example's id can find no step of a score that is about it, and so not whose it is.
+/// Knowing an example's id does not lead to a step of its score, and so not to its author.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_of_a_score_does_not_tell_whose_example_it_is() {
+async fn a_score_step_does_not_reveal_the_author() {
     let text = Text::new().await;
     let receipt = text.submit("ada", "one", &[fooling(1)]).await;
     let id = example(&receipt.verdict.lines[0]);
     let table = text.world.leaderboards();
     let mut n_steps = 0;
     for entry in table.history(BENCHMARK, "ada", 9).await.unwrap() {
-        let found = table.submission(BENCHMARK, &entry.id).await.unwrap().unwrap();
+        let submission = table.submission(BENCHMARK, &entry.id).await.unwrap().unwrap();
         if entry.board.leaderboard != "sentiment" {
             continue;
         }
         n_steps += 1;
-        let key = &found.upload.key;
+        let key = &submission.upload.key;
         assert!(key.contains(&id), "{key}");
-        assert_ne!(entry.id, dataperf::SubmissionId::of("scores", key, ""));
-        let artifact = found.receipt.unwrap().verdict.artifact.unwrap();
-        assert_ne!(artifact, dataperf::Digest::of(id.as_bytes()));
+        assert_ne!(entry.id, dataperf::SubmissionId::derive("scores", key, ""));
+        let artifact = submission.receipt.unwrap().verdict.artifact.unwrap();
+        assert_ne!(artifact, dataperf::Digest::compute(id.as_bytes()));
     }
     assert_eq!(n_steps, 1);
 }
 
 /// A rater is given what waits behind a thousand examples of a task that it did not ask for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_queue_is_read_on_behind_a_thousand_examples_of_another_task() {
+async fn the_queue_continues_behind_a_thousand_other_examples() {
     let text = Text::new().await;
     let table = text.world.leaderboards();
     let place = |n: usize| {
@@ -193,13 +197,15 @@ async fn the_queue_is_read_on_behind_a_thousand_examples_of_another_task() {
         assert!(wrote.is_ok());
     }
     let at = dataperf::Timestamp::from_unix_millis(0);
-    let named = dataperf_collection_aws::name_rater::<dataperf_text_aws::Examples>(&table, "bo", at);
+    let named = dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::text::Examples>(
+        &table, "bo", at,
+    );
     named.await.unwrap();
     let receipt = text.submit("ada", "one", &[fooling(1)]).await;
     let id = example(&receipt.verdict.lines[0]);
-    let reading = Reading::of(text.world).await;
-    let asked = format!("/api/v1/benchmarks/{BENCHMARK}/validation/next?task=sentiment");
-    let next = reading.ask(BO, &asked).json();
+    let reading = Reading::new(text.world).await;
+    let request = format!("/api/v1/benchmarks/{BENCHMARK}/validation/next?task=sentiment");
+    let next = reading.ask(BO, &request).json();
     assert_eq!(next["item"]["example"], json!(id), "{next}");
 }
 
@@ -209,12 +215,14 @@ async fn a_rater_is_not_shown_its_own() {
     let table = text.world.leaderboards();
     for name in ["ada", "bo"] {
         let at = dataperf::Timestamp::from_unix_millis(0);
-        dataperf_collection_aws::name_rater::<dataperf_text_aws::Examples>(&table, name, at)
-            .await
-            .unwrap();
+        dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::text::Examples>(
+            &table, name, at,
+        )
+        .await
+        .unwrap();
     }
     text.submit("ada", "one", &[fooling(1)]).await;
-    let reading = Reading::of(text.world).await;
+    let reading = Reading::new(text.world).await;
     let next = format!("/api/v1/benchmarks/{BENCHMARK}/validation/next");
     assert_eq!(reading.ask(ADA, &next).json()["item"], Value::Null);
     assert!(reading.ask(BO, &next).json()["item"].is_object());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{BENCHMARK, RATERS, Text, example, fooling, honest};
-use crate::storms::{n_uploads, storm_over_a_step, without_retries};
+use crate::faults::storms::{n_uploads, storm_over_a_step, without_retries};
 
 const PEOPLE: [&str; 3] = ["ada", "bo", "cy"];
 /// Uploads for each number: the examples, and the verdicts of three.
@@ -39,9 +39,9 @@ async fn adversarial_text_in_a_storm() {
     }
     text.world.end_step(BENCHMARK, &sent).await;
     let submitted = text.receipts(&sent).await;
-    let of = |person: usize| (person..n).step_by(3).count() as u64;
+    let n_files_one = |person: usize| (person..n).step_by(3).count() as u64;
     for (person, who) in PEOPLE.into_iter().enumerate() {
-        let (n_files, taken) = (of(person), text.n_taken(who, "examples").await);
+        let (n_files, taken) = (n_files_one(person), text.n_taken(who, "examples").await);
         assert_eq!(taken, 2 * n_files, "each example of {who} counts once");
         assert_eq!(
             text.counts(who).await,
@@ -64,7 +64,7 @@ async fn adversarial_text_in_a_storm() {
     text.world.end_step(BENCHMARK, &sent).await;
     assert_eq!(text.items("unjudged").await.len(), 0);
     for (person, who) in PEOPLE.into_iter().enumerate() {
-        let (n_files, numbers) = (of(person), (person..n).step_by(3));
+        let (n_files, numbers) = (n_files_one(person), (person..n).step_by(3));
         let n_refused = numbers.filter(|number| number % 4 == 3).count() as u64;
         assert_eq!(
             text.counts(who).await,

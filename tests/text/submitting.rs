@@ -1,16 +1,16 @@
 //! Examples: the models' answers, duplicates, the day's count, and a board that also counts what fooled nobody.
 
 use dataperf::{Ending, Receipt};
-use dataperf_collection_aws::{file, index, read};
-use dataperf_text::{Example, ExampleId};
-use dataperf_text_aws::{Examples, FiledExample};
+use dataperf_collections::text::{Example, ExampleId};
+use dataperf_collections_aws::common::{file, index, read};
+use dataperf_collections_aws::text::{Examples, FiledExample};
 use serde_json::json;
 
 use super::{Text, code, configured, example, fooling, honest, line, line_code, own, status};
-use crate::world::{CARETAKER, World};
+use crate::support::world::{CARETAKER, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn models_answer_at_once_and_what_fools_nobody_counts_too() {
+async fn models_answer_immediately_and_non_fooling_examples_count() {
     let text = Text::new().await;
     let mut unknown = fooling(9);
     unknown["label"] = json!("sad");
@@ -52,7 +52,7 @@ async fn models_answer_at_once_and_what_fools_nobody_counts_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_before_does_not_count() {
+async fn repeated_earlier_texts_do_not_count() {
     let text = Text::new().await;
     text.submit("ada", "one", &[fooling(1)]).await;
     let mut again = fooling(1);
@@ -76,8 +76,9 @@ async fn what_was_written_before_does_not_count() {
     assert_eq!(text.counts("ada").await, [1, 1, 1, 0, 0, 0, 0]);
 }
 
-/// A run that was cut short after it has filed the keys of its texts, and before the examples, leaves keys without an example where a model gives the
-/// next run no answer, or the upload is given up. They make no text a duplicate of what is not there.
+/// A run that was interrupted after filing the keys of its texts, and before the examples, leaves
+/// keys without an example. That happens if a model gives the next run no answer, or the upload is
+/// given up. They must not make other texts duplicates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_without_an_example_make_no_duplicate() {
     let text = Text::new().await;
@@ -87,14 +88,14 @@ async fn keys_without_an_example_make_no_duplicate() {
         .await
         .unwrap()
         .unwrap();
-    let said = Example {
+    let message = Example {
         text: fooling(2)["text"].as_str().unwrap().to_owned(),
-        ..there.said.clone()
+        ..there.content.clone()
     };
     let cut_short = FiledExample {
-        id: ExampleId::of(there.submission.as_str(), 2),
+        id: ExampleId::derive(there.submission.as_str(), 2),
         line: 2,
-        said,
+        content: message,
         ..there
     };
     index(&table, &cut_short, ()).await.unwrap();
@@ -135,7 +136,7 @@ async fn a_day_has_so_many_examples() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_share_of_what_fooled_nobody_is_validated_too() {
+async fn a_share_of_non_fooling_examples_is_validated() {
     let text = Text::with(
         |_| (),
         |rules| rules["validation"] = json!({ "share_of_others": 0.5 }),
@@ -145,7 +146,7 @@ async fn a_share_of_what_fooled_nobody_is_validated_too() {
     let receipt = text.submit("ada", "one", &lines).await;
     let chosen = receipt.verdict.lines.iter().filter(|line| {
         let id = example(line).parse().unwrap();
-        dataperf_text::is_validated_by_chance(&id, 0.5)
+        dataperf_collections::text::is_validated_by_chance(&id, 0.5)
     });
     let n_chosen = chosen.count();
     assert!((15..45).contains(&n_chosen), "{n_chosen}");
@@ -179,7 +180,7 @@ async fn the_organizer_exports_a_round_without_names() {
             }
         }
     }
-    // the rules change while the round goes on: what was decided before follows the first ones
+    // the rules change during the round: earlier decisions follow the first ones
     text.rules(|rules| rules["validation"] = json!({ "share_of_others": 0.0, "equal": 4, "most": 5 }))
         .await;
     let receipt = text.submit("dee", "one", &[fooling(50)]).await;
@@ -215,7 +216,7 @@ async fn the_organizer_exports_a_round_without_names() {
 
 /// A delivery that fails after another has ended the upload: what the upload was given stays counted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
+async fn a_late_failure_after_completion_returns_nothing() {
     let text = Text::new().await;
     let sent = text.send("submit", "ada", "one", &[fooling(1), honest(2)]).await;
     let before = text.receipts(std::slice::from_ref(&sent)).await;
@@ -239,7 +240,7 @@ async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
     assert_eq!(cloud.on_failure().await.unwrap(), [], "the record was read");
 }
 
-/// A collection's submitters are told apart as those of benchmarks are.
+/// A collection's submitters are distinguished like those of benchmarks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_names_that_look_alike_the_first_writes() {
     let text = Text::new().await;

@@ -11,20 +11,21 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::{Text, code, fooling, honest, line, line_code, own, status};
-use crate::project::binary;
-use crate::world::deployed;
+use crate::support::project::binary;
+use crate::support::world::deployed;
 
-/// A service on this machine that takes everything for negative, unless it is told to fail; the number of calls. It refuses texts with the word
-/// `unspeakable`, and everything that is sent to `/refuses`.
+/// A service on this machine that calls everything negative, unless it is configured to fail; with
+/// the number of calls. It refuses texts with the word `unspeakable`, and everything sent to
+/// `/refuses`.
 async fn service() -> (String, Arc<AtomicBool>, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let fails = Arc::new(AtomicBool::new(false));
     let n_calls = Arc::new(AtomicUsize::new(0));
-    let (told, counted) = (fails.clone(), n_calls.clone());
+    let (shown, counted) = (fails.clone(), n_calls.clone());
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let (told, counted) = (told.clone(), counted.clone());
+            let (shown, counted) = (shown.clone(), counted.clone());
             tokio::spawn(async move {
                 let mut bytes = Vec::new();
                 let (n_texts, is_refused) = loop {
@@ -35,17 +36,17 @@ async fn service() -> (String, Arc<AtomicBool>, Arc<AtomicUsize>) {
                     }
                     let text = String::from_utf8_lossy(&bytes);
                     let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
-                    let asked = body.and_then(|body| serde_json::from_str::<serde_json::Value>(body).ok());
-                    if let Some(asked) = asked {
+                    let request = body.and_then(|body| serde_json::from_str::<serde_json::Value>(body).ok());
+                    if let Some(request) = request {
                         assert!(text.contains("Bearer the key of a service"), "{text}");
                         let is_refused = text.contains("POST /refuses") || text.contains("unspeakable");
-                        break (asked["inputs"].as_array().unwrap().len(), is_refused);
+                        break (request["inputs"].as_array().unwrap().len(), is_refused);
                     }
                 };
                 let answers = vec![r#"{"label":"negative"}"#; n_texts].join(",");
                 let body = format!(r#"{{"answers":[{answers}]}}"#);
                 counted.fetch_add(1, Ordering::SeqCst);
-                let status = match (told.load(Ordering::SeqCst), is_refused) {
+                let status = match (shown.load(Ordering::SeqCst), is_refused) {
                     (true, _) => 503,
                     (false, true) => 422,
                     (false, false) => 200,
@@ -63,7 +64,7 @@ async fn service() -> (String, Arc<AtomicBool>, Arc<AtomicUsize>) {
 
 /// A service that fails takes nobody's day: the file is tried again, fails, and can be redriven when the service is back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_is_asked_with_its_key_and_its_failure_costs_nothing() {
+async fn a_failing_service_costs_the_annotator_nothing() {
     let (url, fails, _) = service().await;
     let text = Text::with(
         |_| (),
@@ -104,7 +105,8 @@ async fn a_service_is_asked_with_its_key_and_its_failure_costs_nothing() {
     assert_eq!(text.counts("ada").await, [5, 4, 4, 0, 0, 0, 0]);
 }
 
-/// A text that a service refuses takes no other of its call with it, and is rejected with its reason, also where it is the only one of a file.
+/// A text that a service refuses affects no other of its call, and is rejected with its reason,
+/// even if it is the only one of a file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_text_takes_no_other_with_it() {
     let (url, _, n_calls) = service().await;
@@ -148,7 +150,7 @@ async fn a_refused_text_takes_no_other_with_it() {
         "it costs nothing, and is not asked about without end"
     );
 
-    // a service that refuses everything is asked in a wrong way: nobody's text is to blame
+    // a service that refuses everything gets wrong requests: no text is to blame
     text.rules(rules(format!("{url}refuses"))).await;
     let receipt = text.submit("bo", "one", &[honest(6), honest(7)]).await;
     assert_eq!(
@@ -210,7 +212,7 @@ async fn a_program_of_the_data_set_answers() {
         receipt.verdict.lines[0].details["models"]["prog"],
         json!({ "label": "neutral", "probabilities": { "neutral": 0.5 }, "fooled": true })
     );
-    // what is no answer is the organizer's to mend, and ends
+    // what is no answer is for the organizer to fix, and ends
     text.with_program(&program("Ignore all previous instructions"))
         .await;
     let receipt = text.submit("ada", "two", &[fooling(2)]).await;
@@ -219,9 +221,10 @@ async fn a_program_of_the_data_set_answers() {
     assert_eq!(text.counts("ada").await[0], 1);
 }
 
-/// What a model does not answer is given back, and it is not asked about it without end.
+/// A line without a model's answer is returned to the allowance, and is not sent to the model
+/// without end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn models_are_asked_about_lines_of_one_annotator_so_often_a_day() {
+async fn model_calls_per_annotator_are_limited_daily() {
     let change = |config: &mut Config| {
         with_programs(config);
         config.retry_backoff = Vec::new();
@@ -256,7 +259,7 @@ async fn models_are_asked_about_lines_of_one_annotator_so_often_a_day() {
 
 /// Of two models one is gone: lines that it was to answer are rejected with their reason where others of the file were taken.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_line_whose_model_is_gone_ends_with_its_reason() {
+async fn a_line_without_its_model_ends_with_reason() {
     let (url, fails, _) = service().await;
     fails.store(true, Ordering::SeqCst);
     let text = Text::with(

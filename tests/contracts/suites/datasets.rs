@@ -1,4 +1,5 @@
-//! What every table must do where scores of a board come from several data sets: the best is that of one of them.
+//! Requirements on tables when a board's scores come from several data sets: the best comes from
+//! one of them.
 
 use super::story::{HOSTED, Outcome, Story};
 use dataperf::challenge::Ranking;
@@ -9,7 +10,7 @@ use dataperf::{Digest, Receipt, Timestamp};
 /// Less is better in it.
 pub(crate) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, benchmark, "data sets", Ranking::Best);
-    let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+    let (one, two) = (Digest::compute(b"one"), Digest::compute(b"two"));
     story.dataset = one;
     let first = story.submit("ada", 1, Some(0.25)).await?;
     story.submit("bo", 2, Some(0.5)).await?;
@@ -21,8 +22,11 @@ pub(crate) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outco
         "the new data set's score stands, though it is the worse one"
     );
     let top = story.ranked(&story.board).await?;
-    let of = |ranked: &Ranked| ranked.entry.dataset;
-    assert_eq!(top.iter().map(of).collect::<Vec<_>>(), [Some(one), Some(two)]);
+    let dataset = |ranked: &Ranked| ranked.entry.dataset;
+    assert_eq!(
+        top.iter().map(dataset).collect::<Vec<_>>(),
+        [Some(one), Some(two)]
+    );
     story.submit("ada", 4, Some(0.875)).await?;
     assert_eq!(
         story.top().await?,

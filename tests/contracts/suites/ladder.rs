@@ -1,4 +1,4 @@
-//! What every table must do where the Ladder releases scores: the order in which it records decides.
+//! Requirements on tables when the Ladder releases scores: the order of recording decides.
 
 use super::story::{HOSTED, Outcome, Story};
 use dataperf::challenge::{Ranking, Together};
@@ -19,7 +19,7 @@ async fn rung<T: Maintenance>(
     story.table.rung(benchmark, evaluation, submitter).await
 }
 
-/// What is released of a receipt after the submitter's rung as it is now.
+/// The score that a receipt releases after the submitter's current rung.
 async fn on_rung<T: Maintenance>(
     story: &Story<'_, T>,
     receipt: &Receipt,
@@ -33,6 +33,7 @@ async fn on_rung<T: Maintenance>(
             Margin {
                 margin: STEP,
                 grain: STEP,
+                n_steps: None,
             },
             receipt.verdict.dataset,
             &HOSTED,
@@ -57,7 +58,7 @@ async fn submit<T: Maintenance>(
     Ok(receipt)
 }
 
-/// The series as `score`, with a star where that is the submission's own.
+/// The series as `score`, with a star if that is the submission's own.
 async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, dataperf::ports::PortError> {
     let series = story.table.series(&story.board).await?;
     let line = |line: &dataperf::ports::leaderboard::Entry| {
@@ -118,20 +119,20 @@ async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark:
         None,
         "nothing of it is recorded"
     );
-    let anew = on_rung(&story, &stale).await?;
-    assert_eq!(story.end(&anew).await?, Recorded::Now);
+    let again = on_rung(&story, &stale).await?;
+    assert_eq!(story.end(&again).await?, Recorded::Now);
     assert_eq!(
         story.end(&stale).await?,
-        Recorded::Before(anew.clone()),
+        Recorded::Before(again.clone()),
         "another delivery gets what stands"
     );
     assert_eq!(
-        (anew.public_score(), anew.climb()),
+        (again.public_score(), again.climb()),
         (one.public_score(), Some(Climb::Held))
     );
 
     // with another data set it starts again
-    story.dataset = Digest::of(b"another");
+    story.dataset = Digest::compute(b"another");
     let other = submit(&story, "ada", 7, 0.8).await?;
     assert_eq!(
         (other.public_score(), other.climb()),
@@ -140,7 +141,7 @@ async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark:
     Ok(())
 }
 
-/// Where the best stands what only shows an earlier score never does; elsewhere it stands with that score.
+/// On a board of best scores, a repeated earlier score never appears; elsewhere it does.
 async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for (ranking, expected) in [
         (Ranking::Best, vec!["1 ada 0.5"]),
@@ -152,19 +153,19 @@ async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
             sent.push(submit(&story, "ada", at, score).await?);
         }
         assert_eq!(story.top().await?, expected, "{ranking:?}");
-        let stands = story.ranked(&story.board).await?[0].entry.id.clone();
+        let standing = story.ranked(&story.board).await?[0].entry.id.clone();
         if ranking == Ranking::Best {
-            assert_eq!(stands, sent[1].submission, "the one whose score it is");
+            assert_eq!(standing, sent[1].submission, "the one whose score it is");
         }
     }
     Ok(())
 }
 
-/// Boards that are scored with the same evaluation data tell a submitter no more than one board would.
+/// Boards that are scored with the same evaluation data reveal no more than one board would.
 #[allow(clippy::too_many_lines)] // one story
 async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for ranking in [Ranking::Best, Ranking::Latest] {
-        let of = |leaderboard: &str| {
+        let board_of = |leaderboard: &str| {
             let leaderboard = format!("{leaderboard} of {ranking:?}");
             let mut story = Story::new(table, benchmark, &leaderboard, ranking);
             story.terms.together = Some(Together {
@@ -173,7 +174,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
             });
             story
         };
-        let (one, two, three) = (of("one"), of("two"), of("three"));
+        let (one, two, three) = (board_of("one"), board_of("two"), board_of("three"));
         let shown = |receipt: &Receipt| (receipt.public_score(), receipt.climb());
         let held = |score| (score, Some(Climb::Held));
         let climbed = |score| (Some(score), Some(Climb::Climbed));
@@ -212,11 +213,11 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
             (shown(&faster), shown(&slower)),
             (climbed(0.125), held(Some(0.25)))
         );
-        // a withdrawal takes the Ladder back on all boards, and its undoing puts it where it was
+        // a withdrawal takes the Ladder back on all boards, and its undoing restores it
         let at = Timestamp::from_unix_millis(12);
-        let withdraw = async |of: &Receipt| {
+        let withdraw = async |board_of: &Receipt| {
             table
-                .withdraw(benchmark, &of.submission, at, HOSTED.direction, None)
+                .withdraw(benchmark, &board_of.submission, at, HOSTED.direction, None)
                 .await
         };
         withdraw(&faster).await?;
@@ -235,7 +236,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
         assert_eq!(best().await?, Some(0.125));
         // what is held without a score can be withdrawn, stays away while it is, and is shown once nothing is withheld
         withdraw(&without[0]).await?;
-        let lift = async |of: &Receipt| table.lift(benchmark, &of.submission, &HOSTED).await;
+        let lift = async |board_of: &Receipt| table.lift(benchmark, &board_of.submission, &HOSTED).await;
         assert_eq!(lift(&without[0]).await?, None, "it is withdrawn");
         let lifted = lift(&without[1]).await?.ok_or("it was not lifted")?;
         assert_eq!(shown(&lifted), (Some(0.5), None));
@@ -252,7 +253,7 @@ async fn boards_of_one_evaluation(table: &impl Maintenance, benchmark: &str) -> 
     Ok(())
 }
 
-/// Where the latest submission stands, it does not show the score of a withdrawn one.
+/// On a board of latest submissions, the latest does not show the score of a withdrawn one.
 async fn latest(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "ladder latest", Ranking::Latest);
     submit(&story, "ada", 1, 0.75).await?;
@@ -343,9 +344,9 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     };
     table.revise(&rejected, &HOSTED, &run.id).await?;
     assert_eq!(rung(&story, "ada").await?.on(&story.board), None);
-    let anew = submit(&story, "ada", 6, 0.9).await?;
+    let repeated = submit(&story, "ada", 6, 0.9).await?;
     assert_eq!(
-        (anew.public_score(), anew.climb()),
+        (repeated.public_score(), repeated.climb()),
         (Some(0.875), Some(Climb::Climbed))
     );
     Ok(())
@@ -381,7 +382,7 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-/// What stands on a final board, in the end and after it was done twice.
+/// The rows of a final board, in the end and after a repetition.
 #[allow(clippy::too_many_lines)] // one story
 async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     {
@@ -405,21 +406,21 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 |row: &dataperf::ports::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
             rows.iter().map(row).collect()
         };
-        let stands = story.ranked(&last).await?;
-        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625))]);
+        let standing = story.ranked(&last).await?;
+        assert_eq!(shown(&standing), vec![("ada".to_owned(), Some(0.625))]);
         assert_eq!(table.series(&last).await?.len(), 1);
         assert_eq!(
             table.revisions(&last, &run.id).await?.len(),
             rows.len(),
             "also what was refused, once"
         );
-        let is_listed = |of: &Board| *of == last;
+        let is_listed = |board: &Board| *board == last;
         assert!(table.boards(benchmark).await?.iter().any(is_listed));
         table
             .withdraw(benchmark, &one.submission, at, HOSTED.direction, None)
             .await?;
-        let stands = story.ranked(&last).await?;
-        assert_eq!(shown(&stands), []);
+        let standing = story.ranked(&last).await?;
+        assert_eq!(shown(&standing), []);
         let known = table
             .submission(benchmark, &one.submission)
             .await?
@@ -453,7 +454,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 .await?;
         }
         assert_eq!(shown(&story.ranked(&last).await?), [], "both are withdrawn");
-        // in whatever order they come back, what stands publicly stands
+        // in any order of restoration, the final board follows the public one
         for back in [&one.submission, &other.submission] {
             table
                 .reinstate(benchmark, back, at, HOSTED.direction, None)
@@ -461,7 +462,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         }
         assert_eq!(shown(&story.ranked(&last).await?), of_one);
         assert_eq!(table.series(&story.board).await?.len(), 3);
-        // what is against the final rules takes the row away while it stands publicly
+        // a violation of the final rules removes the final row while the public row stays
         let against = story.submit("ada", 5, Some(0.125)).await?;
         let last_of_it = finalized(&story, &entry_of(&story, &against).await?, None);
         assert!(table.finalize(&last_of_it, &HOSTED).await?);
@@ -510,38 +511,47 @@ async fn another_ranking(table: &impl Maintenance, benchmark: &str) -> Outcome {
         (Ranking::Latest, vec![other.clone()], vec![other.clone()]),
     ] {
         story.terms.ranking = ranking;
-        let stands = async || {
-            let mut found = Vec::new();
+        let standing = async || {
+            let mut rankings = Vec::new();
             for board in [&story.board, &last] {
                 let rows = story.rows(board).await?;
                 let mut ids: Vec<_> = rows.into_iter().map(|row| row.id).collect();
                 ids.sort();
-                found.push(ids);
+                rankings.push(ids);
             }
-            Ok::<_, dataperf::ports::PortError>(found)
+            Ok::<_, dataperf::ports::PortError>(rankings)
         };
         assert_eq!(
-            stands().await?,
+            standing().await?,
             [expected.clone(), expected.clone()],
             "{ranking:?}"
         );
         table
             .withdraw(benchmark, &one, at, HOSTED.direction, None)
             .await?;
-        assert_eq!(stands().await?, [without_one.clone(), without_one], "{ranking:?}");
+        assert_eq!(
+            standing().await?,
+            [without_one.clone(), without_one],
+            "{ranking:?}"
+        );
         table
             .reinstate(benchmark, &one, at, HOSTED.direction, None)
             .await?;
-        assert_eq!(stands().await?, [expected.clone(), expected], "{ranking:?}");
+        assert_eq!(standing().await?, [expected.clone(), expected], "{ranking:?}");
     }
     Ok(())
 }
 
 /// Scores a submission again in a run of its own.
-async fn again(story: &Story<'_, impl Maintenance>, of: &Receipt, score: Option<f64>, run: &str) -> Outcome {
+async fn again(
+    story: &Story<'_, impl Maintenance>,
+    received: &Receipt,
+    score: Option<f64>,
+    run: &str,
+) -> Outcome {
     let known = story
         .table
-        .submission(&story.board.benchmark, &of.submission)
+        .submission(&story.board.benchmark, &received.submission)
         .await?;
     let old = known.and_then(|known| known.receipt).ok_or("it has ended")?;
     let receipt = Receipt {
@@ -567,12 +577,12 @@ async fn entry_of(
     known
         .map(|known| known.entry())
         .ok_or_else(|| dataperf::ports::PortError::Malformed {
-            what: format!("submission `{}`", receipt.submission),
+            subject: format!("submission `{}`", receipt.submission),
             why: "it is not there".into(),
         })
 }
 
-/// What the final data set says of a line of the public board.
+/// The final data set's result for a line of the public board.
 fn finalized(story: &Story<'_, impl Maintenance>, line: &Entry, score: Option<f64>) -> Finalized {
     let verdict = story.verdict(score);
     Finalized {

@@ -1,4 +1,4 @@
-//! What every table must do with submissions that are counted before they are evaluated.
+//! Requirements on tables for submissions that are counted before they are evaluated.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use dataperf::Reason;
 use dataperf::Timestamp;
 use dataperf::Verdict;
 use dataperf::challenge::{Limits, OverLimit, Ranking, Reserved, Together};
-use dataperf::fault::Cause;
 use dataperf::ports::leaderboard::{Board, Recorded, Reopened, Submission, Usage};
 use dataperf::ports::maintenance::Maintenance;
 use dataperf::programs::{Program, Programs, PublicRun};
+use dataperf::receipt::fault::Cause;
 
 /// Places are kept while uploads are evaluated, once each, and given back where no score comes of it.
 pub(crate) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome {
@@ -147,7 +147,7 @@ pub(crate) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outco
     failures_of_artifacts(table, benchmark).await?;
     let mut story = Story::new(table, benchmark, "failures", Ranking::Best);
     story.terms.programs = Some(Programs {
-        public: Digest::of(b"public"),
+        public: Digest::compute(b"public"),
         max_fuel: 1,
         max_memory_mib: 1,
         max_module_kib: None,
@@ -162,7 +162,7 @@ pub(crate) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outco
         daily: Some(5),
         total: Some(5),
     };
-    // counted before it is run, where nothing is limited too, but for listed baselines
+    // counted before the run, even without limits, except for listed baselines
     let unlimited = Limits::default();
     for (n, limits, reserved) in [
         (1, Some(limits), Reserved::Now),
@@ -192,7 +192,7 @@ pub(crate) async fn failures(table: &impl Maintenance, benchmark: &str) -> Outco
     story.terms.limits = Some(limits);
     let mut receipt = story.receipt("ada", 4, None).await?;
     receipt.verdict.program = Some(Program {
-        module: Digest::of(b"module"),
+        module: Digest::compute(b"module"),
         engine: "engine".into(),
         layers: BTreeSet::new(),
     });

@@ -1,4 +1,4 @@
-//! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
+//! Requirements on tables for rankings, baselines, limits, withdrawals and re-scoring.
 
 use super::story::{COUNTED, HOSTED, Outcome, Story};
 use dataperf::challenge::{Limits, OverLimit, Ranking, Together};
@@ -11,7 +11,7 @@ const DAY: i64 = 86_400_000;
 /// Rankings, baselines, limits, withdrawals, re-scoring. `benchmark` keeps several runs in one table apart.
 ///
 /// # Errors
-/// What the table says; a broken promise panics.
+/// The table's answer; a broken promise panics.
 ///
 /// # Panics
 /// When the table breaks a promise.
@@ -103,7 +103,7 @@ async fn limits(table: &impl Maintenance, benchmark: &str) -> Outcome {
     assert_eq!(
         story.end(&third).await?,
         over(2, 2, true),
-        "rejected ones don't count"
+        "rejected submissions don't count"
     );
     assert_eq!(
         table.unfinished(benchmark).await?.len(),
@@ -258,7 +258,7 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-/// What is withdrawn by mistake stands again as it stood, however the board ranks.
+/// A mistaken withdrawal can be undone completely, however the board ranks.
 async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Ranking) -> Outcome {
     let story = Story::new(table, benchmark, &format!("reinstatements {ranking:?}"), ranking);
     let (at, later) = (Timestamp::from_unix_millis(99), Timestamp::from_unix_millis(100));
@@ -305,8 +305,8 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
         let line = history.iter().find(|line| line.id == *id).ok_or("it is there")?;
         assert_eq!((line.withdrawn_at, &line.withdrawals), (None, &vec![noted]));
         let ranks = |top: &[Ranked]| {
-            let of = |row: &Ranked| (row.shown_rank(), row.entry.id.clone(), row.entry.score);
-            top.iter().map(of).collect::<Vec<_>>()
+            let visible = |row: &Ranked| (row.shown_rank(), row.entry.id.clone(), row.entry.score);
+            top.iter().map(visible).collect::<Vec<_>>()
         };
         assert_eq!(ranks(&story.ranked(&story.board).await?), ranks(&before.0));
         assert_eq!(story.series().await?, before.1);
@@ -327,7 +327,7 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     }
     let shown = |top: &[Ranked]| top.iter().map(|row| row.entry.id.clone()).collect::<Vec<_>>();
     assert_eq!(shown(&story.ranked(&story.board).await?), shown(&before.0));
-    // whoever finishes the round has to have looked for what is back
+    // whoever finishes the round must have looked for restored submissions
     let last = story.board.of_final();
     let run = table.begin_only_run(&last, at).await?;
     let id = &receipts[0].submission;
@@ -341,7 +341,7 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
     assert!(table.end_run(&last, &looked, later, &[]).await?);
     let ended = table.run(&last).await?;
     assert_eq!(ended.and_then(|ended| ended.ended_at), Some(later));
-    let unknown = SubmissionId::of("b", "nobody's", "v");
+    let unknown = SubmissionId::derive("b", "nobody's", "v");
     let unknown = table
         .reinstate(benchmark, &unknown, later, HOSTED.direction, None)
         .await?;
@@ -434,7 +434,7 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
     let third = table.begin_run(board, Timestamp::from_unix_millis(23)).await?;
     assert_eq!(third.before, [next.id, run.id.clone()]);
 
-    // of those that there is only one of, none begins behind one that has ended
+    // an only run never begins after one that has ended
     let last = board.of_final();
     let only = table
         .begin_only_run(&last, Timestamp::from_unix_millis(30))

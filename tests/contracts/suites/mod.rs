@@ -1,19 +1,19 @@
-//! What every implementation of a port must do.
+//! Requirements on every implementation of a port.
 
 use bytes::Bytes;
 
 use dataperf::Descriptor;
 use dataperf::Direction;
 use dataperf::Reason;
+use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
+use dataperf::board::facts::Rules;
 use dataperf::challenge::{BASELINE_PREFIX, Terms};
-use dataperf::facts::Rules;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{
     Board, Entry, Leaderboards, OPEN_ROUND, Projected, Recorded, Reopened, Submission,
 };
 use dataperf::ports::maintenance::{Order, Ranking};
-use dataperf::scorecard::{MetricValue, Metrics, Scorecard};
 use dataperf::{Digest, SubmissionId, SubmitterName, Timestamp, Upload};
 use dataperf::{Ending, Receipt, Verdict};
 use story::HOSTED;
@@ -31,7 +31,7 @@ use story::Outcome;
 /// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
 ///
 /// # Errors
-/// What the bucket says; a broken promise panics.
+/// The bucket's answer; a broken promise panics.
 ///
 /// # Panics
 /// When the bucket breaks a promise.
@@ -185,7 +185,7 @@ impl Story<'_> {
             score,
             metrics: Metrics::new().with("per_seed", MetricValue::Trials(vec![score, 0.1 + 0.2])),
         };
-        let digest = Digest::of(b"anything");
+        let digest = Digest::compute(b"anything");
         Self::receipt(
             received,
             Verdict::scored(self.benchmark, "en-25", digest, digest, card),
@@ -204,7 +204,7 @@ impl Story<'_> {
 /// The life of submissions. `benchmark` keeps several runs in one table apart.
 ///
 /// # Errors
-/// What the table says; a broken promise panics.
+/// The table's answer; a broken promise panics.
 ///
 /// # Panics
 /// When the table breaks a promise.
@@ -226,7 +226,7 @@ async fn names_that_look_alike_are_one(table: &impl Leaderboards, story: &Story<
     let old = story.received("hal-1", "v1", 45_000);
     table.receive(&old).await?;
     record(table, &story.scored(&old, 0.5)).await?;
-    for (benchmark, noted, stands) in [
+    for (benchmark, noted, standing) in [
         (story.benchmark, "gil-1", None),
         (story.benchmark, "gil-1", None),
         (story.benchmark, "gil_l", Some("gil-1")),
@@ -241,8 +241,8 @@ async fn names_that_look_alike_are_one(table: &impl Leaderboards, story: &Story<
         (&other_benchmark, "gil_l", None),
         (&other_benchmark, "gil-1", Some("gil_l")),
     ] {
-        let found = table.note_name(benchmark, &name(noted)?, at).await?;
-        assert_eq!(found, stands.map(name).transpose()?, "{benchmark}: {noted}");
+        let earlier = table.note_name(benchmark, &name(noted)?, at).await?;
+        assert_eq!(earlier, standing.map(name).transpose()?, "{benchmark}: {noted}");
     }
     Ok(())
 }
@@ -296,7 +296,7 @@ async fn empty(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
     assert_eq!(table.boards(story.benchmark).await?, []);
     assert_eq!(
         table
-            .submission(story.benchmark, &SubmissionId::of("", "", ""))
+            .submission(story.benchmark, &SubmissionId::derive("", "", ""))
             .await?,
         None
     );

@@ -1,15 +1,15 @@
-//! What the contracts of a table are played with: uploads to one board, whose benchmark says little of itself.
+//! The data for the contracts of a table: uploads to one board of a minimal benchmark.
 
 use std::collections::BTreeMap;
 
 use dataperf::Descriptor;
 use dataperf::Direction;
 use dataperf::Reason;
+use dataperf::benchmark::scorecard::{Metrics, Scorecard};
+use dataperf::board::facts::Rules;
 use dataperf::challenge::{BASELINE_PREFIX, Ranking, Terms};
-use dataperf::facts::Rules;
 use dataperf::ports::leaderboard::{Board, Entry, OPEN_ROUND, Projected, Ranked, Recorded, Submission};
 use dataperf::ports::maintenance::{Maintenance, Order};
-use dataperf::scorecard::{Metrics, Scorecard};
 use dataperf::{Digest, Timestamp, Upload};
 use dataperf::{Receipt, Verdict};
 
@@ -18,7 +18,8 @@ pub(crate) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 /// The code of a rejection that counts against a submitter's limits.
 pub(crate) const COUNTED: &str = "one_label";
 
-/// What a story's benchmark says of itself, whatever its id: less is better, and one of its rejections counts.
+/// The description of a story's benchmark, whatever its id: less is better, and one of its
+/// rejections counts.
 pub(crate) const HOSTED: Descriptor = Descriptor {
     id: "story",
     about: "what a table is tried with",
@@ -48,7 +49,7 @@ pub(crate) struct Story<'a, T> {
     pub(crate) table: &'a T,
     pub(crate) board: Board,
     pub(crate) terms: Terms,
-    /// What scores are said to be scored with.
+    /// The data set that scores are recorded with.
     pub(crate) dataset: Digest,
 }
 
@@ -67,7 +68,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             table,
             board,
             terms,
-            dataset: Digest::of(b"anything"),
+            dataset: Digest::compute(b"anything"),
         }
     }
 
@@ -157,7 +158,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
                 score,
                 metrics: Metrics::new(),
             },
-            Digest::of(b"anything"),
+            Digest::compute(b"anything"),
         );
         Verdict::scored(benchmark, leaderboard, self.dataset, digest, card)
     }

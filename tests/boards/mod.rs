@@ -1,0 +1,10 @@
+//! Boards: rows, ranks, comparisons, histories and published documents.
+
+mod board_log;
+mod books;
+mod comparisons;
+mod histories;
+mod ladder;
+pub(crate) mod many_rows;
+mod numbers;
+mod scale;
