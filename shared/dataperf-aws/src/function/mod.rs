@@ -17,6 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use dataperf::benchmark::NotScored;
 use dataperf::challenge::Terms;
+use dataperf::dataset::DatasetError;
 use dataperf::dataset::active::InForce;
 use dataperf::dataset::warm::Warm;
 use dataperf::evaluation::admission::Admission;
@@ -34,6 +35,7 @@ use lambda_runtime::Context;
 use serde_json::Value;
 use tracing::{Instrument, info_span};
 
+use crate::S3Bucket;
 use crate::boards::comparisons::{Comparer, Stores};
 use crate::events::fault::Fault;
 use crate::function::rescore::{go_on, rescore};
@@ -64,10 +66,63 @@ fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
     Ok(mib.saturating_mul(1 << 20))
 }
 
+/// Scores artifacts: the only part of a function that depends on the benchmark's type. The rest is compiled once for all benchmarks.
+trait Scorer {
+    /// The benchmark.
+    fn hosted(&self) -> &'static Descriptor;
+
+    /// The verdict with one data set and, for a score, what is kept so that it can be compared with others.
+    fn score<'a>(
+        &'a self,
+        datasets: S3Bucket,
+        case: Case<'a>,
+    ) -> LocalBoxFuture<'a, Result<Scored, DatasetError>>;
+}
+
+/// An artifact to be scored.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    dataset: Digest,
+    leaderboard: &'a str,
+    artifact: &'a [u8],
+    admission: &'a Admission<'a>,
+    /// Whether the score is rounded to the precision that the hidden items support.
+    is_rounded: bool,
+}
+
+/// A verdict and, for a score, the bytes of its replicates.
+type Scored = (Verdict, Option<Vec<u8>>);
+
+impl<B: Benchmark> Scorer for Warm<B> {
+    fn hosted(&self) -> &'static Descriptor {
+        &const { Descriptor::for_benchmark::<B>() }
+    }
+
+    fn score<'a>(
+        &'a self,
+        datasets: S3Bucket,
+        case: Case<'a>,
+    ) -> LocalBoxFuture<'a, Result<Scored, DatasetError>> {
+        async move {
+            let dataset = self.dataset(datasets, case.dataset);
+            let dataset = dataset.instrument(info_span!("open data set")).await?;
+            let Case {
+                leaderboard,
+                artifact,
+                admission,
+                is_rounded,
+                ..
+            } = case;
+            evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await
+        }
+        .boxed_local()
+    }
+}
+
 /// A benchmark's function, with what is kept between invocations.
-struct BenchmarkFunction<B: Benchmark> {
+struct BenchmarkFunction {
     resources: Resources,
-    warm: Warm<B>,
+    scorer: Box<dyn Scorer>,
     /// By leaderboard, the data set of the last score. The next submission is evaluated with it
     /// before the function reads which one is active. If that is another one, the submission is
     /// evaluated again. So only data sets whose evaluation takes at most [`QUICK`] are kept.
@@ -83,11 +138,14 @@ struct BenchmarkFunction<B: Benchmark> {
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
+    run_scorer(Box::new(Warm::<B>::new(warm_bytes()?))).await
+}
+
+async fn run_scorer(scorer: Box<dyn Scorer>) -> Result<(), lambda_runtime::Error> {
     let resources = Resources::from_environment()?;
-    let warm = Warm::new(warm_bytes()?);
-    serve(BenchmarkFunction::<B> {
+    serve(BenchmarkFunction {
         resources,
-        warm,
+        scorer,
         scored_with: Mutex::default(),
         comparer: Comparer::default(),
         last_moment: Mutex::default(),
@@ -95,9 +153,9 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     .await
 }
 
-impl<B: Benchmark> Function for BenchmarkFunction<B> {
+impl Function for BenchmarkFunction {
     fn benchmark(&self) -> &'static str {
-        B::ID
+        self.hosted().id
     }
 
     fn resources(&self) -> &Resources {
@@ -114,7 +172,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
                 return Ok(None);
             };
             let _watch = self.watch(&upload, context);
-            let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
+            let span = info_span!("submission", benchmark = self.benchmark(), submission = %upload.id());
             match self.resources.settle(&upload, self).instrument(span).await {
                 Err(WorkflowError::GoesOn) => Ok(None), // its program is run
                 settled => Ok(Some(settled?)),
@@ -172,13 +230,13 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
     }
 }
 
-impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
+impl Evaluator for BenchmarkFunction {
     fn hosted(&self) -> &'static Descriptor {
-        &const { Descriptor::for_benchmark::<B>() }
+        self.scorer.hosted()
     }
 
     fn max_artifact_bytes(&self) -> u64 {
-        B::MAX_ARTIFACT_BYTES
+        self.hosted().max_artifact_bytes
     }
 
     async fn evaluate(
@@ -204,13 +262,24 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
                 Err(not_scored) => {
                     let rejection = not_scored.rejection()?;
                     let artifact = Some(Digest::compute(artifact));
-                    return Ok(Verdict::rejected(B::ID, leaderboard, None, artifact, &rejection));
+                    return Ok(Verdict::rejected(
+                        self.benchmark(),
+                        leaderboard,
+                        None,
+                        artifact,
+                        &rejection,
+                    ));
                 }
             };
             let began = Instant::now();
-            let evaluated = self
-                .evaluated(digest, terms, leaderboard, artifact, admission)
-                .await;
+            let case = Case {
+                dataset: digest,
+                leaderboard,
+                artifact,
+                admission,
+                is_rounded: terms.programs.is_some(),
+            };
+            let evaluated = self.scorer.score(self.resources.datasets().await, case).await;
             let took = began.elapsed();
             if is_read && !matches!(&evaluated, Ok((_, Some(_)))) {
                 return Ok(evaluated?.0);
@@ -262,7 +331,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             return Err(WorkflowError::organizer(message));
         };
         let request = ProgramRequest {
-            benchmark: B::ID.to_owned(),
+            benchmark: self.benchmark().to_owned(),
             leaderboard: leaderboard.clone(),
             dataset,
             programs: programs.clone(),
@@ -273,7 +342,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
     }
 }
 
-impl<B: Benchmark> BenchmarkFunction<B> {
+impl BenchmarkFunction {
     /// Watches the time of an evaluation.
     fn watch(&self, upload: &Upload, context: &Context) -> Watch {
         self.set_last_moment(context);
@@ -300,29 +369,14 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         }
     }
 
-    /// The verdict with one data set and, for a score, what is kept so that it can be compared with others.
-    async fn evaluated(
-        &self,
-        dataset: Digest,
-        terms: &Terms,
-        leaderboard: &str,
-        artifact: &[u8],
-        admission: &Admission<'_>,
-    ) -> Result<(Verdict, Option<Vec<u8>>), WorkflowError> {
-        let dataset = self.warm.dataset(self.resources.datasets().await, dataset);
-        let dataset = dataset.instrument(info_span!("open data set")).await?;
-        let is_rounded = terms.programs.is_some();
-        Ok(evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await?)
-    }
-
     /// The upload itself or, if it is a program's output, the upload of that program; `None` for an output of no submission.
     async fn upload_of<'a>(&self, upload: &'a Upload) -> Result<Option<Cow<'a, Upload>>, Fault> {
-        let Some(submission) = Output::parse_upload(B::ID, upload) else {
+        let Some(submission) = Output::parse_upload(self.benchmark(), upload) else {
             return Ok(Some(Cow::Borrowed(upload)));
         };
         let table = self.resources.leaderboards().await;
         let known = match submission {
-            Some(id) => table.submission(B::ID, &id).await,
+            Some(id) => table.submission(self.benchmark(), &id).await,
             None => Ok(None),
         };
         let known = known?;
@@ -347,7 +401,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             results: &results,
             datasets: &self.resources.datasets().await,
         };
-        let span = info_span!("compare", benchmark = B::ID);
+        let span = info_span!("compare", benchmark = self.benchmark());
         let compared = async {
             if is_one_score {
                 self.comparer.after_score(board, self.hosted(), &stores).await
@@ -381,8 +435,8 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         if let Some(pinned) = terms.dataset {
             return Ok(pinned);
         }
-        Ok(InForce::read(datasets, B::ID)
+        Ok(InForce::read(datasets, self.benchmark())
             .await?
-            .scoring(B::ID, leaderboard)?)
+            .scoring(self.benchmark(), leaderboard)?)
     }
 }

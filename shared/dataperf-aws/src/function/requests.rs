@@ -1,7 +1,6 @@
 //! Requests to a benchmark's function besides uploads: comparing the rows of a board, and finishing
 //! rounds.
 
-use dataperf::Benchmark;
 use dataperf::closing::finishing::{FinishRequest, Finished};
 use dataperf::evaluation::artifact_judge::Evaluator as _;
 use dataperf::ports::leaderboard::Board;
@@ -15,7 +14,7 @@ use crate::boards::log::LogStores;
 use crate::events::fault::Fault;
 use crate::function::finish::finish;
 
-impl<B: Benchmark> BenchmarkFunction<B> {
+impl BenchmarkFunction {
     /// The answer to an event that is such a request; `None` for any other event.
     pub(super) async fn answer_request(
         &self,
@@ -32,7 +31,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
     }
 
     async fn compare(&self, request: &CompareRequest) -> Result<Value, Fault> {
-        let board = request.board(B::ID);
+        let board = request.board(self.hosted().id);
         let (table, results) = (
             self.resources.leaderboards().await,
             self.resources.results().await,
