@@ -22,6 +22,9 @@ use crate::support::world::{Sent, World, with_caretaker};
 
 const SUBMITTERS: [&str; 7] = ["ada", "bo", "cy", "di", "ed", "fay", "gil"];
 
+/// How many sweeps in good weather have to be enough.
+const MAX_SWEEPS: usize = 5;
+
 /// As many different artifacts are uploaded, over and over.
 const N_ARTIFACTS: usize = 6;
 
@@ -70,16 +73,33 @@ pub(crate) fn storm_over_a_step(seed: u64) -> Storm {
 }
 
 impl World {
-    /// Lets a step come to its end, and says which faults there were; what has failed is evaluated again in good weather, and everything is
-    /// taken.
+    /// Lets a step come to its end: what has failed is evaluated again in good weather, and everything is taken.
     pub(crate) async fn end_step(&self, benchmark: &str, sent: &[Sent]) {
         self.settle().await;
         self.sweep().await;
         self.cloud.faults().storm(None);
-        self.sweep().await;
+        self.clear(benchmark).await;
         assert_eq!(self.command(&["redrive", "--all-failed"]).code, 0);
+        self.clear(benchmark).await;
         for (receipt, _) in self.ended(benchmark, sent).await {
             assert_eq!(receipt.verdict.status, Ending::Accepted, "{receipt:#?}");
+        }
+    }
+
+    /// Sweeps until everything has ended. One sweep is enough unless the machine is so slow that requests fail without a storm.
+    pub(crate) async fn clear(&self, benchmark: &str) {
+        for _ in 0..MAX_SWEEPS {
+            self.sweep().await;
+            let unfinished = self.leaderboards().unfinished(benchmark).await.unwrap();
+            if unfinished.is_empty() {
+                return;
+            }
+            let ids: Vec<&str> = unfinished.iter().map(|entry| entry.id.as_str()).collect();
+            let _ = writeln!(
+                std::io::stderr(),
+                "unfinished after a sweep: {unfinished:?}\n{}",
+                self.log_lines(&ids)
+            );
         }
     }
 
@@ -140,7 +160,7 @@ async fn ride_out(world: &World, sent: &[Sent], before: BTreeMap<&'static str, u
     let mut injected = before;
     add(&mut injected, world);
     world.cloud.faults().storm(None);
-    world.sweep().await;
+    world.clear(BENCHMARK).await;
     let receipts = world.receipts(sent).await;
     let n_failed = receipts
         .values()

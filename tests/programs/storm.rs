@@ -83,7 +83,7 @@ async fn programs_are_run_in_a_storm() {
     world.sweep().await;
     let injected = world.cloud.faults().injected();
     world.cloud.faults().storm(None);
-    world.sweep().await;
+    world.clear(BENCHMARK).await;
     let _ = writeln!(std::io::stderr(), "{n} programs: {injected:?}");
     for kind in ["S3 503", "DynamoDB throttled"] {
         assert!(injected.contains_key(kind), "no fault of {kind}: {injected:?}");
@@ -97,7 +97,7 @@ async fn programs_are_run_in_a_storm() {
     let is_killed = |name: &&str| name.starts_with("function killed");
     assert!(injected.keys().any(is_killed), "{injected:?}");
     assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
-    world.sweep().await;
+    world.clear(BENCHMARK).await;
 
     let receipts = world.receipts(&sent).await;
     let (mut n_scored, mut n_runs) = (0, 0);

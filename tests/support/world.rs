@@ -352,6 +352,24 @@ impl World {
         self.settle().await;
     }
 
+    /// The lines of the functions' logs with one of these texts, and those on sweeps.
+    pub(crate) fn log_lines(&self, texts: &[&str]) -> String {
+        let logs = self.scratch().join("cloud/logs");
+        let mut found = String::new();
+        for function in std::fs::read_dir(logs).into_iter().flatten().flatten() {
+            for file in std::fs::read_dir(function.path()).into_iter().flatten().flatten() {
+                let log = std::fs::read_to_string(file.path()).unwrap_or_default();
+                let is_wanted =
+                    |line: &&str| line.contains("swept") || texts.iter().any(|text| line.contains(text));
+                for line in log.lines().filter(is_wanted) {
+                    found.push_str(line);
+                    found.push('\n');
+                }
+            }
+        }
+        found
+    }
+
     /// An object of the results bucket.
     pub(crate) async fn result(&self, key: &str) -> Vec<u8> {
         match self.bucket("results").get(key, None, 16 << 20).await.unwrap() {
@@ -365,7 +383,9 @@ impl World {
     pub(crate) async fn ended(&self, benchmark: &str, sent: &[Sent]) -> Vec<(Receipt, Receipt)> {
         self.settle().await;
         let table = self.leaderboards();
-        assert_eq!(table.unfinished(benchmark).await.unwrap(), []);
+        let unfinished = table.unfinished(benchmark).await.unwrap();
+        let ids: Vec<&str> = unfinished.iter().map(|entry| entry.id.as_str()).collect();
+        assert!(ids.is_empty(), "{unfinished:#?}\n{}", self.log_lines(&ids));
         let mut receipts = Vec::new();
         for sent in sent {
             let submission = table.submission(benchmark, &sent.id()).await.unwrap();
