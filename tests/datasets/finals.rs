@@ -415,7 +415,7 @@ async fn a_late_verdict_uses_its_closed_boards_data() {
 /// One upload a round; each round is finished by a run that is killed at another of its writes, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
-    const N_ROUNDS: usize = 110;
+    const N_ROUNDS: usize = 60;
     let mut world = World::new().await;
     let (other, last) = staged(&world);
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
@@ -468,7 +468,7 @@ async fn finishing_killed_at_any_moment() {
         }
         n_killed += 1;
     }
-    assert!(n_killed >= 16, "a run writes: {n_killed}");
+    assert!(n_killed >= 9, "a run writes: {n_killed}");
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 

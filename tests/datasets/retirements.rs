@@ -528,7 +528,7 @@ async fn a_document_unable_to_retire_is_refused() {
 /// One upload a round; each round's data set is retired by a run that is killed at another of its writes, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retiring_killed_at_any_moment() {
-    const N_ROUNDS: usize = 70;
+    const N_ROUNDS: usize = 40;
     let world = World::with(one_process_a_run).await;
     let (other, fresh) = staged(&world);
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
@@ -552,7 +552,7 @@ async fn retiring_killed_at_any_moment() {
         }
         n_killed += 1;
     }
-    assert!(n_killed >= 20, "a run writes: {n_killed}");
+    assert!(n_killed >= 11, "a run writes: {n_killed}");
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 

@@ -38,9 +38,9 @@ async fn kill_at(
     unreachable!("each run ends after some requests");
 }
 
-/// Before each request of a run, and after each.
+/// Before the first request of a run, and after each.
 fn every_moment() -> impl Iterator<Item = Moment> {
-    (1..).flat_map(|n| [Moment::Before(n), Moment::After(n)])
+    std::iter::once(Moment::Before(1)).chain((1..).map(Moment::After))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,7 +66,7 @@ async fn a_ladder_decides_once_despite_killed_functions() {
     let receipts = world.receipts(&sent).await;
     assert!(receipts.values().all(|receipt| receipt.climb().is_some()));
     assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
-    assert!(n_killed >= 8, "a run writes: {n_killed}");
+    assert!(n_killed >= 5, "a run writes: {n_killed}");
 }
 
 /// A data set that is read in several parts at once: 32 MB.

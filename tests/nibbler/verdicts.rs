@@ -425,6 +425,6 @@ async fn a_killed_last_verdict_still_decides() {
             break;
         }
     }
-    assert!(n_decided > 20, "a run writes: {n_decided}");
+    assert!(n_decided > 10, "a run writes: {n_decided}");
     assert_eq!(nibbler.n_items("unfinished").await, 0);
 }

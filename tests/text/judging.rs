@@ -447,6 +447,6 @@ async fn a_killed_last_verdict_still_decides() {
             break;
         }
     }
-    assert!(n_decided > 20, "a run writes: {n_decided}");
+    assert!(n_decided > 10, "a run writes: {n_decided}");
     assert_eq!(text.n_taken("rosa", "verdicts").await, n_decided);
 }

@@ -343,7 +343,7 @@ async fn submitters_read_the_signed_form_everywhere() {
 /// another of its writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn releasing_killed_at_any_moment() {
-    const N_ROUNDS: usize = 24;
+    const N_ROUNDS: usize = 16;
     let mut world = World::new().await;
     assert_eq!(world.command(&["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");
@@ -410,7 +410,7 @@ async fn releasing_killed_at_any_moment() {
         }
         n_killed += 1;
     }
-    assert!(n_killed >= 12, "a run writes: {n_killed}");
+    assert!(n_killed >= 7, "a run writes: {n_killed}");
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 

@@ -42,9 +42,10 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// The moments before and after each write, without end: what is stored may differ from each to the next.
+    /// Every state that a kill can leave once, without end: before the first write and after each. Before a later write, the stores
+    /// are as after the write that precedes it.
     pub fn of_writes() -> impl Iterator<Item = Self> {
-        (1..).flat_map(|n| [Self::BeforeWrite(n), Self::AfterWrite(n)])
+        std::iter::once(Self::BeforeWrite(1)).chain((1..).map(Self::AfterWrite))
     }
 }
 
