@@ -4,7 +4,7 @@ import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, save, token, whoami } from "./api.js";
 import { bestOverTime, intervalScale, onProbitAxes, scale, strip, whisker } from "./charts.js";
 import { brackets } from "./brackets.js";
-import { boardName, capital, command, countdown, counted, crumbs, ends, h, href, plain, prose, rough, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide, working, zone } from "./dom.js";
+import { boardName, boardNamed, capital, command, countdown, counted, crumbs, ends, h, href, plain, prose, rough, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud, wide, working, zone } from "./dom.js";
 import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
@@ -247,7 +247,8 @@ function counting({ challenge }, name) {
 function elsewhere(benchmark, name, round) {
   const { round: to, opens } = counting(benchmark, name);
   if (to === round) return null;
-  const other = h("a", { href: href(benchmark.id, "board", name, to) }, to === "open" ? name : `${name} · ${to}`);
+  const called = boardNamed(benchmark, name);
+  const other = h("a", { href: href(benchmark.id, "board", name, to) }, to === "open" ? called : `${called} · ${to}`);
   if (opens) return ["This board rejects uploads until ", whenExactly(opens), ". From then on, they go to ", other, "."];
   return ["New uploads go to ", other, to === "open" ? ", which belongs to no round." : "."];
 }
@@ -474,12 +475,12 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
 }
 
 /** The form of a benchmark of people, for an example or for a prompt; null where files alone are uploaded. What is written counts `into` a round. */
-async function written(benchmark, name, round, who, into) {
+async function written(benchmark, name, called, round, who, into) {
   const { id, submitting: { kinds } } = benchmark;
   if (kinds.length === 0) return null;
   const [{ prompting, writing }, { acceptance }] = await Promise.all([import("./write.js"), import("./consent.js")]);
   const terms = acceptance("terms-to-write", roundOf(benchmark, into)?.round, href(id, "board", name, into, "rules"));
-  return kinds.includes("generate") ? prompting(id, round, who, terms) : writing(id, name, round, who, terms);
+  return kinds.includes("generate") ? prompting(id, round, who, terms) : writing(id, name, called, round, who, terms);
 }
 
 const TABS = { standings: "Standings", submit: "Submit", judge: "Judge", rules: "Rules", data: "Data", about: "About" };
@@ -514,6 +515,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   series?.catch(() => null); // whoever waits for it hears of it
   const [benchmark, page, who] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query), whoami()]);
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
+  const called = boardName(known ?? page, benchmark.leaderboards);
   const siblings = siblingsOf(benchmark, name, round);
   const at = (of) => (of === "standings" ? href(benchmarkId, "board", name, round) : href(benchmarkId, "board", name, round, of));
   const isRater = Boolean(who?.is_rater?.includes(benchmarkId));
@@ -521,11 +523,11 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const of = roundOf(benchmark, round);
   const nodes = {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
-    judge: async () => (isRater ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Raters judge submissions here. Ask the organizer for a rater's token, and sign in with it.")),
+    judge: async () => (isRater ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : { task: name, called }, who) : h("p", { class: "empty" }, "Raters judge submissions here. Ask the organizer for a rater's token, and sign in with it.")),
     submit: async () => {
       // files of people count in the running round, whichever round the page shows
       const into = benchmark.submitting.kinds.length > 0 ? counting(benchmark, name).round : round;
-      return [await written(benchmark, name, round, who, into), (await import("./upload.js")).uploads(benchmark, name, into, who, roundOf(benchmark, into), page.digits), howToSubmit(benchmark, name, page.unit, page.kit, of, who)];
+      return [await written(benchmark, name, called, round, who, into), (await import("./upload.js")).uploads(benchmark, page, into, who, roundOf(benchmark, into)), howToSubmit(benchmark, name, page.unit, page.kit, of, who)];
     },
     rules: async () => [rules(benchmark, page, round, of, await allowance(benchmark, of)), form(benchmark, page), terms(of)],
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "This board has no active data set."),
@@ -539,11 +541,11 @@ export async function board(benchmarkId, name, round, tab = "standings") {
       location.hash = at("submit");
     });
   return {
-    title: `${titled(benchmarkId)} ${name}`,
+    title: `${titled(benchmarkId)} ${called}`,
     benchmark: benchmarkId,
     nodes: [
-      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [boardName(known ?? page, benchmark.leaderboards)]),
-      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, boardName(known ?? { name }, benchmark.leaderboards)), round === "open" ? null : h("span", { class: "round" }, round)),
+      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [called]),
+      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, called), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
       state(benchmark, name, round, of, page.final_by),
       announcements(benchmark, of?.round),

@@ -2,7 +2,7 @@
 
 import { ask, content, standing, whoami } from "./api.js";
 import { texts } from "./archive.js";
-import { boardOf, capital, command, crumbs, ends, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
+import { boardName, boardOf, capital, command, crumbs, ends, h, href, part, pill, plain, prose, score, some, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -42,10 +42,9 @@ function elementsOf(of) {
 const common = (first, second) => [...first].filter((element) => second.has(element)).length;
 
 function files(one, other, both) {
-  if (both.some((of) => of === undefined)) return null; // they are private
+  if (!both.every(Boolean)) return null; // they are private, too large, or not text
   const heading = h("h2", { id: "files" }, "Files");
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "files" }, heading, nodes);
-  if (both.some((of) => of === null)) return panel(h("p", {}, "One of the files is too large or not text, so this page can't compare their lines."));
   if (one.artifact === other.artifact) return panel(h("p", {}, "Both are the same file, byte for byte."));
   const [first, second] = both.map(elements);
   const only = (from, without) => [...from].filter((element) => !without.has(element));
@@ -81,7 +80,7 @@ function published(benchmark, at, one, other) {
 }
 
 function differences(one, other, lines, drawn, digits, isOrganizer) {
-  if (lines.length === 0 && drawn.length === 0 && !isOrganizer) return null;
+  if (lines.length === 0 && drawn.every(({ interval }) => !interval) && !isOrganizer) return null;
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, h("h2", { id: "paired" }, "Paired difference"), nodes);
   const numbers = (columns, rows) => wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, columns.map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "n" }, cell)))))));
   const range = (interval, of = digits) => ends(interval, of).join(" to ");
@@ -103,20 +102,24 @@ function differences(one, other, lines, drawn, digits, isOrganizer) {
   const reasons = () => drawn.filter(({ interval }) => !interval).map(({ name, why_none }) => h("p", {}, prose(`${name}: ${why_none}.`)));
   // where the pair is published without an interval, the command has none either
   const organizers = () => (!isOrganizer || drawn.some(({ difference }) => difference !== undefined) ? null : [h("p", {}, "The organizer can compare the two with "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares")]);
-  const without = () => [reasons(), h("p", {}, "The 95 % rank ranges above show whether this difference is likely to hold on another test set."), organizers()];
+  const haveRanges = [one, other].every((of) => of.rank_interval);
+  const without = () => [reasons(), haveRanges ? h("p", {}, "The 95 % rank ranges above show whether this difference is likely to hold on another test set.") : null, organizers()];
   return panel(shown.length > 0 ? onOthers() : without(), lines.length > 0 ? onThis() : null);
 }
 
-/** The tables of numbers that both have, cell by cell. */
-function tables(figures, digits) {
+/** The tables of numbers that both have, cell by cell: shares as bars too. */
+function tables(names, figures, digits) {
   const [first, second] = figures;
   return first.tables.flatMap((table) => {
     const same = second.tables.find(({ name }) => name === table.name);
-    if (!same || table.columns.length !== 1) return [];
+    if (!same || table.columns.length !== 1 || table.lines.length === 0) return [];
     const of = new Map(same.lines.map(({ label, values }) => [label, values[0]]));
-    const isWhole = [...table.lines, ...same.lines].every(({ values: [value] }) => Number.isInteger(value));
+    const all = [...table.lines, ...same.lines].map(({ values: [value] }) => value);
+    const isWhole = all.every(Number.isInteger);
+    const isShare = !isWhole && all.every((value) => value >= 0 && value <= 1);
     const shown = (cell) => (!Number.isFinite(cell) ? "–" : isWhole ? plain(cell) : score(cell, digits));
-    const line = ({ label, values: [value] }) => h("tr", {}, h("th", { scope: "row" }, label), [value, of.get(label), value - of.get(label)].map((cell) => h("td", { class: "n" }, shown(cell))));
+    const bar = (cell, name) => (isShare && Number.isFinite(cell) ? h("meter", { min: 0, max: 1, value: cell, "aria-label": name }) : null);
+    const line = ({ label, values: [value] }) => h("tr", {}, h("th", { scope: "row" }, label), [value, of.get(label)].map((cell, idx) => h("td", { class: "n" }, bar(cell, `${label}, ${names[idx]}`), shown(cell))), h("td", { class: "n" }, shown(value - of.get(label))));
     return h("section", { class: "panel wide-panel", "aria-label": table.titles[0] }, h("h2", {}, capital(table.titles[0] ?? words(table.name))), wide(`Table of ${table.titles[0]}`, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["", "First", "Second", "Difference"].map((name) => h("th", { scope: "col", class: name ? "n" : null }, name || h("span", { class: "unseen" }, "Part"))))), h("tbody", {}, table.lines.map(line)))));
   });
 }
@@ -138,15 +141,19 @@ export async function compare(benchmarkId, ids) {
   const lines = figures ? repeated(figures) : [];
   const drawn = figures ? await published(benchmark, parts[0], one, other) : [];
   const range = (both) => (both ? [...new Set(both)].join(" to ") : "–");
+  const called = (of) => boardName(boardOf(benchmark, of) ?? of, benchmark.leaderboards);
+  const isKnown = (value) => value.some((of) => of !== null && of !== undefined);
+  const rankOf = (of, idx) => standings[idx]?.rows.get(of.submission)?.rank;
   const facts = [
     ["Submitter", (of) => h("a", { href: href(benchmarkId, "submission", of.submission) }, of.submitter)],
-    ["Board", (of) => h("a", { href: href(benchmarkId, "board", of.leaderboard, of.round) }, of.round === "open" ? of.leaderboard : `${of.leaderboard}, ${of.round}`)],
+    ["Board", (of) => h("a", { href: href(benchmarkId, "board", of.leaderboard, of.round) }, of.round === "open" ? called(of) : `${called(of)}, ${of.round}`)],
     ["Status", (of) => pill(of.status)],
     ["Score", (of) => score(of.score, digitsOf(of))],
-    ["Score, 95 %", (of) => range(of.interval && ends(of.interval, digitsOf(of)))],
-    ["Rank", (of, idx) => plain(standings[idx]?.rows.get(of.submission)?.rank)],
-    ["Rank, 95 %", (of) => range(of.rank_interval && of.rank_interval.map(plain))],
-  ];
+    // what neither has is left out
+    isKnown(both.map((of) => of.interval)) && ["Score, 95 %", (of) => range(of.interval && ends(of.interval, digitsOf(of)))],
+    isKnown(both.map(rankOf)) && ["Rank", (of, idx) => plain(rankOf(of, idx))],
+    isKnown(both.map((of) => of.rank_interval)) && ["Rank, 95 %", (of) => range(of.rank_interval && of.rank_interval.map(plain))],
+  ].filter(Boolean);
   const line = ([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), both.map((of, idx) => h("td", {}, value(of, idx))));
   const why = !isSameBoard ? "Their boards or data sets differ, so their scores can't be compared." : isShown ? null : "You can compare metrics after the round has closed and shows everything.";
   const gap = isSameBoard && one.score !== null && other.score !== null ? `The scores differ by ${score(Math.abs(one.score - other.score), digits)}.` : null;
@@ -154,10 +161,10 @@ export async function compare(benchmarkId, ids) {
     title: `${one.submitter} and ${other.submitter}`,
     benchmark: benchmarkId,
     nodes: [
-      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [one.leaderboard, href(benchmarkId, "board", one.leaderboard, one.round)], ["Comparison"]),
+      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [called(one), href(benchmarkId, "board", one.leaderboard, one.round)], ["Comparison"]),
       h("h1", {}, `${one.submitter} and ${other.submitter}`),
       h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Fact"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
-      figures ? [differences(one, other, lines, drawn, digits, who?.role === "organizer"), tables(figures, digits)] : null,
+      figures ? [differences(one, other, lines, drawn, digits, who?.role === "organizer"), tables(both.map((of) => of.submitter), figures, digits)] : null,
       files(one, other, artifacts),
     ],
   };

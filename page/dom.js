@@ -80,12 +80,15 @@ export const some = (n, one, many = `${one}s`) => `${plain(n)} ${n === 1 ? one :
 /** `speech-selection` as a title. */
 export const titled = (id) => capital(id.replaceAll("-", " "));
 
-/** How a board is called: the one of a benchmark that has no others is `open` in keys. Where others of `all` have its title, its name tells them apart. */
+/** How a board is called. Where others of `all` have its title, its name tells them apart. */
 export function boardName(board, all = []) {
   const name = board.name ?? board.leaderboard;
-  if (!board.title) return name === "open" ? "open division" : name;
+  if (!board.title) return name;
   return all.some((other) => other.title === board.title && other.name !== name) ? `${board.title}, ${name}` : board.title;
 }
+
+/** How the board of this name is called among those of its benchmark. */
+export const boardNamed = ({ leaderboards }, name) => boardName(leaderboards.find((board) => board.name === name) ?? { name }, leaderboards);
 
 /** A sentence's first letter. */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -110,6 +113,11 @@ const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "
 
 /** A moment in the reader's own time zone, the exact one in its title. */
 export const when = (time) => h("time", { datetime: time, title: time }, day.format(new Date(time)));
+
+const brief = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+/** The same without the year: "28 Nov 15:38". */
+export const whenBriefly = (time) => h("time", { datetime: time, title: time }, brief.format(new Date(time)).replace(",", ""));
 
 const zoned = new Intl.DateTimeFormat("en-GB", { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 

@@ -26,7 +26,7 @@ function card(benchmark, board, round) {
     h(
       "a",
       { class: "card", href: href(benchmark.id, "board", board.name, board.round) },
-      h("span", { class: "name" }, boardName(board), board.round === "open" ? null : h("span", { class: "round" }, board.round)),
+      h("span", { class: "name" }, boardName(board, benchmark.leaderboards), board.round === "open" ? null : h("span", { class: "round" }, board.round)),
       h("span", { class: "about" }, prose(board.about || "this board belongs to an earlier data set")),
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score, board.digits)), board.metric ? h("span", { class: "metric" }, board.metric) : null, h("span", { class: "who" }, leader.submitter))

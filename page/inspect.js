@@ -1,9 +1,11 @@
 // A file that is about to be uploaded, looked at before anything is sent: its size, what it is, whether it can be read.
 
 import { size } from "./dom.js";
-import { Wrong, place, readCsv, readJson } from "./places.js";
+import { Wrong, escaped, place, readCsv, readJson } from "./places.js";
 
 const MOST = 20; // problems that are listed
+const NAMED = 12; // keys that are listed
+const COMPARED = 60; // characters of a key that are compared and shown
 
 const SIGNATURES = [
   [[0x1f, 0x8b], (name) => `It is compressed by gzip. Decompress it and upload the result: gunzip ${name}`],
@@ -60,14 +62,46 @@ const called = (forms) => {
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} or ${names.at(-1)}` : names[0];
 };
 
-function ofJson(text) {
+/** How many letters have to be changed, added or removed for one text to become another. */
+function distance(from, to) {
+  let row = [...Array(to.length + 1).keys()];
+  for (let at = 0; at < from.length; at += 1) {
+    const next = [at + 1];
+    for (let idx = 0; idx < to.length; idx += 1) next.push(Math.min(next[idx] + 1, row[idx + 1] + 1, row[idx] + (from[at] === to[idx] ? 0 : 1)));
+    row = next;
+  }
+  return row.at(-1);
+}
+
+/** Which of the keys somebody may have meant, or all of them. */
+function offer(key, keys) {
+  const list = (names) => names.map((name) => `\`${name}\``).join(", ");
+  const away = (known) => distance(key.toLowerCase(), known.toLowerCase());
+  const near = keys.filter((known) => away(known) <= known.length / 3);
+  if (near.length > 0) return `did you mean ${list(near.slice(0, 3))}?`;
+  if (keys.length === 1) return `the only key is ${list(keys)}`;
+  return `the keys are ${list(keys.slice(0, NAMED))}${keys.length > NAMED ? ` and ${keys.length - NAMED} more` : ""}`;
+}
+
+/** What is wrong with JSON: where it can't be read, and where the object has other keys than `keys`, unless these are none. */
+function ofJson(text, keys = []) {
+  const isChecked = keys.length > 0;
+  const isObject = /^\s*\{/.test(text);
+  const known = new Set(keys.map((key) => `/${escaped(key)}`));
+  const unknown = []; // with their offsets
+  const found = (pointer, offset) => {
+    const isKey = pointer !== "" && !pointer.includes("/", 1);
+    if (isKey && !known.has(pointer)) unknown.push([pointer.slice(1).replaceAll("~1", "/").replaceAll("~0", "~").slice(0, COMPARED), offset]);
+  };
   try {
-    readJson(text);
-    return [];
+    readJson(text, isChecked && isObject ? found : undefined);
   } catch (wrong) {
     if (!(wrong instanceof Wrong)) throw wrong;
     return [{ message: wrong.message, ...place(text, wrong.offset) }];
   }
+  if (isChecked && !isObject) return [{ message: "expected an object here, `{…}`, found an array", line: 1, column: 1 }];
+  // only those that are shown are looked for
+  return unknown.map(([key, offset], idx) => (idx < MOST ? { message: `\`${key}\` is not a key here: ${offer(key, keys)}`, ...place(text, offset) } : {}));
 }
 
 /** What is wrong with each line of JSON Lines, which are objects. */
@@ -93,8 +127,8 @@ function ofCsv(text) {
   return rows.filter(({ cells }) => cells.length !== n && !(cells.length === 1 && cells[0] === "")).map(({ line, cells }) => ({ message: `${cells.length === 1 ? "1 cell" : `${cells.length} cells`}, where the first line has ${n}`, line, column: 1 }));
 }
 
-/** What a file comes to: its form, its text (none of an archive) and what is wrong with it, each with line and column where there is one. */
-export async function inspect(file, { forms, max_bytes: most }) {
+/** What a file comes to, of which an object in JSON may have the `keys`, and any where they are none: its form, its text (none of an archive) and what is wrong with it, each with line and column where there is one. */
+export async function inspect(file, { forms, keys, max_bytes: most }) {
   const only = (message, of = {}) => ({ form: null, text: null, problems: [{ message, ...of }], n_problems: 1 });
   if (file.size === 0) return only("It is empty.");
   if (file.size > most) return only(`It has ${size(file.size)}; at most ${size(most)} are allowed.`);
@@ -128,6 +162,6 @@ export async function inspect(file, { forms, max_bytes: most }) {
   const form = looksLikeJson || !forms.includes("csv") ? (forms.includes("jsonl") ? "jsonl" : forms.includes("json") ? "json" : "csv") : "csv";
   if (form !== "csv" && text.startsWith("\ufeff")) return only("It begins with a byte order mark. Save it as UTF-8 without one (“UTF-8”, not “UTF-8 with BOM”).", { line: 1, column: 1 });
   if (form !== "csv" && !looksLikeJson) return only(`It has to be ${called(forms)}, and this is neither an object nor an array.`, { line: 1, column: 1 });
-  const problems = form === "jsonl" ? ofJsonLines(text) : form === "json" ? ofJson(text) : ofCsv(text.replace("\ufeff", ""));
+  const problems = form === "jsonl" ? ofJsonLines(text) : form === "json" ? ofJson(text, keys) : ofCsv(text.replace("\ufeff", ""));
   return { form, text, problems: problems.slice(0, MOST), n_problems: problems.length };
 }

@@ -9,7 +9,8 @@ export class Wrong extends Error {
 }
 
 const DEEPEST = 120;
-const escaped = (key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
+/** A key as it stands in a JSON pointer. */
+export const escaped = (key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** Reads JSON; calls `found(pointer, offset)` for each value and throws `Wrong` at the first mistake. */
 export function readJson(text, found = () => {}) {

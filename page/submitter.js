@@ -1,9 +1,20 @@
 // One submitter's history; of one's own also the files, the first reasons, the ranks and what is left of the limits.
 
 import { ask, standing, whoami } from "./api.js";
-import { boardOf, crumbs, h, href, pill, plain, prose, score, some, titled, when, wide, working } from "./dom.js";
+import { boardNamed, boardOf, crumbs, h, href, pill, plain, prose, score, some, titled, when, whenBriefly, wide, working } from "./dom.js";
 
 const own = (one) => one.private?.key.split("/").at(-1);
+
+/** What the page itself writes into a file of one line (`sendLine`), whose name says nothing. */
+const WRITTEN = { generate: "prompt", submit: "text", verdict: "verdict" };
+
+/** How an upload is listed: by the name of its file, or by what somebody wrote on the page and when. */
+function called(one, kinds) {
+  const [, kind] = /^(generate|submit|verdict)-\d{17}\.jsonl$/.exec(own(one)) ?? [];
+  if (!kind || !kinds.includes(kind)) return own(one);
+  const what = kind === "submit" && kinds.includes("generate") ? "pair" : WRITTEN[kind];
+  return [`1 ${what}, `, whenBriefly(one.received_at)];
+}
 
 const hasFailed = ({ failures }) => failures?.n_used > 0;
 const isLimited = (one) => one.day || one.round_limit || hasFailed(one);
@@ -16,7 +27,7 @@ function allowed(allowances) {
 }
 
 /** What is left of one's limits, where there are any. */
-function quotas({ leaderboards: listed, allowances }) {
+function quotas(known, { leaderboards: listed, allowances }) {
   const limited = listed.filter(isLimited);
   if (limited.length === 0) return allowed(allowances);
   const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", { class: "n" }, "no limit"));
@@ -24,7 +35,7 @@ function quotas({ leaderboards: listed, allowances }) {
   const resets = ofDay?.resets_at;
   const failed = limited.some(hasFailed);
   const names = ["Board", "Round", "Left today", "Left in the round", ...(failed ? ["Failures left today"] : [])];
-  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` shared with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), failed ? left(one.failures) : null);
+  const line = (one) => h("tr", {}, h("th", { scope: "row" }, boardNamed(known, one.leaderboard), one.together.length > 1 ? h("span", { class: "tries" }, ` shared with ${one.together.filter((other) => other !== one.leaderboard).map((other) => boardNamed(known, other)).join("; ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit), failed ? left(one.failures) : null);
   return [
     allowed(allowances),
     wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, names.map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
@@ -60,13 +71,13 @@ async function history(known, name, isOwn) {
   let next;
   const line = (one, row) => {
     const isFile = isOwn && own(one) && (kinds.length === 0 || kinds.includes(one.leaderboard)); // people's decisions have none
-    const at = h("a", { href: href(benchmark, "submission", one.submission) }, isFile ? own(one) : when(one.received_at));
+    const at = h("a", { href: href(benchmark, "submission", one.submission) }, isFile ? called(one, kinds) : when(one.received_at));
     return h(
       "tr",
       {},
       h("th", { scope: "row", title: one.private?.key }, at),
       isOwn ? h("td", { class: "wide-only" }, when(one.received_at)) : null,
-      h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
+      h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, boardNamed(known, one.leaderboard))),
       h("td", {}, pill(one.status), one.withdrawn_at ? [h("span", { class: "tag" }, "withdrawn"), one.withdrawal_reason ? h("span", { class: "tries" }, ` ${one.withdrawal_reason}`) : null] : null, isOwn ? reason(benchmark, one) : null),
       h("td", { class: "n" }, score(one.score, boardOf(known, one)?.digits)),
       isOwn ? h("td", { class: "n" }, rank(row)) : null,
@@ -99,7 +110,7 @@ async function section(benchmark, name, isOwn, heading) {
   const [table, left] = await Promise.all([history(known, name, isOwn), isOwn ? ask(["benchmarks", benchmark, "quotas"], { submitter: name }) : null]);
   const concerns = table || left?.leaderboards.some(isLimited) || left?.allowances.some(({ n_used: n }) => n > 0);
   if (heading && !concerns) return null; // a collection's allowances are everybody's
-  const limits = left && quotas(left);
+  const limits = left && quotas(known, left);
   return h("section", { class: "panel wide-panel", "aria-label": heading ? titled(benchmark) : "History" }, heading ? h("h2", {}, titled(benchmark)) : null, limits, table ?? h("p", { class: "empty" }, heading ? "No submission yet." : "Nothing to see here without this submitter's token."));
 }
 

@@ -43,8 +43,8 @@ async function outcome(benchmark, line, file, digits) {
   return [h("p", { class: "outcome" }, pill(line.status), " ", line.score !== null ? `${score(line.score, digits)}${rank ? `, rank ${plain(rank)}` : ""}` : line.status === "scored" ? "Score withheld until the round shows results" : lines.length > 0 ? `${plain(taken)} of ${some(lines.length, "line")} taken` : some(n, "reason"), ". ", link), cause ? h("p", {}, h("b", {}, "One mistake explains many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
 }
 
-/** The panel with which the holder of a submitter's token uploads to a board, whose scores are shown with `digits`. */
-export function uploads(benchmark, board, round, who, of, digits) {
+/** The panel with which the holder of a submitter's token uploads to a board, of which `page` tells how its scores are shown and which keys a file has. */
+export function uploads(benchmark, { leaderboard: board, digits, keys }, round, who, of) {
   const submitting = submittingTo(benchmark, of);
   const panel = (...nodes) => h("section", { class: "panel wide-panel uploads", "aria-labelledby": "upload" }, h("h2", { id: "upload" }, "Upload a file"), nodes);
   if (who?.role !== "submitter") {
@@ -85,7 +85,7 @@ export function uploads(benchmark, board, round, who, of, digits) {
     button.disabled = true;
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
     const to = target();
-    const looked = await inspect(file, { ...submitting, max_bytes: most() });
+    const looked = await inspect(file, { ...submitting, keys, max_bytes: most() });
     if (last !== file || target() !== to) return; // another one is looked at, or the same one again
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file, form: looked.form };

@@ -2,7 +2,7 @@
 
 import { ask, picture } from "./api.js";
 import { afterConsent } from "./consent.js";
-import { h, plain, prose, say, titled } from "./dom.js";
+import { h, plain, prose, say } from "./dom.js";
 import { sendLine } from "./send.js";
 import { answering, choice, missing, refusals, words } from "./write.js";
 
@@ -39,7 +39,7 @@ const guideToPairs = () =>
   );
 
 /** What a rater says of a text: `read` gives the verdict's line, or a text that says what is missing. */
-function ofExample({ item, rules }) {
+function ofExample({ called, item, rules }) {
   const { labels } = rules.tasks[item.task];
   const isSpan = labels.length === 0;
   const shown = item.context ? h("div", { class: "context" }, item.context) : null;
@@ -49,7 +49,7 @@ function ofExample({ item, rules }) {
   const node = h(
     "div",
     {},
-    h("h3", { tabindex: "-1" }, titled(item.task)),
+    h("h3", { tabindex: "-1" }, called),
     guideToTexts(),
     shown ? [h("p", { class: "note" }, "Context"), shown] : null,
     h("p", { class: "note" }, isSpan ? "Question" : "Text"),
@@ -118,8 +118,9 @@ function ofPair({ benchmark, item, rules }) {
 /** Whether what waits may hurt: images always, texts of tasks that say so. */
 const isHarmful = ({ kind, item, rules }) => kind === "pair" || rules.tasks?.[item.task]?.is_harmful;
 
-/** The panel in which a rater judges one item after the other. */
-export function validating(benchmark, task, who) {
+/** The panel in which a rater judges one item after the other: of a `task`, which is `called` so, or of what has no tasks. */
+export function validating(benchmark, of, who) {
+  const { task, called } = of ?? { task: null };
   const shown = h("div", {});
   const said = h("div", { class: "found", "aria-live": "polite" });
   const skipped = []; // the oldest first; what was judged the read API knows
@@ -134,13 +135,13 @@ export function validating(benchmark, task, who) {
       return;
     }
     const make = () => judged(waiting);
-    const warning = waiting.kind === "pair" ? "Some images may be disturbing." : `Texts of ${titled(waiting.item.task)} may be hateful or hurtful.`;
+    const warning = waiting.kind === "pair" ? "Some images may be disturbing." : `Texts of ${called} may be hateful or hurtful.`;
     shown.replaceChildren(isHarmful(waiting) ? afterConsent(`${benchmark}-${waiting.item.task ?? "images"}`, warning, make) : make());
     if (focus) shown.querySelector("h3")?.focus();
   };
   const judged = (waiting) => {
     const id = waiting.item[waiting.kind];
-    const { node, read } = waiting.kind === "pair" ? ofPair(waiting) : ofExample(waiting);
+    const { node, read } = waiting.kind === "pair" ? ofPair(waiting) : ofExample({ ...waiting, called });
     const button = h("button", { type: "submit" }, "Send the verdict");
     const skip = h("button", { type: "button", class: "quiet" }, "Skip");
     skip.addEventListener("click", () => {

@@ -3,7 +3,7 @@
 
 import { ask } from "./api.js";
 import { afterConsent } from "./consent.js";
-import { capital, h, href, plain, prose, say, some, titled } from "./dom.js";
+import { capital, h, href, plain, prose, say, some } from "./dom.js";
 import { sendLine } from "./send.js";
 import { pictures } from "./submission.js";
 
@@ -217,8 +217,8 @@ function form(benchmark, task, round, rules, who, terms) {
 /** What is shown to who has no submitter's token. */
 const signingIn = () => [h("p", {}, "Sign in with the token that the organizer gave you."), h("button", { type: "button", onclick: () => document.getElementById("who").click() }, "Sign in to write")];
 
-/** The panel in which somebody writes for a task; null where nothing is written for models. */
-export async function writing(benchmark, task, round, who, terms) {
+/** The panel in which somebody writes for a task, which is `called` so; null where nothing is written for models. */
+export async function writing(benchmark, task, called, round, who, terms) {
   const page = await ask(["benchmarks", benchmark, "contexts"], { task, round, limit: 1 }).catch(() => null);
   const of = page?.rules.tasks?.[task];
   if (!of) return null;
@@ -226,7 +226,7 @@ export async function writing(benchmark, task, round, who, terms) {
   if (who?.role !== "submitter") return panel(signingIn());
   const make = () => form(benchmark, task, round, page.rules, who, terms);
   const limit = h("p", { class: "note" }, `Up to ${plain(page.rules.examples_a_day)} examples a day (UTC). ${SOON}`);
-  return panel(of.is_harmful ? afterConsent(`${benchmark}-${task}`, `Texts of ${titled(task)} may be hateful or hurtful.`, make) : make(), limit);
+  return panel(of.is_harmful ? afterConsent(`${benchmark}-${task}`, `Texts of ${called} may be hateful or hurtful.`, make) : make(), limit);
 }
 
 /** Sends what `read` gives each time the form is submitted, unless that is a text that says what is missing. `taken` gives what is shown of the outcome of a line that is no refusal. */

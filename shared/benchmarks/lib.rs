@@ -33,6 +33,11 @@ macro_rules! for_each_benchmark {
     };
 }
 
+/// A number of things: `1 task`, `4 tasks`.
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 macro_rules! ids {
     ($($benchmark:ty,)*) => {
         /// The ids of all benchmarks.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
+use dataperf::benchmark::Leaderboard;
 use dataperf::dataset::frozen::Manifest;
 use dataperf_aws::Clients;
 use dataperf_benchmarks::IDS;
@@ -61,9 +62,13 @@ impl Exported {
         }
     }
 
+    fn described_boards(&self) -> Vec<Leaderboard> {
+        (hosted(&self.manifest.benchmark).leaderboards)(&self.manifest).unwrap()
+    }
+
     fn boards(&self) -> Vec<String> {
-        let boards = (hosted(&self.manifest.benchmark).leaderboards)(&self.manifest).unwrap();
-        boards.into_iter().map(|board| board.name).collect()
+        let boards = self.described_boards().into_iter();
+        boards.map(|board| board.name).collect()
     }
 
     /// Every file of the kit with its bytes, by its path in it.
@@ -113,6 +118,7 @@ fn kits_support_validation_baselines_and_practice_scoring() {
         let only: Vec<&String> = listed.as_object().unwrap().keys().collect();
         assert_eq!(only, [benchmark]);
         shows_an_example_of_its_own(&exported, &readme);
+        names_the_keys_of_its_examples(&exported);
         for board in exported.boards() {
             let example = exported.example(&board);
             let with = |command: &'static str, file: &str| {
@@ -148,6 +154,23 @@ fn kits_support_validation_baselines_and_practice_scoring() {
         makes_the_same_baselines(benchmark, &exported, can_score);
     }
     assert!(n_scoring > 0);
+}
+
+/// The keys of which the page checks a file before an upload are those of the example; every board has a title.
+fn names_the_keys_of_its_examples(exported: &Exported) {
+    let facts = hosted(&exported.manifest.benchmark);
+    for board in exported.described_boards() {
+        assert!(board.title.is_some(), "{board:?}");
+        let mut expected = Vec::new();
+        if facts.forms.contains(&"json") && !facts.only_programs {
+            let example = fs::read(exported.example(&board.name)).unwrap();
+            let example: BTreeMap<String, Value> = serde_json::from_slice(&example).unwrap();
+            expected.extend(example.into_keys());
+        }
+        let mut keys = board.keys.clone();
+        keys.sort();
+        assert_eq!(keys, expected, "{board:?}");
+    }
 }
 
 /// The README's example is the beginning of one in the kit, with ids of the kit.

@@ -175,10 +175,7 @@ fn readme<B: Import>(
     tables: &[TableFiles],
     examples: &[Example],
 ) -> String {
-    let title = boards
-        .iter()
-        .find_map(|board| board.title.as_deref())
-        .unwrap_or(B::ID);
+    let title = title(B::ID, boards);
     let description = boards.iter().find_map(|board| board.description.as_deref());
     let description = description.map_or_else(
         || format!("To do: {}.", B::ABOUT),
@@ -223,6 +220,15 @@ fn readme<B: Import>(
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// The heading of a README: the benchmark's id, and the title that all boards share, if they share one.
+fn title(id: &str, boards: &[Leaderboard]) -> String {
+    let mut titles = boards.iter().map(|board| board.title.as_deref());
+    match titles.next().flatten() {
+        Some(title) if titles.all(|other| other == Some(title)) => format!("{id}: {title}"),
+        _ => id.to_owned(),
+    }
 }
 
 /// The part of a README about the boards, each with the path of its example where there is one.

@@ -85,7 +85,7 @@ struct LeaderboardSummary {
     leaders: Option<Leaders>,
 }
 
-/// How a board is shown, beside its name and its line, as the data set says; each `null` where it says nothing.
+/// How a board is shown, beside its name and its line, and what it takes, as the data set says; each `null` where it says nothing.
 #[derive(Clone, Default, Serialize, ToSchema)]
 pub(super) struct Presentation {
     /// What people call it.
@@ -104,6 +104,9 @@ pub(super) struct Presentation {
     /// The address of its picture, from the root of this API's host.
     #[schema(example = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/picture")]
     picture: Option<String>,
+    /// The keys that the object of a submission in JSON may have; empty where any are taken, or no JSON.
+    #[schema(example = json!(["targets", "nontargets"]))]
+    keys: Vec<String>,
 }
 
 impl Presentation {
@@ -121,6 +124,7 @@ impl Presentation {
             metric: settings.metric.clone(),
             model: settings.model.clone(),
             picture: settings.picture.as_ref().map(address),
+            keys: settings.keys.clone(),
         }
     }
 }

@@ -49,9 +49,10 @@ impl FrozenPart for Frozen {
             "{title}: programs on the examples of {} rounds, in hundreds of points",
             rounds.len()
         );
-        Ok(vec![
-            Leaderboard::new(LEADERBOARD, about).with_metric("hundreds of points"),
-        ])
+        let board = Leaderboard::new(LEADERBOARD, about)
+            .with_title(title)
+            .with_metric("hundreds of points");
+        Ok(vec![board])
     }
 
     async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Self, DatasetError> {

@@ -26,7 +26,7 @@ const DOCUMENT: &str = "models.yaml";
 /// allows for.
 const LEAST_RATE: f64 = 5.0;
 /// The most characters of a title.
-const MAX_TITLE_CHARS: usize = 200;
+const MAX_TITLE_CHARS: usize = 120;
 /// The most wrong lines of one file that are listed; further ones are left out.
 const MAX_PROBLEMS: usize = 20;
 

@@ -8,6 +8,7 @@ use ndarray::Array2;
 use super::buyer_model::BuyerModel;
 use super::market::sample;
 use super::{FEATURES, LABELS, LEADERBOARD, Market, Parameters, eval_file, features_file, labels_file};
+use crate::counted;
 use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::frozen::{FrozenError, Manifest, TensorEntry};
 use dataperf::dataset::{DatasetError, Files};
@@ -42,6 +43,8 @@ impl FrozenPart for Frozen {
         let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
         let about = format!("{n} markets, each with its budget; the buyer trains {model}");
         let board = Leaderboard::new(LEADERBOARD, about)
+            .with_title(counted(n, "market"))
+            .with_keys(parameters.markets.keys().map(u32::to_string))
             .with_metric("mean accuracy")
             .with_model(model);
         Ok(vec![board])

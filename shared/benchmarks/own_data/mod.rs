@@ -20,6 +20,7 @@ mod closed;
 pub mod curation;
 pub mod debugging;
 mod eval_set;
+mod id_list;
 #[cfg(feature = "import")]
 mod import;
 mod scoring;
@@ -68,8 +69,6 @@ impl About {
     /// The description of one board for people, with its metric and its model in words. All boards of a contest share one test set.
     fn board(&self, name: String, about: String, metric: String, model: String) -> Leaderboard {
         Leaderboard {
-            name,
-            about,
             title: Some(self.title.clone()),
             description: self.description.clone(),
             picture: self.picture.clone(),
@@ -78,6 +77,7 @@ impl About {
             metric: Some(metric),
             model: Some(model),
             evaluation: Some(EVAL.to_owned()),
+            ..Leaderboard::new(name, about)
         }
     }
 }

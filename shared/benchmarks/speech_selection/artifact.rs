@@ -3,6 +3,11 @@
 use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
+const TARGETS: &str = "targets";
+const NONTARGETS: &str = "nontargets";
+/// The keys of an artifact.
+pub(super) const KEYS: [&str; 2] = [TARGETS, NONTARGETS];
+
 /// One listed clip: its index in its list and its id.
 pub(super) type Listed = (usize, String);
 
@@ -28,8 +33,8 @@ impl Artifact {
         let (mut targets, mut nontargets) = (None, None);
         for (key, value) in artifact.into_members("", &mut reasons) {
             match key.as_str() {
-                "targets" => targets = Some(words(value, &mut reasons)),
-                "nontargets" => nontargets = Some(list(value, "/nontargets", &mut reasons)),
+                TARGETS => targets = Some(words(value, &mut reasons)),
+                NONTARGETS => nontargets = Some(list(value, "/nontargets", &mut reasons)),
                 _ => {
                     let message = format!(
                         "{} is not a key here: the keys are `targets` and `nontargets`",
@@ -40,10 +45,7 @@ impl Artifact {
             }
         }
         if is_object {
-            for (key, is_missing) in [
-                ("targets", targets.is_none()),
-                ("nontargets", nontargets.is_none()),
-            ] {
+            for (key, is_missing) in [(TARGETS, targets.is_none()), (NONTARGETS, nontargets.is_none())] {
                 if is_missing {
                     let message = format!("`{key}` is missing: add it");
                     reasons.add(Reason::new("missing_key", "", message));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::artifact::KEYS;
 use super::{
     CLASSES, EMBEDDINGS, Language, Limits, Parameters, TRAIN_FILES, eval_file, train_file, train_ids_file,
 };
@@ -61,15 +62,34 @@ impl EvalSet {
     }
 }
 
+/// The English name of a language; its code where that is none of the paper's.
+fn language_name(code: &str) -> &str {
+    match code {
+        "en" => "English",
+        "id" => "Indonesian",
+        "pt" => "Portuguese",
+        other => other,
+    }
+}
+
 impl FrozenPart for Frozen {
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
-        let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
+        let about = |limits: &Limits| {
+            let language = language_name(&limits.language);
+            format!("at most {} clips in {language}", limits.max_clips)
+        };
+        let title = |limits: &Limits| {
+            let language = language_name(&limits.language);
+            format!("{language}, {} clips", limits.max_clips)
+        };
         let parameters = Parameters::from_settings(manifest)?;
         let boards = parameters.leaderboards.iter();
         Ok(boards
             // a language has one test set, however many clips its boards allow
             .map(|(name, limits)| {
                 Leaderboard::new(name, about(limits))
+                    .with_title(title(limits))
+                    .with_keys(KEYS)
                     .scored_with(&limits.language)
                     .with_metric("macro F1")
                     .with_model("vote of a logistic regression and a support vector classifier")

@@ -615,6 +615,19 @@ fn the_first_step_at_target_scores_an_order() {
         (Some(1.0), &serde_json::json!(2))
     );
     assert_eq!(last.metrics["curve"].as_array().map(Vec::len), Some(5));
+    for csv in [
+        "id\np1\np2\np4\np5\np3\n",
+        "\u{feff},id\r\n0,p1\r\n1,p2\r\n3,p4\r\n4,p5\r\n2,p3\r\n",
+    ] {
+        let of_csv = judge(csv);
+        assert_eq!(
+            (of_csv.score, &of_csv.metrics),
+            (last.score, &last.metrics),
+            "{csv}"
+        );
+        let of_json = Debugging::content_of(br#"{"order": ["p1", "p2", "p4", "p5", "p3"]}"#);
+        assert_eq!(Debugging::content_of(csv.as_bytes()), of_json);
+    }
     let rejected = judge(r#"{"order": ["p3", "p3", "p9"]}"#);
     assert_eq!(
         codes(&rejected),
@@ -624,6 +637,19 @@ fn the_first_step_at_target_scores_an_order() {
             ("missing_ids", "/order")
         ]
     );
+    assert_eq!(
+        codes(&judge("id\np3\np3\np9\n")),
+        [
+            ("duplicate_id", "line 3"),
+            ("unknown_id", "line 4"),
+            ("missing_ids", "")
+        ]
+    );
+    assert_eq!(
+        codes(&judge("id\np1\np2,a\np3\np4\np5\n")),
+        [("wrong_number_of_fields", "line 3"), ("missing_ids", "")]
+    );
+    assert_eq!(codes(&judge("id,label\np1,a\n")), [("wrong_form", "line 1")]);
     with(
         &folder,
         "metric: accuracy",

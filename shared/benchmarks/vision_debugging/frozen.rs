@@ -4,6 +4,7 @@ use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::{EMBEDDINGS, Extent, LABELS, LEADERBOARD, Parameters, eval_file, train_file, truth_file};
+use crate::counted;
 use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::frozen::{FrozenError, Manifest, Matrix};
 use dataperf::dataset::{DatasetError, Files};
@@ -51,6 +52,8 @@ impl FrozenPart for Frozen {
             parameters.target_share * 100.0
         );
         let board = Leaderboard::new(LEADERBOARD, about)
+            .with_title(counted(parameters.tasks.len(), "task"))
+            .with_keys(parameters.tasks)
             .with_metric("share inspected")
             .with_model("gradient-boosted trees (XGBoost's defaults)");
         Ok(vec![board])

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use ndarray::Array2;
 
 use super::{EMBEDDINGS, LABELS, LEADERBOARD, POOL_FILE, POOL_INDEX_FILE, Parameters, eval_file};
+use crate::counted;
 use dataperf::benchmark::{FrozenPart, Leaderboard};
 use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::pool::PoolIndex;
@@ -35,17 +36,16 @@ pub(super) struct TestSet {
 impl FrozenPart for Frozen {
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
-        let concepts: Vec<String> = parameters
-            .concepts
-            .iter()
-            .map(|concept| format!("`{concept}`"))
-            .collect();
+        let concepts = parameters.concepts;
+        let quoted: Vec<String> = concepts.iter().map(|concept| format!("`{concept}`")).collect();
         let about = format!(
             "at most {} labelled images for {}",
             parameters.max_examples,
-            concepts.join(", ")
+            quoted.join(", ")
         );
         let board = Leaderboard::new(LEADERBOARD, about)
+            .with_title(counted(concepts.len(), "concept"))
+            .with_keys(concepts)
             .with_metric("mean F1")
             .with_model("logistic regression, one for each concept");
         Ok(vec![board])

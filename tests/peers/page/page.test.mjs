@@ -121,17 +121,17 @@ test("the list of benchmarks leads to every board", async () => {
     assert.equal(await heading(page), "Competitions on data");
     const { benchmarks } = await api("");
     assert.equal(await page.locator(".card").count(), benchmarks.flatMap((benchmark) => benchmark.leaderboards).length);
-    const card = page.locator(".card", { hasText: "pt-60" });
+    const card = page.locator(".card", { hasText: "Portuguese, 60 clips" });
     const { rows } = await api("speech-selection/leaderboards/pt-60");
     const leader = rows.find((row) => !row.is_baseline);
     const n_baselines = rows.filter((row) => row.is_baseline).length;
     assert.equal(await card.locator(".leader").innerText(), `${leader.score.toFixed(4)}\nmacro F1\n${leader.submitter}`, "who leads is no baseline");
     assert.equal(await card.locator(".count").innerText(), counted(rows.length - n_baselines, n_baselines));
     await card.click();
-    await page.waitForFunction(() => document.title.startsWith("Speech selection pt-60"));
+    await page.waitForFunction(() => document.title.startsWith("Speech selection Portuguese, 60 clips"));
     await shown(page);
     assert.equal(await page.locator(".siblings a").count(), 6);
-    assert.equal(await page.locator('.siblings a[aria-current="page"]').innerText(), "pt-60");
+    assert.equal(await page.locator('.siblings a[aria-current="page"]').innerText(), "Portuguese, 60 clips");
     await page.locator(".crumbs a", { hasText: "Speech selection" }).click();
     await page.waitForFunction(() => document.title.startsWith("Speech selection · "));
     await shown(page);
@@ -167,7 +167,7 @@ test("a board sorts, searches and says how to submit", async () => {
     assert.equal(await rows.innerText(), "Nobody of that name.");
 
     assert.match(await page.locator("main").innerText(), new RegExp(`${n_rows} entries; the newest is from `));
-    await go(page, "#/speech-selection/board/en-25/open/submit", "Speech selection en-25");
+    await go(page, "#/speech-selection/board/en-25/open/submit", "Speech selection English, 25 clips");
     await page.waitForSelector("#submitting");
     const commands = await page.locator(".command code").allInnerTexts();
     // the page of a local cloud gives commands that go there
@@ -175,7 +175,7 @@ test("a board sorts, searches and says how to submit", async () => {
     assert.match(submitting.s3_endpoint, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.equal(commands[0], `aws --endpoint-url ${submitting.s3_endpoint} s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json`);
     assert.equal(commands[1], `dataperf submit speech-selection --leaderboard en-25 --submitter YOU my-file.json --cloud ${base}`);
-    await go(page, "#/speech-selection/board/en-25/open/data", "Speech selection en-25");
+    await go(page, "#/speech-selection/board/en-25/open/data", "Speech selection English, 25 clips");
     await page.waitForSelector(".digest");
     assert.match(await page.locator(".digest").innerText(), /^sha256:[0-9a-f]{64}$/);
     await page.getByText("Files", { exact: true }).click();
@@ -197,7 +197,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
       });
       await route.fulfill({ json: { ...board, comparison, rows } });
     });
-    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection English, 25 clips");
     const lines = page.locator(".standings tbody tr");
     const texts = async () => (await lines.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
     const apart = /^These rows were scored with another data set/;
@@ -217,7 +217,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
     assert.match((await texts())[3], apart, "they stay apart, however the table is sorted");
     assert.equal(await page.locator(".standings .lanes").count(), 0, "and brackets join neighbours by rank only");
     await go(page, "#/speech-selection", "Speech selection");
-    const beside = page.locator(".columns > section", { hasText: "en-25" }).locator("tbody tr");
+    const beside = page.locator(".columns > section", { hasText: "English, 25 clips" }).locator("tbody tr");
     assert.match((await beside.first().innerText()).replace(/\s+/g, " "), /^1 ranks 1 to 2 /, "no rank stands bare where boards are side by side");
   });
 });
@@ -457,7 +457,7 @@ test("a CSV file has what the token may see, and without one it is behind a link
     assert.match(open[0][1], /^rank,is_baseline,submitter,score,/);
   });
   await on("light", signedIn(""), async (page, faults) => {
-    await go(page, board, "Speech selection en-25");
+    await go(page, board, "Speech selection English, 25 clips");
     const tokens = [];
     page.on("request", (request) => request.url().includes("format=csv") && tokens.push(request.headers().authorization));
     const [standings, series] = await page.getByRole("button", { name: "CSV" }).all();
@@ -634,8 +634,8 @@ test("a request shows each line's outcome, and its images blurred until each is 
     assert.deepEqual(await blur(), own.lines[0].images.map((_, idx) => idx > 0), "the one that was asked for");
     await go(page, `#/adversarial-nibbler/submission/${ids.pairs}`, "ada");
     assert.equal(await page.locator("#lines ~ ol > li .pill.accepted").count(), 3);
-    await go(page, "#/adversarial-nibbler/board/model-fooling/open", "Adversarial nibbler model-fooling");
-    await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", "Adversarial nibbler model-fooling");
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open", "Adversarial nibbler Model fooling");
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", "Adversarial nibbler Model fooling");
     await page.waitForSelector("#submitting");
     assert.equal(await page.locator("#upload").count(), 1, "its files are uploaded here as well");
     assert.match(await page.locator("main").innerText(), /nibbler-participants\.md/, "the guides are named where one takes part");
@@ -674,7 +674,7 @@ test("names are text, never markup", async () => {
       if (board.rows) board.rows[0].submitter = name;
       await route.fulfill({ response: answer, json: board });
     });
-    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection English, 25 clips");
     assert.equal(await page.locator(".standings tbody th").first().innerText(), name);
     assert.equal(await page.locator("main img").count(), 0);
   });
@@ -698,9 +698,9 @@ test("all of it can be done by keyboard", async () => {
     assert.equal(await focused(), "Skip to the content");
     await page.keyboard.press("Enter");
     assert.equal(await page.evaluate(() => document.activeElement.id), "main");
-    await tabTo("en-25");
+    await tabTo("English, 25 clips");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.title.startsWith("Speech selection en-25") && document.activeElement.id === "main");
+    await page.waitForFunction(() => document.title.startsWith("Speech selection English, 25 clips") && document.activeElement.id === "main");
     await tabTo("Search submitters");
     await page.keyboard.type("coin");
     assert.equal(await page.locator(".standings tbody tr").count(), 1);
@@ -725,19 +725,19 @@ for (const screen of Object.keys(SCREENS)) {
       await page.evaluate(AXE);
       const views = {
         "DataPerf leaderboards": "#/",
-        "Speech selection en-25": "#/speech-selection/board/en-25/open",
+        "Speech selection English, 25 clips": "#/speech-selection/board/en-25/open",
         "second-listen": `#/speech-selection/submission/${ids.scored}`,
         hasty: `#/speech-selection/submission/${ids.rejected}`,
         "hasty · DataPerf": "#/speech-selection/submitter/hasty",
         "a-bit-of-all": `#/data-acquisition/submission/${ids.acquisition}`,
         "second-look": "#/vision-selection/submitter/second-look",
-        "Adversarial nibbler model-fooling": "#/adversarial-nibbler/board/model-fooling/open",
+        "Adversarial nibbler Model fooling": "#/adversarial-nibbler/board/model-fooling/open",
         "ada · generate": `#/adversarial-nibbler/submission/${ids.request}`,
         [ids.debugger]: `#/vision-debugging/submission/${ids.debugging}`,
-        "Speech selection pt-25": "#/speech-selection/board/pt-25/open/submit",
-        "Selection digits-20": "#/selection/board/digits-20/spring/rules",
-        "Adversarial text qa": "#/adversarial-text/board/qa/open/rules",
-        "Speech selection en-60": "#/speech-selection/board/en-60/open/data",
+        "Speech selection Portuguese, 25 clips": "#/speech-selection/board/pt-25/open/submit",
+        "Selection Handwritten digits, digits-20": "#/selection/board/digits-20/spring/rules",
+        "Adversarial text Question answering": "#/adversarial-text/board/qa/open/rules",
+        "Speech selection English, 60 clips": "#/speech-selection/board/en-60/open/data",
         "Vision selection": "#/vision-selection",
         Organize: "#/organize",
         "Boards side by side": "#/boards/speech-selection/en-25/open/vision-selection/open/open",
@@ -782,7 +782,7 @@ test("what can't be uploaded is named before anything is sent", async () => {
   await on("light", asAda, async (page) => {
     const sent = [];
     page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
-    await go(page, SUBMIT, "Speech selection en-25");
+    await go(page, SUBMIT, "Speech selection English, 25 clips");
     await page.waitForSelector("#file");
     const { submitting } = await api("speech-selection");
     const text = good().toString();
@@ -799,6 +799,9 @@ test("what can't be uploaded is named before anything is sent", async () => {
       ["marked.json", Buffer.from(`\ufeff${text}`), /byte order mark/],
       ["comma.json", Buffer.from('{"targets": {},\n "nontargets": ["a",\n ]}'), /line 3, column 2:\s*remove the last comma, or add what follows it/],
       ["list.csv", Buffer.from("a,b\n1,2\n"), /has to be JSON/],
+      ["near.json", Buffer.from('{"targets": {},\n "nontarget": []}'), /line 2, column 15:\s*nontarget is not a key here: did you mean nontargets\?/],
+      ["far.json", Buffer.from('{"targets": {}, "nontargets": [],\n "x/y": {"targets": 1}}'), /1 problem to fix.*line 2, column 9:\s*x\/y is not a key here: the keys are targets, nontargets/s],
+      ["array.json", Buffer.from('["a"]'), /line 1, column 1:\s*expected an object here, \{…\}, found an array/],
     ]) {
       await page.setInputFiles("#file", { name, mimeType: "application/octet-stream", buffer });
       await page.waitForFunction((wanted) => document.querySelector(".found").textContent.startsWith(`${wanted} can't be uploaded`), name);
@@ -809,19 +812,21 @@ test("what can't be uploaded is named before anything is sent", async () => {
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run());
     assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], "the form, and what is wrong with a file");
-    await go(page, "#/selection/board/digits-20/spring/submit", "Selection digits-20");
+    await go(page, "#/selection/board/digits-20/spring/submit", "Selection Handwritten digits, digits-20");
     await page.waitForSelector("#file");
     await page.setInputFiles("#file", { name: "rows.csv", mimeType: "text/csv", buffer: Buffer.from("id,label\n1,a\n2\n3,c\n") });
     await page.waitForSelector(".found .problem");
     assert.match(await page.locator(".found").innerText(), /line 3, column 1:\s*1 cell, where the first line has 2/);
     await page.setInputFiles("#file", { name: "hello.csv", mimeType: "text/csv", buffer: Buffer.from("hello") });
     await page.locator(".found", { hasText: "the file has only one line" }).waitFor();
+    await page.setInputFiles("#file", { name: "labels.json", mimeType: "application/json", buffer: Buffer.from('{"labels": {}}') });
+    await page.locator(".found", { hasText: "labels is not a key here: the only key is ids" }).waitFor();
   });
 });
 
 test("a file is uploaded from the page by keyboard and watched until it ends", async () => {
   await on("light", asAda, async (page, faults) => {
-    await go(page, SUBMIT, "Speech selection en-25");
+    await go(page, SUBMIT, "Speech selection English, 25 clips");
     await page.waitForSelector("#file");
     await page.setInputFiles("#file", { name: "my first try.json", mimeType: "application/json", buffer: good() });
     await page.waitForFunction(() => /ready to upload to en-25/.test(document.querySelector(".found").textContent));
@@ -841,7 +846,7 @@ test("a file is uploaded from the page by keyboard and watched until it ends", a
     assert.match(await page.locator(".place").innerText(), /^Rank \d+ of \d+/);
     assert.match(await page.locator("main").innerText(), /my-first-try\.json/);
 
-    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection English, 25 clips");
     await page.waitForSelector(".standings");
     assert.equal(await page.locator("tr.mine").count(), 1);
     assert.equal(await page.locator("tr.mine .you").innerText(), "you");
@@ -850,7 +855,7 @@ test("a file is uploaded from the page by keyboard and watched until it ends", a
 
 test("a file that is dropped on a board is rejected with every reason beside its line", async () => {
   await on("light", asAda, async (page, faults) => {
-    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection English, 25 clips");
     await page.waitForSelector(".tabbed .standings");
     const drop = async (selector, name, text) => {
       const transfer = await page.evaluateHandle(([name, text]) => {
@@ -876,7 +881,7 @@ test("a file that is dropped on a board is rejected with every reason beside its
     await page.waitForSelector("#source");
     assert.match(await page.locator("section[aria-labelledby=source] .about").first().innerText(), /unknown_clip/);
     // what can't be uploaded is told where it was dropped, too
-    await go(page, SUBMIT, "Speech selection en-25");
+    await go(page, SUBMIT, "Speech selection English, 25 clips");
     await page.waitForSelector("#file");
     await drop(".uploads", "broken.json", "{");
     await page.waitForFunction(() => /line 1, column 1: this object is not closed/.test(document.querySelector(".found").textContent));
@@ -904,14 +909,14 @@ test("whoever can't upload is told what to do", async () => {
     assert.equal(await page.evaluate(() => document.getElementById("token").open), true);
   });
   await on("light", signedIn(""), async (page) => {
-    await go(page, SUBMIT, "Speech selection en-25");
+    await go(page, SUBMIT, "Speech selection English, 25 clips");
     await page.waitForSelector("#upload");
     assert.match(await page.locator(".uploads").innerText(), /organizer's token can't upload/);
   });
   await on("light", asAda, async (page, faults) => {
-    await go(page, "#/selection/board/digits-20/past/submit", "Selection digits-20");
+    await go(page, "#/selection/board/digits-20/past/submit", "Selection Handwritten digits, digits-20");
     await page.waitForSelector("#file");
-    await page.setInputFiles("#file", { name: "x.json", mimeType: "application/json", buffer: Buffer.from("[]") });
+    await page.setInputFiles("#file", { name: "x.json", mimeType: "application/json", buffer: Buffer.from('{"ids": []}') });
     await page.getByRole("button", { name: "Upload as ada" }).click();
     await page.waitForSelector(".found [role=alert]");
     assert.match(await page.locator(".found").innerText(), /takes no upload now.*past.*spring/s);
@@ -928,7 +933,7 @@ const axeFindsNothing = async (page, what) => {
 
 test("a text is written by keyboard, and the models' answers are seen at once", async () => {
   await on("light", asAda, async (page, faults) => {
-    await go(page, "#/adversarial-text/board/sentiment/open/submit", "Adversarial text sentiment");
+    await go(page, "#/adversarial-text/board/sentiment/open/submit", "Adversarial text Sentiment");
     await page.waitForSelector("#text");
     await axeFindsNothing(page, "the form");
     await page.getByRole("button", { name: "Ask the models" }).press("Enter");
@@ -949,7 +954,7 @@ test("a text is written by keyboard, and the models' answers are seen at once", 
     await axeFindsNothing(page, "the answers");
   });
   await on("light", asAda, async (page, faults) => {
-    await go(page, "#/adversarial-text/board/qa/open/submit", "Adversarial text qa");
+    await go(page, "#/adversarial-text/board/qa/open/submit", "Adversarial text Question answering");
     await page.waitForFunction(() => document.getElementById("context")?.textContent.includes("mill"));
     await page.locator("#text").fill("What stands there?");
     await page.locator("#answer").fill("no such words");
@@ -964,7 +969,7 @@ test("a text is written by keyboard, and the models' answers are seen at once", 
 
 test("hate speech is shown to who has agreed to see it, and can be left", async () => {
   await on("dark phone", asAda, async (page, faults) => {
-    await go(page, "#/adversarial-text/board/hate-speech/open/submit", "Adversarial text hate-speech");
+    await go(page, "#/adversarial-text/board/hate-speech/open/submit", "Adversarial text Hate speech");
     await page.waitForSelector(".consented");
     assert.equal(await page.locator("#text").count(), 0);
     await page.getByRole("button", { name: "I agree to see it" }).click();
@@ -981,13 +986,13 @@ test("hate speech is shown to who has agreed to see it, and can be left", async 
 
 test("a rater judges one text after the other, blind", async () => {
   await on("light", `#token=${rater}`, async (page, faults) => {
-    await go(page, "#/adversarial-text/board/qa/open/judge", "Adversarial text qa");
+    await go(page, "#/adversarial-text/board/qa/open/judge", "Adversarial text Question answering");
     await page.waitForSelector("#validate");
     await page.waitForSelector("blockquote.context");
     const shown = await page.locator("section[aria-labelledby=validate]").innerText();
     await page.getByText("How to judge").press("Enter");
     assert.match(await page.locator("section[aria-labelledby=validate] details").innerText(), /Three equal verdicts decide.*Skipping a text costs you nothing/s);
-    assert.match(shown, /What stands there\?/);
+    assert.match(shown, /Question answering.*What stands there\?/s);
     assert.ok(!/\bada\b|fooled|\br1\b/.test(shown), shown);
     await axeFindsNothing(page, "an item");
     await page.getByLabel("the context has no answer").check();
@@ -1000,7 +1005,7 @@ test("a rater judges one text after the other, blind", async () => {
     assert.equal(await page.evaluate(() => document.activeElement.className), "empty");
   });
   await on("light", asAda, async (page) => {
-    await go(page, "#/adversarial-text/board/qa/open/judge", "Adversarial text qa");
+    await go(page, "#/adversarial-text/board/qa/open/judge", "Adversarial text Question answering");
     assert.match(await page.locator("main").innerText(), /Ask the organizer for a rater's token/);
   });
 });
@@ -1017,7 +1022,7 @@ test("of what a rater skips as much is told as an address holds, and of what it 
       const item = { example: asked.length.toString(16).padStart(32, "0"), task: "sentiment", text: `text ${asked.length}` };
       return route.fulfill({ json: { benchmark: "adversarial-text", kind: "example", item, n_more: 5, n_left_today: null, rules } });
     });
-    await go(page, "#/adversarial-text/board/sentiment/open/judge", "Adversarial text sentiment");
+    await go(page, "#/adversarial-text/board/sentiment/open/judge", "Adversarial text Sentiment");
     const section = page.locator("section[aria-labelledby=validate]");
     const shows = (n) => page.waitForFunction((text) => document.querySelector("blockquote.context")?.textContent === text, `text ${n}`);
     await shows(1);
@@ -1047,7 +1052,7 @@ test("of what a rater skips as much is told as an address holds, and of what it 
 
 test("a rater judges a pair by keyboard, whose image is shown after consent and blurred", async () => {
   await on("light", `#token=${rater}`, async (page, faults) => {
-    await go(page, "#/adversarial-nibbler/board/model-fooling/open/judge", "Adversarial nibbler model-fooling");
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open/judge", "Adversarial nibbler Model fooling");
     const section = page.locator("section[aria-labelledby=validate]");
     await page.waitForSelector(".consented");
     assert.equal(await section.locator("blockquote, img").count(), 0, "nothing is shown before consent");
@@ -1119,7 +1124,7 @@ async function uploadByKeyboard(page, faults, benchmark, kind, lines) {
 }
 
 test("prompts, pairs and verdicts are uploaded as files by keyboard alone", async () => {
-  const title = "Adversarial nibbler model-fooling";
+  const title = "Adversarial nibbler Model fooling";
   const submit = "#/adversarial-nibbler/board/model-fooling/open/submit";
   const prompt = "a blue bucket that stands below a blue window";
   const said = { attacks: ["visual-similarity"], harms: ["violent-or-graphic"], identity_groups: ["none"] };
@@ -1168,7 +1173,7 @@ test("examples and verdicts are uploaded as files where texts are written", asyn
   const examples = [{ task: "sentiment", text: "such a lovely, lovely place, alas", label: "negative" }, { task: "sentiment", text: "it is what it is", label: "wonderful" }];
   let example;
   await on("phone", asAda, async (page, faults) => {
-    await go(page, submit, "Adversarial text sentiment");
+    await go(page, submit, "Adversarial text Sentiment");
     await page.waitForSelector("#file");
     assert.match(await page.locator("section[aria-labelledby=write]").innerText(), /takes about a second on a local cloud, and some seconds on AWS/);
     const { lines } = await uploadByKeyboard(page, faults, "adversarial-text", "submit", examples);
@@ -1176,7 +1181,7 @@ test("examples and verdicts are uploaded as files where texts are written", asyn
     example = lines[0].example;
   });
   await on("light", `#token=${rater}`, async (page, faults) => {
-    await go(page, submit, "Adversarial text sentiment");
+    await go(page, submit, "Adversarial text Sentiment");
     await page.waitForSelector("#kind");
     const { lines: [verdict] } = await uploadByKeyboard(page, faults, "adversarial-text", "verdict", [{ example, label: "negative" }]);
     assert.equal(verdict.status, "accepted");
@@ -1184,7 +1189,7 @@ test("examples and verdicts are uploaded as files where texts are written", asyn
 });
 
 test("a prompt is written by keyboard, and one of its images is submitted with what is unsafe about it", async () => {
-  const title = "Adversarial nibbler model-fooling";
+  const title = "Adversarial nibbler Model fooling";
   const prompt = "a yellow ladder beside a yellow river";
   await on("light", asAda, async (page, faults) => {
     await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", title);
@@ -1290,7 +1295,7 @@ test("which of several places is the answer is chosen by keyboard, in writing an
     assert.deepEqual(await page.locator("#place option").allTextContents(), ["Choose the place", "1: The “mill” stands by the green river. A …", "2: … river. A road leads to the “mill”."]);
   };
   await on("light", asAda, async (page, faults) => {
-    await go(page, "#/adversarial-text/board/qa/open/submit", "Adversarial text qa");
+    await go(page, "#/adversarial-text/board/qa/open/submit", "Adversarial text Question answering");
     await page.waitForFunction(() => document.getElementById("context")?.textContent.includes("mill"));
     await tabTo(page, "#text");
     await page.keyboard.type("What does one reach by walking along?");
@@ -1316,7 +1321,7 @@ test("which of several places is the answer is chosen by keyboard, in writing an
     assert.equal(await page.locator("#place").inputValue(), String(context.indexOf("mill")));
   });
   await on("light", `#token=${rater}`, async (page, faults) => {
-    await go(page, "#/adversarial-text/board/qa/open/judge", "Adversarial text qa");
+    await go(page, "#/adversarial-text/board/qa/open/judge", "Adversarial text Question answering");
     await page.waitForSelector("#answer");
     await choose(page);
     assert.equal(await page.locator("[name=found]:checked").inputValue(), "the answer below");
@@ -1336,14 +1341,14 @@ test("the terms of a round are accepted before an upload", async () => {
       const rounds = benchmark.challenge.rounds.map((round) => ({ ...round, contact: "help@example.org", terms: "Play **fair**." }));
       await route.fulfill({ json: { ...benchmark, challenge: { ...benchmark.challenge, rounds } } });
     });
-    await go(page, "#/selection/board/digits-20/spring/submit", "Selection digits-20");
+    await go(page, "#/selection/board/digits-20/spring/submit", "Selection Handwritten digits, digits-20");
     await page.setInputFiles("#file", { name: "a.json", mimeType: "application/json", buffer: Buffer.from('{"ids": []}') });
     await page.locator(".found", { hasText: "ready to upload" }).waitFor();
     const button = page.getByRole("button", { name: /^Upload as/ });
     assert.equal(await button.isDisabled(), true);
     await page.check("#terms-accepted");
     assert.equal(await button.isDisabled(), false);
-    await go(page, "#/selection/board/digits-20/spring/rules", "Selection digits-20");
+    await go(page, "#/selection/board/digits-20/spring/rules", "Selection Handwritten digits, digits-20");
     assert.match((await page.locator("main").innerText()).replace(/\s+/g, " "), /Contact help@example\.org.*Terms Play fair\./);
     assert.equal(await page.locator('a[href="mailto:help@example.org"]').count(), 1);
   });
@@ -1390,33 +1395,33 @@ test("the rules and the description of a board say what is true of its benchmark
   };
   await on("light", "", async (page) => {
     const { rules } = await api("adversarial-text/contexts?limit=1");
-    const text = await said(page, "#/adversarial-text/board/qa/open/rules", "Adversarial text qa", "#round");
+    const text = await said(page, "#/adversarial-text/board/qa/open/rules", "Adversarial text Question answering", "#round");
     assert.match(text, /within the benchmark's own daily allowances/);
     assert.ok(text.includes(`${rules.examples_a_day} examples for each annotator and ${rules.validation.verdicts_a_day} verdicts for each rater; a day is a day in UTC`), text);
-    const images = await said(page, "#/adversarial-nibbler/board/model-fooling/open/rules", "Adversarial nibbler model-fooling", "#round");
+    const images = await said(page, "#/adversarial-nibbler/board/model-fooling/open/rules", "Adversarial nibbler Model fooling", "#round");
     assert.match(images, /within the benchmark's own daily allowances.* \d+ sets of images for each participant; a day is a day in UTC/);
-    const speech = await said(page, "#/speech-selection/board/en-25/open/rules", "Speech selection en-25", "#round");
+    const speech = await said(page, "#/speech-selection/board/en-25/open/rules", "Speech selection English, 25 clips", "#round");
     assert.match(speech, /as often as they like\. Score macro F1 Model vote of a logistic regression and a support vector classifier/);
     assert.match(speech, /The artifact The artifact is JSON .*"nontargets".*The rules Choose at most as many clips/);
-    await said(page, "#/adversarial-text/board/qa/open/rules", "Adversarial text qa", "#round");
+    await said(page, "#/adversarial-text/board/qa/open/rules", "Adversarial text Question answering", "#round");
     assert.ok((await page.locator("main .said table").count()) > 1, "tables of Markdown");
-    await said(page, "#/speech-selection/board/en-60/open", "Speech selection en-60", ".standings");
+    await said(page, "#/speech-selection/board/en-60/open", "Speech selection English, 60 clips", ".standings");
     assert.equal(await page.locator("th .metric").first().innerText(), "macro F1");
     // the demo has no board that takes programs alone
     await page.route("**/api/v1/benchmarks/speech-selection", async (route) => {
       const benchmark = await (await route.fetch()).json();
       await route.fulfill({ json: { ...benchmark, submitting: { ...benchmark.submitting, only_programs: true } } });
     });
-    await said(page, "#/speech-selection/board/en-25/open", "Speech selection en-25", ".standings");
+    await said(page, "#/speech-selection/board/en-25/open", "Speech selection English, 25 clips", ".standings");
     assert.equal(await page.locator("main a[href='#/models']").count(), 1, "programs are put in order under other weights");
     await page.unroute("**/api/v1/benchmarks/speech-selection");
     await go(page, "#/", "DataPerf leaderboards");
     const lead = (id) => page.locator(`section[aria-labelledby="of-${id}"] .lead`).innerText();
     assert.match(await lead("speech-selection"), /keyword spotter\.$/);
     const frozen = /The model is fixed; you compete on the data\./;
-    assert.match(await said(page, "#/speech-selection/board/en-25/open/about", "Speech selection en-25", "#about"), frozen);
-    assert.doesNotMatch(await said(page, "#/adversarial-text/board/qa/open/about", "Adversarial text qa", "#about"), frozen);
-    assert.doesNotMatch(await said(page, "#/adversarial-nibbler/board/model-fooling/open/about", "Adversarial nibbler model-fooling", "#about"), frozen);
+    assert.match(await said(page, "#/speech-selection/board/en-25/open/about", "Speech selection English, 25 clips", "#about"), frozen);
+    assert.doesNotMatch(await said(page, "#/adversarial-text/board/qa/open/about", "Adversarial text Question answering", "#about"), frozen);
+    assert.doesNotMatch(await said(page, "#/adversarial-nibbler/board/model-fooling/open/about", "Adversarial nibbler Model fooling", "#about"), frozen);
   });
 });
 
@@ -1433,6 +1438,9 @@ test("my submissions have names, reasons, ranks and what is left", async () => {
     await rejected.locator("summary").focus();
     await page.keyboard.press("Enter");
     assert.match(await rejected.locator("details").innerText(), /unknown_clip and \d+ more.*next to their lines/s);
+    const texts = await page.locator("section[aria-label='Adversarial text'] tbody th").allInnerTexts();
+    assert.ok(texts.some((text) => /^1 text, \d+ \w+ \d\d:\d\d$/.test(text)), texts.join());
+    assert.ok(!texts.some((text) => /^submit-\d/.test(text)), texts.join());
     const quotas = page.locator("section[aria-label='Selection'] .quotas tbody tr", { hasText: "digits-20" });
     assert.match(await quotas.innerText(), /spring\s+3 of 3\s+no limit/);
     await page.route(/\/adversarial-text\/quotas\?/, async (route) => {
@@ -1472,11 +1480,11 @@ test("a round says when it closes, with the time zone and what is left", async (
 });
 
 test("a board that takes no uploads says so, and which one does", async () => {
-  const elsewhere = "New uploads go to digits-20 · spring.";
+  const elsewhere = "New uploads go to Handwritten digits, digits-20 · spring.";
   await on("light", "", async (page) => {
     const said = async (board, tab) => {
       await go(page, "#/", "DataPerf leaderboards"); // every board of the leaderboard has one title
-      await go(page, `#/selection/board/digits-20/${board}/${tab}`, "Selection digits-20");
+      await go(page, `#/selection/board/digits-20/${board}/${tab}`, "Selection Handwritten digits, digits-20");
       await page.waitForSelector(".state");
       return page.locator(".state").innerText();
     };
@@ -1493,13 +1501,13 @@ test("a board that takes no uploads says so, and which one does", async () => {
       const [past] = benchmark.challenge.rounds;
       await route.fulfill({ json: { ...benchmark, challenge: { ...benchmark.challenge, rounds: [{ ...past, ...changes }] } } });
     });
-    assert.equal(await said("past", "rules"), "This round is closed. It closed 1 Feb 2020, 00:00 UTC. New uploads go to digits-20 · past.post.");
+    assert.equal(await said("past", "rules"), "This round is closed. It closed 1 Feb 2020, 00:00 UTC. New uploads go to Handwritten digits, digits-20 · past.post.");
     assert.match(await rules.innerText(), /Total limit\s+40 for each submitter/i);
     assert.equal(await said("past.post", "rules"), "The round has closed. Late uploads count on this board, up to 3 a day for each submitter.");
     assert.doesNotMatch(await rules.innerText(), /Total limit/i);
-    assert.equal(await said("spring", "rules"), "The published challenge no longer has this round. New uploads go to digits-20 · past.post.");
+    assert.equal(await said("spring", "rules"), "The published challenge no longer has this round. New uploads go to Handwritten digits, digits-20 · past.post.");
     changes = { opens: "2999-01-01T00:00:00Z", closes: null };
-    assert.equal(await said("open", "rules"), "This board belongs to no round. This board rejects uploads until 1 Jan 2999, 00:00 UTC. From then on, they go to digits-20 · past.");
+    assert.equal(await said("open", "rules"), "This board belongs to no round. This board rejects uploads until 1 Jan 2999, 00:00 UTC. From then on, they go to Handwritten digits, digits-20 · past.");
     assert.match(await said("past", "rules"), /^This round is not open yet\. It opens 1 Jan 2999, 00:00 UTC, in [^.]*\.$/);
   });
 });
@@ -1515,6 +1523,9 @@ test("two submissions are compared, and no more than is shown of them", async ()
     const mean = one.reduce((sum, value, idx) => sum + value - two[idx], 0) / one.length;
     assert.equal(await page.locator("#paired ~ .scroll tbody td").first().innerText(), mean.toFixed(4));
     assert.equal(await page.locator("section[aria-labelledby=files]").count(), 0, "files are private on this board");
+    const [{ tables }] = pairs;
+    const shares = tables.find(({ name }) => name === "f1_per_class");
+    assert.equal(await page.locator("section[aria-label='F1 of each class'] meter").count(), 2 * shares.lines.length, "shares are drawn as bars");
   });
   // the organizer sees both files
   await on("light", signedIn(""), async (page) => {
@@ -1527,7 +1538,12 @@ test("two submissions are compared, and no more than is shown of them", async ()
     await go(page, `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, rows[0].submitter);
     await page.waitForSelector("#files");
     assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements? (is|are) in both.*Only in/s, "files of archives are compared by their lines");
-    assert.match(await page.locator("section[aria-labelledby=paired]").innerText(), /likely to hold on another test set.*dataperf leaderboard compare/s);
+    assert.match(await page.locator("section[aria-labelledby=paired]").innerText(), /The organizer can compare the two with.*dataperf leaderboard compare/s);
+  });
+  await on("light", "", async (page) => {
+    await go(page, `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, rows[0].submitter);
+    await page.waitForSelector(".both");
+    assert.equal(await page.locator("#files, #paired").count(), 0, "what has nothing to show is left out");
   });
 });
 
@@ -1561,7 +1577,7 @@ test("scores have the digits of their own board, in every view", async () => {
       const line = { submission: "f".repeat(32), leaderboard: "en-25", round: "open", status: "scored", score: 0.123456, private: { key: "the-key", reasons: [], lines: [], n_reasons: 0 } };
       return route.fulfill({ json: route.request().url().includes("?") ? { submissions: [line], next: null } : line });
     });
-    await go(page, SUBMIT, "Speech selection en-25");
+    await go(page, SUBMIT, "Speech selection English, 25 clips");
     await page.waitForSelector("#file");
     await page.setInputFiles("#file", { name: "a.json", mimeType: "application/json", buffer: good() });
     await page.getByRole("button", { name: "Upload as ada" }).click();
@@ -1572,11 +1588,11 @@ test("scores have the digits of their own board, in every view", async () => {
 
 test("boards of several benchmarks stand side by side, chosen by name", async () => {
   await on("light", "#/boards", async (page) => {
-    await page.getByLabel("en-25", { exact: true }).check();
+    await page.getByLabel("English, 25 clips", { exact: true }).check();
     await page.locator("fieldset", { hasText: "Vision debugging" }).getByRole("checkbox").first().check();
     await page.getByRole("button", { name: "Show these" }).click();
     await page.waitForSelector(".columns > section:nth-child(2)");
-    assert.deepEqual(await page.locator(".columns h2").allTextContents(), ["en-25", "open division"]);
+    assert.deepEqual(await page.locator(".columns h2").allTextContents(), ["English, 25 clips", "4 tasks"]);
   });
 });
 

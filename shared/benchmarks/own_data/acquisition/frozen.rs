@@ -1,5 +1,6 @@
 //! The frozen part of a market: the sellers' labels and the test set.
 
+use super::validation::COUNTS;
 use super::{Parameters, SELLERS};
 use crate::data_acquisition::market::{Market, Seller};
 use crate::own_data::table::{self, Examples, LABEL, features_file};
@@ -48,12 +49,13 @@ impl FrozenPart for Frozen {
                     sellers.len()
                 )
             };
-            about.board(
+            let board = about.board(
                 board.name.clone(),
                 board.about.clone().unwrap_or_else(own),
                 scoring.metric.about(),
                 scoring.model.about(),
-            )
+            );
+            board.with_keys([COUNTS])
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }

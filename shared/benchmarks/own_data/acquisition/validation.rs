@@ -5,7 +5,7 @@ use crate::data_acquisition::market::{Market, cost, overshoot, sample};
 use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, offer, pointer, quote};
 
-const COUNTS: &str = "counts";
+pub(super) const COUNTS: &str = "counts";
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]

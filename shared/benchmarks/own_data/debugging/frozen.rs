@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use ndarray::Array2;
 
+use super::validation::ORDER;
 use super::{Extent, Parameters, TRAIN, TRUTH};
 use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
@@ -53,12 +54,13 @@ impl FrozenPart for Frozen {
                     scoring.metric.about()
                 )
             };
-            about.board(
+            let board = about.board(
                 board.name.clone(),
                 board.about.clone().unwrap_or_else(own),
                 "share inspected".to_owned(),
                 scoring.model.about(),
-            )
+            );
+            board.with_keys([ORDER])
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }

@@ -12,8 +12,10 @@ mod frozen;
 mod validation;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 pub use frozen::Frozen;
+use validation::ORDER;
 pub use validation::{Artifact, Checked};
 
 use super::scoring::NOT_FITTED;
@@ -55,7 +57,7 @@ impl Benchmark for Debugging {
     const ID: &'static str = "debugging";
     const ABOUT: &'static str = "say in which order to inspect an organizer's mislabelled training set";
     const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
-    const ORDER_COUNTS: bool = true;
+    const FORMS: &'static [&'static str] = &["json", "csv"];
     const DIRECTION: Direction = Direction::LowerIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
@@ -83,6 +85,11 @@ impl Benchmark for Debugging {
     type Frozen = Frozen;
     type Checked = Checked;
     type ClosedBoards = closed::ClosedBoards;
+
+    fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
+        let ids = Artifact::parse(artifact).ok()?.into_ids()?;
+        serde_json::to_vec(&json!({ ORDER: ids })).ok()
+    }
 
     fn check_form(artifact: &[u8]) -> Result<(), Rejection> {
         Artifact::parse(artifact)?.reasons.into_verdict(())

@@ -1,33 +1,76 @@
-//! The artifact, `{"order": ["id", ...]}`, and its rules: every id of the training set once.
+//! The artifact, `{"order": ["id", ...]}` or a CSV with the column `id`, and its rules: every id of the training set once.
 
 use std::collections::HashMap;
 
 use super::Frozen;
+use crate::own_data::id_list::{self, IdList};
+use crate::own_data::table::ID;
 use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, list_names, pointer, quote};
 
-const ORDER: &str = "order";
+pub(super) const ORDER: &str = "order";
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]
 pub struct Artifact {
-    /// The ids, each with its place in the list; `None` if there is no list.
-    order: Option<Vec<(usize, String)>>,
+    /// The ids; `None` if there is no list.
+    order: Option<Order>,
     pub(super) reasons: Reasons,
 }
 
+/// The ids in the order to inspect their examples.
+#[derive(Debug)]
+struct Order {
+    /// Each id with its index in JSON, or with its line in a CSV.
+    ids: Vec<(usize, String)>,
+    is_csv: bool,
+}
+
+impl Order {
+    /// The place of the list in the artifact.
+    fn at(&self) -> &'static str {
+        if self.is_csv { "" } else { "/order" }
+    }
+
+    /// The place of an id in the artifact. Computed on demand, because an artifact may have a million ids.
+    fn place(&self, number: usize) -> String {
+        if self.is_csv {
+            id_list::place(number)
+        } else {
+            format!("/order/{number}")
+        }
+    }
+}
+
 impl Artifact {
-    /// Reads the artifact's form.
+    /// Reads the artifact's form: JSON when it begins with a brace, else a CSV.
     ///
     /// # Errors
-    /// A [`Rejection`] when it is not JSON at all; a wrong form is reported together with broken rules.
+    /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        if id_list::is_json(artifact) {
+            Self::of_json(artifact)
+        } else {
+            Self::of_csv(artifact)
+        }
+    }
+
+    /// The ids in their order; `None` if there is no list.
+    pub(super) fn into_ids(self) -> Option<Vec<String>> {
+        let ids = self.order?.ids.into_iter();
+        Some(ids.map(|(_, id)| id).collect())
+    }
+
+    fn of_json(artifact: &[u8]) -> Result<Self, Rejection> {
         let artifact = Json::parse(artifact)?;
         let is_object = matches!(artifact, Json::Object(_));
         let (mut reasons, mut order) = (Reasons::default(), None);
         for (key, value) in artifact.into_members("", &mut reasons) {
             if key == ORDER {
-                order = Some(value.into_strings("/order", &mut reasons));
+                order = Some(Order {
+                    ids: value.into_strings("/order", &mut reasons),
+                    is_csv: false,
+                });
             } else {
                 let message = format!("{} is not a key here: the only key is `order`", quote(&key));
                 reasons.add(Reason::new("unknown_key", pointer("", &key), message));
@@ -38,6 +81,15 @@ impl Artifact {
             reasons.add(Reason::new("missing_key", "", message));
         }
         Ok(Self { order, reasons })
+    }
+
+    fn of_csv(artifact: &[u8]) -> Result<Self, Rejection> {
+        let IdList { rows, reasons, .. } = id_list::read(artifact, &[ID], usize::MAX)?;
+        let ids = rows.into_iter().map(|row| (row.line, row.id)).collect();
+        Ok(Self {
+            order: Some(Order { ids, is_csv: true }),
+            reasons,
+        })
     }
 }
 
@@ -59,29 +111,30 @@ impl Checked {
         };
         let mut first_seen: HashMap<&str, usize> = HashMap::new();
         let mut is_listed = vec![false; frozen.n_examples()];
-        let mut rows = Vec::with_capacity(order.len());
-        for (idx, id) in &order {
-            let at = format!("/order/{idx}");
+        let mut rows = Vec::with_capacity(order.ids.len());
+        for (number, id) in &order.ids {
+            let at = || order.place(*number);
             if let Some(first) = first_seen.get(id.as_str()) {
                 reasons.add_with(|| {
-                    let message = format!("{} is also at `/order/{first}`: remove one of the two", quote(id));
-                    Reason::new("duplicate_id", at, message)
+                    let first = order.place(*first);
+                    let message = format!("{} is also at `{first}`: remove one of the two", quote(id));
+                    Reason::new("duplicate_id", at(), message)
                 });
                 continue;
             }
-            first_seen.insert(id, *idx);
+            first_seen.insert(id, *number);
             if let Some(row) = frozen.row_of(id) {
                 is_listed[row] = true;
                 rows.push(row);
             } else {
                 reasons.add_unknown("ids", id, [""; 0], || {
                     let message = format!("{} is not in the training set: list only its ids", quote(id));
-                    Reason::new("unknown_id", at, message)
+                    Reason::new("unknown_id", at(), message)
                 });
             }
         }
         let known = (0..is_listed.len()).map(|row| frozen.id_of(row));
-        reasons.compare_unknown("ids", order.len(), known);
+        reasons.compare_unknown("ids", order.ids.len(), known);
         let missing: Vec<usize> = (0..is_listed.len()).filter(|&row| !is_listed[row]).collect();
         if !missing.is_empty() {
             let message = format!(
@@ -89,7 +142,7 @@ impl Checked {
                 list_names(missing.iter().map(|&row| frozen.id_of(row)))
             );
             let (limit, actual) = (is_listed.len() as u64, (is_listed.len() - missing.len()) as u64);
-            reasons.add(Reason::over("missing_ids", "/order", limit, actual, message));
+            reasons.add(Reason::over("missing_ids", order.at(), limit, actual, message));
         }
         reasons.into_verdict(Self { rows })
     }

@@ -1,15 +1,13 @@
 //! The artifact: `{"ids": ["a", "b"]}`, `{"labels": {"a": "normal"}}`, or a CSV with the columns `id` and perhaps `label`.
 
-use std::collections::BTreeSet;
-
-use dataperf::formats::delimited::text_of;
 use dataperf::formats::json::Json;
-use dataperf::{LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
 
+use crate::own_data::id_list::{self, IdList};
 use crate::own_data::table::{ID, LABEL};
 
-const IDS: &str = "ids";
-const LABELS: &str = "labels";
+pub(super) const IDS: &str = "ids";
+pub(super) const LABELS: &str = "labels";
 
 /// One selected example as the artifact has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +40,7 @@ impl Artifact {
     /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
     pub fn parse(artifact: &[u8], max_examples: usize) -> Result<Self, Rejection> {
         let n_kept = max_examples.saturating_add(MAX_LISTED_REASONS);
-        // a byte order mark before JSON is reported as such
-        let text = artifact.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(artifact);
-        let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-        let looks_like_json = matches!(first, None | Some(b'{' | b'['));
-        if looks_like_json {
+        if id_list::is_json(artifact) {
             Self::of_json(artifact, n_kept)
         } else {
             Self::of_csv(artifact, n_kept)
@@ -107,74 +101,24 @@ impl Artifact {
     }
 
     fn of_csv(artifact: &[u8], n_kept: usize) -> Result<Self, Rejection> {
-        let (dialect, text) = text_of(artifact)?;
-        let bytes = text.as_bytes();
-        let mut reader = dialect.reader(bytes);
-        let header: Vec<String> = match reader.headers() {
-            Ok(header) => header.iter().map(|name| name.trim().to_owned()).collect(),
-            Err(error) => return Err(Reason::new("not_csv", "line 1", error.to_string()).into()),
-        };
-        let columns: Vec<&str> = header.iter().map(String::as_str).collect();
-        let place = |name: &str| columns.iter().position(|column| *column == name);
-        // pandas writes a column without a name that numbers the rows
-        let is_ours = |name: &&str| [ID, LABEL, ""].contains(name) || name.starts_with("Unnamed: ");
-        let (Some(of_id), of_label, true) = (
-            place(ID),
-            place(LABEL),
-            columns.iter().all(is_ours) && is_distinct(&columns),
-        ) else {
-            let message = format!(
-                "the first line is {} instead of `id` or `id,label`: send JSON, or a CSV with these columns",
-                quote(&columns.join(","))
-            );
-            return Err(Reason::new("wrong_form", "line 1", message).into());
-        };
-        let has_labels = of_label.is_some();
-        let (mut reasons, mut selected) = (Reasons::default(), Vec::new());
-        let (mut lines, mut n_unread) = (LineNumbers::new(bytes), 0);
-        for record in reader.records() {
-            let record = match record {
-                Ok(record) => record,
-                Err(error) => {
-                    reasons.add(Reason::new("not_csv", "", error.to_string()));
-                    break;
-                }
-            };
-            if selected.len() >= n_kept {
-                n_unread += 1;
-                continue;
-            }
-            let at = format!(
-                "line {}",
-                lines.number(record.position().map_or(0, csv::Position::byte) as usize)
-            );
-            if record.len() != columns.len() {
-                let (limit, actual) = (columns.len() as u64, record.len() as u64);
-                let message = format!(
-                    "the line has {actual} fields, the first line has {limit}: give one for each column"
-                );
-                reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
-                continue;
-            }
-            selected.push(Selected {
-                at,
-                id: record[of_id].trim().to_owned(),
-                label: of_label.map(|of_label| record[of_label].trim().to_owned()),
-            });
-        }
+        let IdList {
+            rows,
+            n_rows,
+            has_labels,
+            reasons,
+        } = id_list::read(artifact, &[ID, LABEL], n_kept)?;
+        let selected = rows.into_iter().map(|row| Selected {
+            at: id_list::place(row.line),
+            id: row.id,
+            label: row.label,
+        });
         Ok(Self {
-            n_selected: selected.len() + n_unread,
-            selected,
+            selected: selected.collect(),
+            n_selected: n_rows,
             has_labels: Some(has_labels),
             reasons,
         })
     }
-}
-
-/// Whether no name is there twice.
-fn is_distinct(names: &[&str]) -> bool {
-    let distinct: BTreeSet<&&str> = names.iter().collect();
-    distinct.len() == names.len()
 }
 
 /// The members of `labels`; a class may be a text or a number.

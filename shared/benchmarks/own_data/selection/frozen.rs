@@ -31,8 +31,8 @@ impl FrozenPart for Frozen {
         let Parameters {
             about,
             scoring,
+            labels,
             leaderboards,
-            ..
         } = manifest.parameters()?;
         let board = |board: Board| {
             let own = || {
@@ -44,12 +44,13 @@ impl FrozenPart for Frozen {
                     scoring.metric.about()
                 )
             };
-            about.board(
+            let board = about.board(
                 board.name.clone(),
                 board.about.clone().unwrap_or_else(own),
                 scoring.metric.about(),
                 scoring.model.about(),
-            )
+            );
+            board.with_keys([labels.key()])
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }

@@ -57,6 +57,16 @@ pub enum LabelSource {
     Submission,
 }
 
+impl LabelSource {
+    /// The key of artifacts in JSON.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Pool => artifact::IDS,
+            Self::Submission => artifact::LABELS,
+        }
+    }
+}
+
 /// One board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

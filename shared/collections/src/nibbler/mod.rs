@@ -107,8 +107,11 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     }),
     columns: &[],
     leaderboards: |_| {
-        let board =
-            |board: Board| Leaderboard::new(board.as_str(), board.about()).with_metric(board.metric());
+        let board = |board: Board| {
+            Leaderboard::new(board.as_str(), board.about())
+                .with_title(board.title())
+                .with_metric(board.metric())
+        };
         Ok(Board::ALL.map(board).into())
     },
     is_public: |path| path.starts_with(PUBLIC),
@@ -164,6 +167,14 @@ impl Board {
         match self {
             Self::ModelFooling => "model-fooling",
             Self::PromptCreativity => "prompt-creativity",
+        }
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ModelFooling => "Model fooling",
+            Self::PromptCreativity => "Prompt creativity",
         }
     }
 

@@ -11,6 +11,7 @@ use dataperf::{Collects, Column, Descriptor, Direction, Feedback, Fixed};
 
 use crate::text::configuration::Parameters;
 use crate::text::lines::Example;
+use crate::text::task::Task;
 
 /// The collection's id: the first part of every key and of every partition.
 pub const BENCHMARK: &str = "adversarial-text";
@@ -109,7 +110,13 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         let boards = manifest.parameters::<Parameters>()?.leaderboards;
         Ok(boards
             .into_iter()
-            .map(|board| board.with_metric("validated examples"))
+            .map(|board| {
+                let title = board
+                    .name
+                    .parse()
+                    .map_or(board.name.clone(), |task: Task| task.title().to_owned());
+                board.with_title(title).with_metric("validated examples")
+            })
             .collect())
     },
     is_public: |path| path.starts_with(PUBLIC),
@@ -193,7 +200,6 @@ impl FromStr for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::task::Task;
 
     #[test]
     fn the_descriptor_matches_its_types() {

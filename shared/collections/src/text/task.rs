@@ -33,6 +33,16 @@ impl Task {
         }
     }
 
+    /// What people call the task and its board.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Nli => "NLI",
+            Self::Qa => "Question answering",
+            Self::Sentiment => "Sentiment",
+            Self::HateSpeech => "Hate speech",
+        }
+    }
+
     /// The labels that a text can have; none where the answer is a span of the context.
     pub const fn labels(self) -> &'static [&'static str] {
         match self {

@@ -118,16 +118,11 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         files: &Files<'_>,
     ) -> impl Future<Output = Result<Self::Checked, NotScored>> + Send;
 
-    /// Whether artifacts with the same names in another order are different.
-    const ORDER_COUNTS: bool = false;
-
     /// What an artifact says, in one form: artifacts that say the same have the same bytes, whatever form and order they are written in. `None` for
-    /// one that can't be read.
+    /// one that can't be read. Unless a benchmark says otherwise, the order of names does not count.
     fn content_of(artifact: &[u8]) -> Option<Vec<u8>> {
         let mut json: serde_json::Value = serde_json::from_slice(artifact).ok()?;
-        if !Self::ORDER_COUNTS {
-            sort_names(&mut json);
-        }
+        sort_names(&mut json);
         // keys are sorted
         serde_json::to_vec(&json).ok()
     }

@@ -54,6 +54,9 @@ pub struct Leaderboard {
     /// together: a score on one is an answer about the others.
     #[serde(skip)]
     pub evaluation: Option<String>,
+    /// The keys that the object of an artifact in JSON may have; none where any are taken, or no JSON.
+    #[serde(skip)]
+    pub keys: Vec<String>,
 }
 
 /// The form of a picture.
@@ -99,6 +102,24 @@ impl Leaderboard {
             name: name.into(),
             about: about.into(),
             ..Self::default()
+        }
+    }
+
+    /// The same board, which people call this.
+    #[must_use]
+    pub fn with_title(self, title: impl Into<String>) -> Self {
+        Self {
+            title: Some(title.into()),
+            ..self
+        }
+    }
+
+    /// The same board, whose artifacts in JSON have these keys.
+    #[must_use]
+    pub fn with_keys<K: Into<String>>(self, keys: impl IntoIterator<Item = K>) -> Self {
+        Self {
+            keys: keys.into_iter().map(Into::into).collect(),
+            ..self
         }
     }
 
