@@ -1,24 +1,19 @@
 //! Which cloud a command speaks to, in which form it answers, and what it says of a file that is none.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+mod common;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::mpsc::{Receiver, channel};
 
-fn run(args: &[&str], variables: &[(&str, &str)]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dataperf"))
-        .args(args)
-        .env_remove("RUST_LOG")
-        .env("COLUMNS", "1000")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap()
-}
+use common::{text, words};
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+fn run(args: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = common::command(args);
+    command.envs(variables.iter().copied()).output().unwrap()
 }
 
 /// A server that claims to be the whole cloud, and refuses all other requests. It records its
@@ -232,25 +227,13 @@ fn help_guides_users_by_their_goal() {
 /// One mistake in many ids is reported once, before the complete list of reasons.
 #[test]
 fn one_cause_leads_twenty_reasons() {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .join("demo/speech-selection");
+    let demo = common::demo("speech-selection");
     let scratch = tempfile::tempdir().unwrap();
     let frozen = scratch.path().join("frozen");
     let (demo, frozen) = (demo.to_str().unwrap(), frozen.to_str().unwrap());
-    let ran = run(
-        &[
-            "dataset",
-            "import",
-            "speech-selection",
-            "--from",
-            demo,
-            "--out",
-            frozen,
-        ],
-        &[],
-    );
+    let ran = common::run(words!(
+        "dataset import speech-selection --from {demo} --out {frozen}"
+    ));
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     let good = std::fs::read_to_string(format!("{demo}/submissions/en-25/coin-flip/random.json")).unwrap();
     let mut artifact: serde_json::Value = serde_json::from_str(&good).unwrap();
@@ -271,20 +254,8 @@ fn one_cause_leads_twenty_reasons() {
     let file = scratch.path().join("stripped.json");
     std::fs::write(&file, artifact.to_string()).unwrap();
     let judge = |file: &Path, board: &str, format: &str| {
-        run(
-            &[
-                "--format",
-                format,
-                "score",
-                "speech-selection",
-                "--leaderboard",
-                board,
-                "--dataset",
-                frozen,
-                file.to_str().unwrap(),
-            ],
-            &[],
-        )
+        let score = format!("score speech-selection --leaderboard {board} --dataset {frozen}");
+        common::run(words!("--format {format} {score} {}", file.display()))
     };
     let ran = judge(&file, "en-25", "json");
     assert_eq!(ran.status.code(), Some(2));

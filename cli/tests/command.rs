@@ -1,49 +1,24 @@
 //! The command line as programs see it: exit codes, one JSON document, and help that says what there is.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use common::{json, run, text, words};
 
 fn demo() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .join("demo/speech-selection")
-}
-
-fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dataperf"))
-        .args(args)
-        .env_remove("RUST_LOG")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    common::demo("speech-selection")
 }
 
 /// The demo's data set in a directory of its own.
 fn import(scratch: &Path) -> String {
     let out = scratch.join("frozen").to_str().unwrap().to_owned();
-    let output = run(&[
-        "--format",
-        "json",
-        "dataset",
-        "import",
-        "speech-selection",
-        "--from",
-        demo().to_str().unwrap(),
-        "--out",
-        &out,
-    ]);
+    let output = run(words!(
+        "--format json dataset import speech-selection --from {} --out {out}",
+        demo().display()
+    ));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let shown = json(&output);
     assert_eq!(shown["benchmark"], "speech-selection");
@@ -58,17 +33,10 @@ fn exit_codes_distinguish_scored_rejected_and_usage_errors() {
     let frozen = import(scratch.path());
     let submission = |name: &str| demo().join("submissions").join(name).to_str().unwrap().to_owned();
     let judge = |command: &str, file: &str, format: &str| {
-        run(&[
-            "--format",
-            format,
-            command,
-            "speech-selection",
-            "-l",
-            "en-25",
-            "-d",
-            &frozen,
-            &submission(file),
-        ])
+        run(words!(
+            "--format {format} {command} speech-selection -l en-25 -d {frozen} {}",
+            &submission(file)
+        ))
     };
     let good = "en-25/coin-flip/random.json";
     let bad = "en-25/hasty/bad_unknown_id.json";
@@ -112,15 +80,10 @@ fn exit_codes_distinguish_scored_rejected_and_usage_errors() {
         text(&missing.stderr).starts_with("error: ") && text(&missing.stderr).contains("nowhere.json"),
         "{missing:?}"
     );
-    let no_dataset = run(&[
-        "score",
-        "speech-selection",
-        "-l",
-        "en-25",
-        "-d",
-        "nowhere",
-        &submission(good),
-    ]);
+    let no_dataset = run(words!(
+        "score speech-selection -l en-25 -d nowhere {}",
+        &submission(good)
+    ));
     assert_eq!(no_dataset.status.code(), Some(1));
     assert!(
         text(&no_dataset.stderr).contains("dataperf dataset import"),
@@ -132,8 +95,8 @@ fn exit_codes_distinguish_scored_rejected_and_usage_errors() {
 fn a_data_set_is_shown_and_verified() {
     let scratch = tempfile::tempdir().unwrap();
     let frozen = import(scratch.path());
-    let shown = json(&run(&["--format", "json", "dataset", "show", &frozen]));
-    let verified = run(&["--format", "json", "dataset", "verify", &frozen]);
+    let shown = json(&run(["--format", "json", "dataset", "show", &frozen]));
+    let verified = run(["--format", "json", "dataset", "verify", &frozen]);
     assert_eq!(verified.status.code(), Some(0));
     assert_eq!(json(&verified)["dataset"], shown["dataset"]);
     let path = Path::new(&frozen).join("pt/eval.safetensors");
@@ -141,7 +104,7 @@ fn a_data_set_is_shown_and_verified() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(&path, bytes).unwrap();
-    let damaged = run(&["--format", "json", "dataset", "verify", &frozen]);
+    let damaged = run(["--format", "json", "dataset", "verify", &frozen]);
     assert_eq!(damaged.status.code(), Some(1));
     assert_eq!(json(&damaged)["verified"], false);
     assert!(
@@ -177,31 +140,23 @@ fn misspelt_names_are_answered_with_the_nearest() {
     let good = demo().join("submissions/en-25/coin-flip/random.json");
     let out = scratch.path().join("made.json");
     let (good, out) = (good.to_str().unwrap(), out.to_str().unwrap());
-    for (args, nearest) in [
+    for (line, nearest) in [
         (
-            &["validate", "speech-selection", "-l", "en25", "-d", &frozen, good][..],
-            "did you mean `en-25`",
+            format!("validate speech-selection -l en25 -d {frozen} {good}"),
+            "`en-25`",
         ),
         (
-            &["score", "speech-selection", "-l", "EN-60", "-d", &frozen, good],
-            "did you mean `en-60`",
+            format!("score speech-selection -l EN-60 -d {frozen} {good}"),
+            "`en-60`",
         ),
         (
-            &[
-                "baseline",
-                "cleanlabs",
-                "-l",
-                "en-25",
-                "-d",
-                &frozen,
-                "--out",
-                out,
-            ],
-            "did you mean `cleanlab`",
+            format!("baseline cleanlabs -l en-25 -d {frozen} --out {out}"),
+            "`cleanlab`",
         ),
-        (&["audit", &frozen, "--set", "EN"], "did you mean `en`"),
+        (format!("audit {frozen} --set EN"), "`en`"),
     ] {
-        let ran = run(args);
+        let ran = run(line.split(' '));
+        let nearest = &format!("did you mean {nearest}");
         assert_eq!(ran.status.code(), Some(1), "{ran:?}");
         assert!(text(&ran.stderr).contains(nearest), "{ran:?}");
     }
@@ -209,7 +164,7 @@ fn misspelt_names_are_answered_with_the_nearest() {
 
 #[test]
 fn help_lists_every_command() {
-    let help = run(&["--help"]);
+    let help = run(["--help"]);
     assert_eq!(help.status.code(), Some(0));
     let output = text(&help.stdout);
     for word in [
@@ -237,13 +192,13 @@ fn help_lists_every_command() {
         "leaderboard",
         "status",
     ] {
-        let help = run(&[command, "--help"]);
+        let help = run([command, "--help"]);
         assert_eq!(help.status.code(), Some(0), "{command}");
     }
-    let examples = text(&run(&["score", "--help"]).stdout);
+    let examples = text(&run(["score", "--help"]).stdout);
     assert!(examples.contains("Examples:\n  dataperf score"), "{examples}");
     assert_eq!(
-        text(&run(&["--version"]).stdout).trim(),
+        text(&run(["--version"]).stdout).trim(),
         format!("dataperf {}", env!("CARGO_PKG_VERSION"))
     );
 }
@@ -251,7 +206,7 @@ fn help_lists_every_command() {
 #[test]
 fn completions_are_printed_for_each_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let output = run(&["completions", shell]);
+        let output = run(["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
         assert!(text(&output.stdout).contains("leaderboard"), "{shell}");
     }
@@ -263,29 +218,16 @@ fn curves_draw_in_terminal_and_as_figure() {
     let demo = demo().with_file_name("vision-debugging");
     let (frozen, figure) = (scratch.path().join("frozen"), scratch.path().join("curves.svg"));
     let (frozen, figure) = (frozen.to_str().unwrap(), figure.to_str().unwrap());
-    let imported = [
-        "dataset",
-        "import",
-        "vision-debugging",
-        "--from",
-        demo.to_str().unwrap(),
-        "--out",
-        frozen,
-    ];
-    assert_eq!(run(&imported).status.code(), Some(0));
+    let imported = run(words!(
+        "dataset import vision-debugging --from {} --out {frozen}",
+        demo.display()
+    ));
+    assert_eq!(imported.status.code(), Some(0));
     let artifact = demo.join("submissions/open/hindsight/perfect.json");
-    let score = [
-        "score",
-        "vision-debugging",
-        "-l",
-        "open",
-        "-d",
-        frozen,
-        "--plot",
-        figure,
-        artifact.to_str().unwrap(),
-    ];
-    let ran = run(&score);
+    let ran = run(words!(
+        "score vision-debugging -l open -d {frozen} --plot {figure} {}",
+        artifact.display()
+    ));
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     let shown = text(&ran.stdout);
     let svg = std::fs::read_to_string(figure).unwrap();
@@ -312,17 +254,10 @@ fn curves_draw_in_terminal_and_as_figure() {
     let other = demo.with_file_name("speech-selection");
     let frozen = import(tempfile::tempdir_in(&scratch).unwrap().keep().as_path());
     let artifact = other.join("submissions/en-25/coin-flip/random.json");
-    let ran = run(&[
-        "score",
-        "speech-selection",
-        "-l",
-        "en-25",
-        "-d",
-        &frozen,
-        "--plot",
-        figure,
-        artifact.to_str().unwrap(),
-    ]);
+    let ran = run(words!(
+        "score speech-selection -l en-25 -d {frozen} --plot {figure} {}",
+        artifact.display()
+    ));
     assert_eq!(ran.status.code(), Some(1));
     assert!(
         text(&ran.stderr).contains("speech-selection has no curves to plot"),
@@ -354,15 +289,7 @@ fn a_contest_that_ranks_nothing_is_refused() {
     let check = |row: &dyn Fn(usize) -> String, header: &str| {
         contest(scratch.path(), row, header);
         let from = scratch.path().to_str().unwrap();
-        run(&[
-            "--format",
-            "json",
-            "dataset",
-            "check",
-            "selection",
-            "--from",
-            from,
-        ])
+        run(words!("--format json dataset check selection --from {from}"))
     };
     let codes = |output: &Output| -> Vec<String> {
         let findings = json(output)["findings"].as_array().unwrap().clone();

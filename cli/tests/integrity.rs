@@ -1,31 +1,23 @@
 //! Audits, corrections and their effect, and agreement across boards, as an organizer calls them.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
+use common::{json, run};
 use serde_json::Value;
 
 fn demo(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    root.join("demo").join(path).to_str().unwrap().to_owned()
-}
-
-fn run(args: &[&str]) -> Output {
-    let program = env!("CARGO_BIN_EXE_dataperf");
-    Command::new(program)
-        .args(args)
-        .env_remove("RUST_LOG")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap()
+    common::demo(path).to_str().unwrap().to_owned()
 }
 
 fn done(args: &[&str]) -> Value {
-    let output = run(&[&["--format", "json"], args].concat());
+    let output = run(["--format", "json"].iter().chain(args));
     assert_eq!(output.status.code(), Some(0), "{args:?} {output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    json(&output)
 }
 
 fn refused(args: &[&str]) -> String {
@@ -37,15 +29,8 @@ fn refused(args: &[&str]) -> String {
 /// A frozen data set of the demo's data.
 fn import(benchmark: &str, scratch: &Path) -> String {
     let out = scratch.join(benchmark).to_str().unwrap().to_owned();
-    done(&[
-        "dataset",
-        "import",
-        benchmark,
-        "--from",
-        &demo(benchmark),
-        "--out",
-        &out,
-    ]);
+    let from = demo(benchmark);
+    done(&["dataset", "import", benchmark, "--from", &from, "--out", &out]);
     out
 }
 
@@ -154,7 +139,7 @@ fn every_benchmark_is_audited_and_corrected() {
         )
         .unwrap();
         let out = path(scratch.path(), &format!("{benchmark}-corrected"));
-        let corrected = run(&correct(&frozen, &edits, &out));
+        let corrected = run(correct(&frozen, &edits, &out));
         let other = format!("set,row,verdict\n{name},0,{}\n{name},1,{}\n", class(1), class(0));
         if corrected.status.code() != Some(0) {
             // both have these classes already
@@ -238,7 +223,7 @@ fn a_correction_creates_a_separate_undisclosed_data_set() {
     let other = import("vision-debugging", scratch.path());
     let kit = path(scratch.path(), "other-kit");
     done(&["dataset", "show", &other, "--public", &kit]);
-    let none = run(&["audit", &kit]);
+    let none = run(["audit", &kit]);
     assert_eq!(none.status.code(), Some(1), "{none:?}");
 }
 
@@ -535,7 +520,7 @@ fn an_effect_uses_the_control_samples_error_rate() {
     let [low, high] = [0, 1].map(|end| errors["error_rate"]["interval"][end].as_f64().unwrap());
     let changed = errors["n_changed"].as_f64().unwrap() / errors["n_items"].as_f64().unwrap();
     assert!((low - changed).abs() < 1e-9 && high > low + 0.01, "{errors}");
-    let message = run(&effect_args([&frozen, &out], "digits-50", &submissions));
+    let message = run(effect_args([&frozen, &out], "digits-50", &submissions));
     let message = String::from_utf8(message.stdout).unwrap();
     assert!(message.contains("of all labels are wrong"), "{message}");
 }
@@ -555,7 +540,7 @@ fn an_effect_beyond_labels_is_reported() {
         done(&args)["other_differences"],
         serde_json::json!(["the parameter `/scoring/metric/kind`"])
     );
-    let message = run(&args);
+    let message = run(args);
     let message = String::from_utf8(message.stdout).unwrap();
     assert!(
         message.contains("not only the effect of corrected labels"),
@@ -594,7 +579,7 @@ fn a_document_with_repeated_keys_lists_other_errors() {
     let document = "schema: 1\ntitle: t\nbenchmarks:\n  speech-selection:\n    rounds:\n      - {id: Bad!, opens: 2026-03-01T00:00:00Z, \
         daily_limit: 1, daily_limit: 2, ladder: .nan}\n";
     fs::write(&file, document).unwrap();
-    let checked = run(&["--format", "json", "challenge", "check", &file]);
+    let checked = run(["--format", "json", "challenge", "check", &file]);
     assert_eq!(checked.status.code(), Some(2), "{checked:?}");
     let value: Value = serde_json::from_slice(&checked.stdout).unwrap();
     let codes: Vec<&str> = value["reasons"]
@@ -642,10 +627,7 @@ fn a_correction_that_is_interrupted_leaves_nothing() {
     let mut interrupted = false;
     for attempt in 0..20 {
         let out = path(scratch.path(), &format!("out{attempt}"));
-        let mut running = Command::new(env!("CARGO_BIN_EXE_dataperf"))
-            .args(correct(&frozen, &filled, &out))
-            .spawn()
-            .unwrap();
+        let mut running = common::command(correct(&frozen, &filled, &out)).spawn().unwrap();
         while hidden().is_empty() && running.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }

@@ -4,12 +4,12 @@
 use std::sync::OnceLock;
 
 use dataperf_collections::nibbler::artifacts::all_rejected;
-use dataperf_collections::nibbler::{Artifact, Configuration, GenerationRequest, Submission, Verdict, read};
+use dataperf_collections::nibbler::{Configuration, GenerationRequest, LineItem, Submission, Verdict, read};
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-fn check<T: Artifact + Serialize + DeserializeOwned + PartialEq>(file: &[u8]) {
+fn check<T: LineItem<Rules = Configuration> + Serialize + DeserializeOwned + PartialEq>(file: &[u8]) {
     static CONFIGURATION: OnceLock<Configuration> = OnceLock::new();
     let configuration = CONFIGURATION.get_or_init(Configuration::default);
     let lines = match read::<T>(file, configuration) {

@@ -11,17 +11,15 @@ use dataperf_local::Identity;
 use serde_json::json;
 
 pub(crate) use self::forms::curl;
-use crate::faults::nothing_lost::key;
 use crate::support::project::{BENCHMARK, good};
-use crate::support::world::{CARETAKER, World, as_deployed, board, deployed, tagged};
+use crate::support::world::{CARETAKER, World, as_deployed, board, deployed, key, tagged};
 
 /// Ada's keys with the tags that `dataperf submitter add` says, bo's likewise, and keys with a function's rights.
 async fn with_identities() -> World {
     let mut world = World::with(as_deployed).await;
     let mut identities = Vec::new();
     for name in ["ada", "bo"] {
-        let ran = world.command(&["submitter", "add", name, BENCHMARK, "--access", "policy"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = world.ran(["submitter", "add", name, BENCHMARK, "--access", "policy"]);
         identities.push(tagged(&ran.json()["tags"]));
     }
     // names of the platform's own folders, and somebody whom nobody has tagged
@@ -293,7 +291,7 @@ async fn functions_work_under_their_deployed_rights() {
     let failed = world.only_receipt(&sent).await;
     assert_eq!(failed.verdict.reasons[0].code, "organizer_fault");
     world.publish(crate::support::project::frozen());
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
     let dropped = dataperf_local::Storm {
         events_dropped: 1000,

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use crate::boards::comparisons::{BOARD, compare, contest, submission};
 use crate::boards::many_rows::object_of;
 use crate::challenges::publish;
-use crate::faults::nothing_lost::key;
 use crate::read_api::{ADA, ANONYMOUS, ORGANIZER, Reading};
 use crate::support::project::{BENCHMARK, Ran, dataperf};
-use crate::support::world::World;
+use crate::support::world::{World, key};
 use crate::uploads::receipts::keys;
 
 /// Lets a minute pass for the log of a board.
@@ -71,7 +70,7 @@ async fn a_published_board_equals_the_api_and_verifies() {
     }
     world.settle().await;
     compare(&world).await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let public_keys = keys(&world, "public-keys.json");
     let receipts = world.scratch().join("receipts");
     let reading = Reading::new(world).await;
@@ -173,8 +172,7 @@ async fn a_published_board_equals_the_api_and_verifies() {
     let withdrawn = rows.iter().find(|row| row["submitter"] == "bo").unwrap()["submission"]
         .as_str()
         .unwrap();
-    let ran = reading.world.command(&["withdraw", BENCHMARK, withdrawn]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    reading.world.ran(["withdraw", BENCHMARK, withdrawn]);
     compare(&reading.world).await;
     assert_eq!(document(&reading, "")["number"], 1);
     pass_a_minute(&reading.world, "open").await;
@@ -207,7 +205,7 @@ async fn a_published_board_equals_the_api_and_verifies() {
     assert_eq!(codes(&verify(&path, &[&public_keys, &later], &since)), ["older"]);
     reading
         .world
-        .command(&["withdraw", BENCHMARK, withdrawn, "--undo"]);
+        .command(["withdraw", BENCHMARK, withdrawn, "--undo"]);
     pass_a_minute(&reading.world, "open").await;
     compare(&reading.world).await;
     let third = written(&reading.world, "third.json", &document(&reading, ""));

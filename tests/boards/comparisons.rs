@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::challenges::publish;
 use crate::datasets::finals::finish;
-use crate::faults::nothing_lost::{key, one_process_a_run};
+use crate::faults::nothing_lost::one_process_a_run;
 use crate::read_api::{ADA, ANONYMOUS, Answer, BO, ORGANIZER, Reading};
 use crate::support::project::BENCHMARK;
 use crate::support::small_language::{Layout, TARGETS};
-use crate::support::world::{CARETAKER, World, board, with_caretaker};
+use crate::support::world::{CARETAKER, World, board, key, with_caretaker};
 
 pub(crate) const BOARD: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25";
 
@@ -107,8 +107,7 @@ fn two_are_compared(world: &World, board: &Value) {
     let id = |submitter| row(board, submitter)["submission"].as_str().unwrap().to_owned();
     let [ada, cy, dan] = ["ada", "cy", "dan"].map(id);
     let compare = |one: &str, other: &str| {
-        let ran = world.command(&["leaderboard", "compare", one, other]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = world.ran(["leaderboard", "compare", one, other]);
         ran.json()
     };
     let (compared, turned) = (compare(&ada, &cy), compare(&cy, &ada));
@@ -156,8 +155,8 @@ fn two_are_compared(world: &World, board: &Value) {
         (&ada, &misspelt, "did you mean"),
         (&ada, &"my.json".to_owned(), "there is no submission `my.json`"),
     ] {
-        let ran = world.command(&["leaderboard", "compare", one, other]);
-        assert!(ran.code == 1 && ran.stderr.contains(message), "{ran:?}");
+        let ran = world.command(["leaderboard", "compare", one, other]);
+        ran.assert_refused(message);
     }
 }
 
@@ -206,8 +205,7 @@ async fn a_board_is_compared_after_its_scores() {
 
     // A row that goes changes what the others may be.
     let withdrawn = row(&board, "bo")["submission"].as_str().unwrap().to_owned();
-    let ran = world.command(&["withdraw", BENCHMARK, &withdrawn]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["withdraw", BENCHMARK, &withdrawn]);
     compare(world).await;
     let board = shown(&reading);
     assert_eq!(rows(&board).len(), 3);
@@ -275,8 +273,7 @@ async fn ranks_of_rounded_scores_have_intervals() {
     let moved = publish(world, &elsewhere);
     assert_eq!(moved.code, 0, "{moved:?}");
     assert!(format!("{moved:?}").contains("preset_changed"), "{moved:?}");
-    let removed = world.command(&["challenge", "remove", BENCHMARK]);
-    assert_eq!(removed.code, 0, "{removed:?}");
+    let removed = world.ran(["challenge", "remove", BENCHMARK]);
     assert_eq!(removed.json()["warnings"][0]["code"], "preset_changed");
 }
 
@@ -376,8 +373,7 @@ async fn rescoring_adds_a_row_without_replicates_to_comparisons() {
     let (first, last) = interval(row(&before, "ada"));
     assert!(last > first, "Bo's true rank is not known: {before:#}");
 
-    let ran = world.command(&["rescore", BENCHMARK, "en-25"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["rescore", BENCHMARK, "en-25"]);
     world.settle().await;
     mark().await;
     compare(world).await;
@@ -442,8 +438,7 @@ fn is_that_of_the_organizer(reading: &Reading, one: &str, other: &str) {
     let shown = difference(reading, ANONYMOUS, one, other, "");
     assert_eq!(shown.status, 200, "{shown:?}");
     let shown = shown.json();
-    let ran = reading.world.command(&["leaderboard", "compare", one, other]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = reading.world.ran(["leaderboard", "compare", one, other]);
     let exact = ran.json();
     assert_eq!(shown["difference"], exact["difference"], "{shown}");
     let ends = |value: &Value| [0, 1].map(|end| value["interval"][end].as_f64().unwrap());
@@ -502,8 +497,7 @@ async fn paired_differences_appear_only_after_the_close() {
     layout.repeat_eval(6);
     let out = world.scratch().join("last");
     layout.import(world.scratch(), &out).unwrap();
-    let ran = world.command(&["dataset", "publish", "--stage", out.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--stage", out.to_str().unwrap()]);
     let last = crate::people::organizer_mistakes::digest(&out);
     let ran = publish(world, &spring(LATE, last));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -611,8 +605,7 @@ async fn paired_differences_appear_only_after_the_close() {
         let refused = refusal(&difference(&reading, ANONYMOUS, one, other, more));
         assert_eq!((refused.0, refused.1.as_str()), expected, "{one} {other}{more}");
     }
-    let ran = world.command(&["withdraw", BENCHMARK, bo]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["withdraw", BENCHMARK, bo]);
     let answer = difference(&reading, ANONYMOUS, ada, bo, "");
     assert_eq!(refusal(&answer), (401, "token_needed".to_owned()));
     compare(world).await;

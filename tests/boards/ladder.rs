@@ -1,14 +1,14 @@
 //! The Ladder end to end: no way out tells more than what it has released, until the round closes.
 
 use dataperf::ladder::Climb;
-use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::{Ending, Feedback, Receipt};
 use serde_json::{Value, json};
 
 use crate::challenges::publish_ladder;
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
-use crate::support::project::{BENCHMARK, dataperf, frozen, good, hosted};
+use crate::support::project::{self, BENCHMARK, frozen, good, hosted};
+use crate::support::words;
 use crate::support::world::{Sent, World, with_caretaker};
 
 const OPEN_UNTIL: &str = "2999-01-01T00:00:00Z";
@@ -19,20 +19,6 @@ fn board() -> Board {
         round: "spring".into(),
         ..crate::support::world::board("en-25")
     }
-}
-
-async fn whole(world: &World, sent: &Sent) -> Receipt {
-    let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
-    submission.unwrap().unwrap().receipt.unwrap()
-}
-
-async fn stored(world: &World, receipt: &Receipt) -> (Receipt, String) {
-    let key = receipt.object_key();
-    let Got::Object(object) = world.bucket("results").get(&key, None, 1 << 20).await.unwrap() else {
-        panic!("there is no `{key}`")
-    };
-    let text = String::from_utf8(object.bytes.to_vec()).unwrap();
-    (serde_json::from_str(&text).unwrap(), text)
 }
 
 /// Everything that somebody can read of ada's submissions and their board, by its path.
@@ -90,7 +76,7 @@ async fn every_output_shows_only_released_ladder_scores() {
                 .await,
         );
         world.settle().await; // one after another: the order of recording is that of uploading
-        receipts.push(whole(&world, sent.last().unwrap()).await);
+        receipts.push(world.whole_receipt(sent.last().unwrap()).await);
     }
     let row = world.items().await.into_iter().find(|item| {
         item["pk"].as_s().unwrap().contains("#rows#en-25#spring") && item["sk"].as_s().unwrap() == "ada"
@@ -102,7 +88,7 @@ async fn every_output_shows_only_released_ladder_scores() {
     );
     let bo = world.put(&format!("{BENCHMARK}/en-25/bo/0.json"), good(0)).await;
     world.settle().await;
-    let of_bo = whole(&world, &bo).await;
+    let of_bo = world.whole_receipt(&bo).await;
     let reading = Reading::new(world).await;
     let world = &reading.world;
 
@@ -127,7 +113,7 @@ async fn every_output_shows_only_released_ladder_scores() {
 
     // nobody but the organizer reads a score of a submission's own, not even one that has climbed
     for receipt in &receipts {
-        let (object, text) = stored(world, receipt).await;
+        let (object, text) = world.stored_receipt(receipt).await;
         assert_eq!(
             object.unsigned(),
             receipt.shown(Feedback::Score, hosted(BENCHMARK))
@@ -197,7 +183,7 @@ async fn every_output_shows_only_released_ladder_scores() {
     );
 
     // what is released verifies, and says what was not recomputed
-    let ran = verified(world, &stored(world, &receipts[1]).await.1, &good(1));
+    let ran = verified(world, &world.stored_receipt(&receipts[1]).await.1, &good(1));
     assert_eq!(
         (
             ran["verified"].clone(),
@@ -208,12 +194,11 @@ async fn every_output_shows_only_released_ladder_scores() {
     );
 
     // a delivery once more, an evaluation once more: what was released stays
-    let run = world.command(&["rescore", BENCHMARK, "en-25", "--round", "spring"]);
-    assert_eq!(run.code, 0, "{run:?}");
+    world.ran(["rescore", BENCHMARK, "en-25", "--round", "spring"]);
     for (sent, before) in sent.iter().zip(&receipts) {
-        let again = whole(world, sent).await;
+        let again = world.whole_receipt(sent).await;
         assert_eq!((again.revision, &again.ladder), (2, &before.ladder));
-        let (object, text) = stored(world, &again).await;
+        let (object, text) = world.stored_receipt(&again).await;
         assert_eq!(object.verdict.score, before.public_score());
         assert!(!text.contains(&own(before)), "{text}");
     }
@@ -233,7 +218,7 @@ async fn another_board_does_not_reveal_a_held_score() {
         let key = format!("{BENCHMARK}/{leaderboard}/ada/{n}.json");
         let sent = world.put(&key, good(n)).await;
         world.settle().await;
-        whole(&world, &sent).await
+        world.whole_receipt(&sent).await
     };
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for n in 0..6 {
@@ -252,7 +237,7 @@ async fn another_board_does_not_reveal_a_held_score() {
             (receipt.verdict.status, receipt.climb()),
             (Ending::Scored, Some(Climb::Held))
         );
-        let (object, text) = stored(&world, receipt).await;
+        let (object, text) = world.stored_receipt(receipt).await;
         assert_eq!((receipt.public_score(), object.verdict.score), (None, None));
         let ladder = serde_json::from_str::<Value>(&text).unwrap()["ladder"].clone();
         assert_eq!(
@@ -307,7 +292,7 @@ async fn upload(world: &World, leaderboard: &str, name: &str, n: usize) -> Recei
     let key = format!("{BENCHMARK}/{leaderboard}/ada/{name}.json");
     let sent = world.put(&key, good(n)).await;
     world.settle().await;
-    whole(world, &sent).await
+    world.whole_receipt(&sent).await
 }
 
 fn is_held(receipt: &Receipt) -> bool {
@@ -327,8 +312,7 @@ async fn boards_that_are_scored_again_share_their_ladder() {
 
     world.replace(&crate::people::organizer_mistakes::other_dataset(&world));
     for leaderboard in ["en-25", "en-60"] {
-        let ran = world.command(&["rescore", BENCHMARK, leaderboard, "--round", "spring"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        world.ran(["rescore", BENCHMARK, leaderboard, "--round", "spring"]);
     }
     let again = async |receipt: &Receipt| {
         let known = world
@@ -376,7 +360,7 @@ async fn only_rounded_scores_are_visible_until_the_close() {
         let key = format!("{BENCHMARK}/en-25/ada/{}.json", receipts.len());
         let sent = world.put(&key, good(n)).await;
         world.settle().await;
-        receipts.push(whole(&world, &sent).await);
+        receipts.push(world.whole_receipt(&sent).await);
     }
     let n_items = receipts[0].verdict.metrics["n_eval"].as_f64().unwrap();
     for receipt in &receipts {
@@ -398,7 +382,7 @@ async fn only_rounded_scores_are_visible_until_the_close() {
     let world = &reading.world;
     let table = items(world).await;
     for receipt in &receipts {
-        let (object, text) = stored(world, receipt).await;
+        let (object, text) = world.stored_receipt(receipt).await;
         assert_eq!(object.verdict.score, receipt.public_score());
         assert!(!text.contains(&own(receipt)), "{text}");
         assert!(!table.contains(&own(receipt)), "{} is in the table", own(receipt));
@@ -414,22 +398,9 @@ async fn only_rounded_scores_are_visible_until_the_close() {
             }
         }
     }
-    let out = world.scratch().join("exported");
-    let ran = world.command(&[
-        "export",
-        BENCHMARK,
-        "--public",
-        "--as",
-        "csv",
-        "--out",
-        out.to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    for file in std::fs::read_dir(&out).unwrap() {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        for receipt in &receipts {
-            assert!(!text.contains(&own(receipt)), "{text}");
-        }
+    let exported = world.exported("exported");
+    for receipt in &receipts {
+        assert!(!exported.contains(&own(receipt)), "{exported}");
     }
     let described = reading
         .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
@@ -446,7 +417,7 @@ async fn only_rounded_scores_are_visible_until_the_close() {
         .fold(0.0, f64::max);
     assert_eq!((top[0].entry.score, top[0].entry.climb), (Some(best), None));
     for receipt in &receipts {
-        let (object, text) = stored(world, receipt).await;
+        let (object, text) = world.stored_receipt(receipt).await;
         assert_eq!(object.verdict.score, receipt.verdict.score);
         assert!(text.contains(&own(receipt)), "{text}");
     }
@@ -457,13 +428,9 @@ fn without_the_round(reading: &Reading, receipts: &[Receipt]) {
     let document = json!({ "schema": 1, "title": "t", "benchmarks": { BENCHMARK: { "rounds": [] } } });
     let path = reading.world.scratch().join("without.yaml");
     std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
-    let ran = reading.world.command(&[
-        "challenge",
-        "publish",
-        path.to_str().unwrap(),
-        "--remove",
-        "spring",
-    ]);
+    let ran = reading
+        .world
+        .command(words!("challenge publish {} --remove spring", path.display()));
     assert_eq!(ran.code, 0, "{ran:?}");
     for receipt in receipts {
         for rest in ["", "/figures"] {
@@ -488,7 +455,7 @@ fn without_the_round(reading: &Reading, receipts: &[Receipt]) {
 /// After the close whole receipts are shown by the clock, and boards once they are released.
 async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt], of_bo: &Receipt) {
     let world = &reading.world;
-    let early = world.command(&["challenge", "release", BENCHMARK, "spring"]);
+    let early = world.command(["challenge", "release", BENCHMARK, "spring"]);
     assert_eq!(early.code, 1, "{early:?}");
     publish_ladder(world, true, CLOSED_SINCE);
     let read = answers(reading, ADA, receipts);
@@ -502,7 +469,7 @@ async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt],
     }
     for n_changed in [7, 0] {
         let released = world
-            .command(&["challenge", "release", BENCHMARK, "spring"])
+            .command(["challenge", "release", BENCHMARK, "spring"])
             .json();
         assert_eq!(
             (&released["receipts"], &released["lifted"]),
@@ -511,8 +478,8 @@ async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt],
         );
     }
     for sent in sent {
-        let receipt = whole(world, sent).await;
-        let (object, text) = stored(world, &receipt).await;
+        let receipt = world.whole_receipt(sent).await;
+        let (object, text) = world.stored_receipt(&receipt).await;
         assert_eq!(
             object.unsigned(),
             receipt.shown(Feedback::Full, hosted(BENCHMARK))
@@ -672,16 +639,8 @@ fn verified(world: &World, receipt: &str, artifact: &[u8]) -> Value {
     });
     let dataset = frozen().to_str().unwrap();
     let [receipt, artifact] = &paths;
-    let ran = dataperf([
-        "--format",
-        "json",
-        "verify",
-        receipt,
-        "--dataset",
-        dataset,
-        "--artifact",
-        artifact,
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project::ran(words!(
+        "--format json verify {receipt} --dataset {dataset} --artifact {artifact}"
+    ));
     ran.json()
 }

@@ -16,10 +16,9 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::boards::comparisons::{BOARD, contest, submission};
 use crate::boards::scale::{SUBMISSIONS_EACH, fill, text};
-use crate::faults::nothing_lost::key;
 use crate::read_api::{ANONYMOUS, Reading};
 use crate::support::project::BENCHMARK;
-use crate::support::world::{World, board};
+use crate::support::world::{World, board, key};
 
 const ROWS: usize = 250;
 const PUTS_AT_ONCE: usize = 16;

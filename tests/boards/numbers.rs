@@ -6,9 +6,8 @@ use std::time::Duration;
 use dataperf::{Ending, Receipt};
 use serde_json::Value;
 
-use crate::faults::nothing_lost::key;
 use crate::support::project::{BENCHMARK, good};
-use crate::support::world::{CARETAKER, PATIENCE, World, with_caretaker};
+use crate::support::world::{CARETAKER, PATIENCE, World, key, with_caretaker};
 
 impl World {
     /// The sum of a function's metric since the cloud's last start; 0 before its first value.

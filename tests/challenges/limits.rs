@@ -9,9 +9,10 @@ use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 
-use super::{codes, key, publish, receipt, rush};
-use crate::support::project::{BENCHMARK, binary, dataperf, frozen, good};
-use crate::support::world::{World, as_deployed, board, with_caretaker};
+use super::{publish, receipt, rush};
+use crate::support::project::{self, BENCHMARK, binary, dataperf, frozen, good};
+use crate::support::words;
+use crate::support::world::{World, as_deployed, board, codes, key, with_caretaker};
 
 const CURATION: &str = "curation";
 
@@ -93,15 +94,7 @@ async fn unlimited_boards_with_shared_data_cause_a_warning() {
     assert_eq!(published.code, 0, "it is a warning: {published:?}");
     let path = world.scratch().join("challenge.yaml");
     let (path, dataset) = (path.to_str().unwrap(), frozen().to_str().unwrap());
-    let checked = dataperf([
-        "--format",
-        "json",
-        "challenge",
-        "check",
-        path,
-        "--dataset",
-        dataset,
-    ]);
+    let checked = dataperf(words!("--format json challenge check {path} --dataset {dataset}"));
     for ran in [published, checked] {
         let warnings = ran.json()["warnings"].clone();
         assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
@@ -154,10 +147,10 @@ async fn crashes_have_a_limit_of_their_own() {
     // the other failure alone uses up a lower limit, and what is evaluated again is let in all the same
     with_failures(1);
     let first = receipt(&world, &crashed[0]).await.submission;
-    assert_eq!(world.command(&["redrive", first.as_str()]).code, 0);
+    assert_eq!(world.command(["redrive", first.as_str()]).code, 0);
     world.settle().await;
     assert_eq!(receipt(&world, &crashed[0]).await.verdict.status, Ending::Scored);
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     assert_eq!(receipt(&world, &crashed[1]).await.verdict.status, Ending::Scored);
     let again = world.put(&key("ada", 2), good(2)).await;
@@ -214,18 +207,10 @@ async fn an_evaluation_without_end_is_begun_once() {
     fs::write(from.join("eval.csv"), table(4)).unwrap();
     let frozen = world.scratch().join("frozen");
     let [from, out] = [&from, &frozen].map(|path| path.to_str().unwrap());
-    let ran = dataperf(["dataset", "import", CURATION, "--from", from, "--out", out]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let ran = world.command(&[
-        "dataset",
-        "publish",
-        "--allow",
-        "small_test_set",
-        "--allow",
-        "chance",
-        out,
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    project::ran(["dataset", "import", CURATION, "--from", from, "--out", out]);
+    world.ran(words!(
+        "dataset publish --allow small_test_set --allow chance {out}"
+    ));
     // the function gives an evaluation up after half of its time
     let csv = table(300);
     let sent = world.put(&format!("{CURATION}/rows/ada/slow.csv"), csv).await;
@@ -265,7 +250,7 @@ async fn a_challenge_that_is_lost_has_not_ended() {
         (failed.verdict.status, codes(&failed)),
         (Ending::Failed, vec!["organizer_fault"])
     );
-    let shown = world.command(&["challenge", "show", BENCHMARK]);
+    let shown = world.command(["challenge", "show", BENCHMARK]);
     assert!(
         shown.code == 1 && shown.stderr.contains(&lost) && shown.stderr.contains("challenge remove"),
         "{shown:?}"
@@ -273,17 +258,13 @@ async fn a_challenge_that_is_lost_has_not_ended() {
 
     // a document does not say which other rounds there were
     let refused = publish(&world, &rounds);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("challenge rollback"),
-        "{refused:?}"
-    );
-    assert_eq!(world.command(&["challenge", "rollback", BENCHMARK]).code, 0);
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    refused.assert_refused("challenge rollback");
+    assert_eq!(world.command(["challenge", "rollback", BENCHMARK]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     assert_eq!(codes(&receipt(&world, &second).await), ["total_limit"]);
 
-    let removed = world.command(&["challenge", "remove", BENCHMARK]);
-    assert_eq!(removed.code, 0, "{removed:?}");
+    world.ran(["challenge", "remove", BENCHMARK]);
     let third = world.put(&key("ada", 2), good(2)).await;
     world.settle().await;
     let third = receipt(&world, &third).await;
@@ -291,11 +272,8 @@ async fn a_challenge_that_is_lost_has_not_ended() {
         (third.verdict.status, third.round.as_str()),
         (Ending::Scored, "open")
     );
-    let again = world.command(&["challenge", "remove", BENCHMARK]);
-    assert!(
-        again.code == 1 && again.stderr.contains("nothing to remove"),
-        "{again:?}"
-    );
+    let again = world.command(["challenge", "remove", BENCHMARK]);
+    again.assert_refused("nothing to remove");
 }
 
 /// The platform's failures take nothing of a limit, and count in their round once they are
@@ -331,7 +309,7 @@ async fn a_failure_does_not_count_until_evaluated_again() {
             "upload {n}"
         );
     }
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     let (ada, bo) = (
         receipt(&world, &failed[0]).await,
@@ -346,7 +324,7 @@ async fn a_failure_does_not_count_until_evaluated_again() {
     let table = world.leaderboards();
     assert_eq!(table.failed(BENCHMARK).await.unwrap(), []);
     assert_eq!(table.unfinished(BENCHMARK).await.unwrap(), []);
-    let boards = world.command(&["leaderboard", BENCHMARK]).json();
+    let boards = world.command(["leaderboard", BENCHMARK]).json();
     assert_eq!(boards.as_array().unwrap().len(), 1, "{boards}");
     assert_eq!(boards[0]["round"], "ever");
     assert_eq!(boards[0]["places"].as_array().unwrap().len(), 2);

@@ -11,15 +11,14 @@ use std::fs;
 
 use dataperf::Receipt;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::{Value, json};
 
 use crate::support::project::{BENCHMARK, Ran, good, hosted};
-use crate::support::world::{SAMPLE_BUCKET, Sent, World};
+use crate::support::world::{SAMPLE_BUCKET, Sent, World, key};
 
 /// Publishes a challenge with these rounds and no others.
 pub(crate) fn publish(world: &World, rounds: &Value) -> Ran {
-    let shown = world.command(&["challenge", "show", BENCHMARK]);
+    let shown = world.command(["challenge", "show", BENCHMARK]);
     let published = (shown.code == 0).then(|| shown.json()["rounds"].clone());
     let id = |round: &Value| round["id"].as_str().unwrap_or_default().to_owned();
     let own: Vec<String> = rounds.as_array().unwrap().iter().map(id).collect();
@@ -46,10 +45,6 @@ pub(crate) fn publish_ladder(world: &World, ladder: bool, closes: &str) {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-pub(super) fn key(submitter: &str, n: usize) -> String {
-    format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
-}
-
 pub(super) async fn stored(world: &World, key: &str) -> Option<Receipt> {
     match world.bucket("results").get(key, None, 1 << 20).await.unwrap() {
         Got::Object(object) => Some(serde_json::from_slice(&object.bytes).unwrap()),
@@ -68,28 +63,13 @@ pub(crate) fn as_stored(stored: &Receipt) -> dataperf::Shown {
 
 /// The receipt in the results bucket, which the table's agrees with.
 pub(crate) async fn receipt(world: &World, sent: &Sent) -> Receipt {
-    let submission = world
-        .leaderboards()
-        .submission(BENCHMARK, &sent.id())
-        .await
-        .unwrap()
-        .unwrap();
-    let receipt = submission.receipt.expect("it has ended");
+    let receipt = world.whole_receipt(sent).await;
     let stored = stored(world, &receipt.object_key()).await.expect("it is written");
     assert_eq!(
         stored.unsigned(),
         receipt.shown(as_stored(&stored), hosted(&receipt.verdict.benchmark))
     );
     receipt
-}
-
-pub(super) fn codes(receipt: &Receipt) -> Vec<&str> {
-    receipt
-        .verdict
-        .reasons
-        .iter()
-        .map(|reason| reason.code.as_str())
-        .collect()
 }
 
 /// Uploads without a trigger, and delivers an event that says when.

@@ -4,10 +4,11 @@ use dataperf::Ending;
 use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::json;
 
-use super::{codes, publish, upload_at};
+use super::{publish, upload_at};
 use crate::people::organizer_mistakes::{digest, other_dataset};
 use crate::support::project::{BENCHMARK, frozen};
 use crate::support::world::World;
+use crate::support::world::codes;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_upload_time_decides_the_round() {
@@ -60,7 +61,7 @@ async fn the_upload_time_decides_the_round() {
         "the benchmark goes on with the round's data set"
     );
 
-    let boards = world.command(&["leaderboard", BENCHMARK, "en-25"]).json();
+    let boards = world.command(["leaderboard", BENCHMARK, "en-25"]).json();
     let shown: Vec<_> = boards
         .as_array()
         .unwrap()

@@ -7,7 +7,8 @@ use std::path::Path;
 use dataperf_benchmarks::IDS;
 use serde_json::Value;
 
-use crate::support::project::{dataperf, imported_by_id};
+use crate::support::project::{dataperf, imported_by_id, text};
+use crate::support::words;
 
 const DRAW_NOTHING: [&str; 6] = [
     "consecutive",
@@ -17,10 +18,6 @@ const DRAW_NOTHING: [&str; 6] = [
     "price-per-gain",
     "uniform",
 ];
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 fn methods(benchmark: &str) -> Vec<String> {
     let listed = dataperf(["--format", "json", "baseline", "list"]).json();
@@ -38,20 +35,11 @@ fn methods(benchmark: &str) -> Vec<String> {
 fn make(benchmark: &str, method: &str, leaderboard: &str, seed: u32, jobs: u32) -> Vec<u8> {
     let out = tempfile::NamedTempFile::new().unwrap();
     let (seed, jobs) = (seed.to_string(), jobs.to_string());
-    let ran = dataperf([
-        "baseline",
-        method,
-        "--dataset",
+    let ran = dataperf(words!(
+        "baseline {method} --dataset {} --leaderboard {leaderboard} --seed {seed} --jobs {jobs} --out {}",
         text(imported_by_id(benchmark)),
-        "--leaderboard",
-        leaderboard,
-        "--seed",
-        &seed,
-        "--jobs",
-        &jobs,
-        "--out",
-        text(out.path()),
-    ]);
+        text(out.path())
+    ));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     fs::read(out.path()).unwrap()
 }
@@ -60,17 +48,11 @@ fn score(benchmark: &str, leaderboard: &str, artifact: &[u8]) -> f64 {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), artifact).unwrap();
     let dataset = imported_by_id(benchmark);
-    let ran = dataperf([
-        "--format",
-        "json",
-        "score",
-        benchmark,
-        "--leaderboard",
-        leaderboard,
-        "--dataset",
+    let ran = dataperf(words!(
+        "--format json score {benchmark} --leaderboard {leaderboard} --dataset {} {}",
         text(dataset),
-        text(file.path()),
-    ]);
+        text(file.path())
+    ));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     ran.json()["score"].as_f64().unwrap()
 }
@@ -153,16 +135,10 @@ fn a_seed_gives_equal_results_for_any_threads() {
 #[test]
 fn a_wrong_name_says_which_there_are() {
     let dataset = imported_by_id("vision-selection");
-    let ran = dataperf([
-        "baseline",
-        "cleanlab",
-        "--dataset",
-        text(dataset),
-        "--leaderboard",
-        "open",
-        "--out",
-        "x",
-    ]);
+    let ran = dataperf(words!(
+        "baseline cleanlab --dataset {} --leaderboard open --out x",
+        text(dataset)
+    ));
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("`farthest-point`"), "{}", ran.stderr);
     let help = dataperf(["baseline", "list"]).stdout;

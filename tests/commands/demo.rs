@@ -8,7 +8,8 @@ use dataperf::challenge::BASELINE_PREFIX;
 use dataperf_benchmarks::IDS;
 use serde_json::Value;
 
-use crate::support::project::{dataperf, hosted, root};
+use crate::support::project::{self, dataperf, hosted, root};
+use crate::support::words;
 
 /// The expected score of each good submission, by its key.
 fn expected() -> BTreeMap<String, f64> {
@@ -26,14 +27,7 @@ fn expected() -> BTreeMap<String, f64> {
 #[test]
 fn every_shipped_submission_ends_as_it_should() {
     let shipped = root().join("demo");
-    let ran = dataperf([
-        "demo",
-        "all",
-        "--format",
-        "json",
-        "--data",
-        shipped.to_str().unwrap(),
-    ]);
+    let ran = dataperf(words!("demo all --format json --data {}", shipped.display()));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let document = ran.json();
     let mut expected = expected();
@@ -94,14 +88,10 @@ fn every_shipped_submission_ends_as_it_should() {
 #[test]
 fn corrected_labels_change_ranks() {
     let shipped = root().join("demo");
-    let ran = dataperf([
-        "demo",
-        "integrity",
-        "--format",
-        "json",
-        "--data",
-        shipped.to_str().unwrap(),
-    ]);
+    let ran = dataperf(words!(
+        "demo integrity --format json --data {}",
+        shipped.display()
+    ));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let document = ran.json();
     let number = |pointer: &str| {
@@ -138,15 +128,7 @@ fn corrected_labels_change_ranks() {
 #[test]
 fn programs_compete_on_data_that_nobody_has_seen() {
     let shipped = root().join("demo");
-    let ran = dataperf([
-        "demo",
-        "closed",
-        "--format",
-        "json",
-        "--data",
-        shipped.to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project::ran(words!("demo closed --format json --data {}", shipped.display()));
     let document = ran.json();
     let receipts = document["receipts"].as_array().unwrap();
     let [.., endless, selection] = &receipts[..] else {

@@ -7,16 +7,11 @@ use dataperf_collections::text::models::{Embed, EncoderSettings, Labelled, train
 use dataperf_collections::text::{Gold, Input, Task};
 use serde_json::{Value, json};
 
-use crate::support::project::{Ran, dataperf};
+use crate::support::project::{self, Ran, dataperf, text as arg};
+use crate::support::words;
 
 fn ran(args: &[&str]) -> Ran {
-    let ran = dataperf(["dynamic"].iter().chain(args));
-    assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
-    ran
-}
-
-fn arg(path: &Path) -> &str {
-    path.to_str().unwrap()
+    project::ran(["dynamic"].iter().chain(args))
 }
 
 /// Lines of opinions on things: what is good is positive.
@@ -66,26 +61,15 @@ fn the_next_model_trains_on_previous_rounds() {
     round(&at("spring"));
     let (plain, spring, one, two) = (at("plain.jsonl"), at("spring"), at("r1.json"), at("r2.json"));
     ran(&["train", arg(&plain), "--out", arg(&one)]);
-    let output = ran(&[
-        "--format",
-        "json",
-        "train",
-        arg(&plain),
-        arg(&spring),
-        "--out",
-        arg(&two),
-    ])
-    .json();
+    let json = ["--format", "json", "train"];
+    let output = ran(&[&json[..], &[arg(&plain), arg(&spring), "--out", arg(&two)]].concat()).json();
     assert_eq!(output["examples"], json!({"sentiment": 48}));
     // the same examples give the same bytes, and nothing is overwritten
     let again = at("again.json");
     ran(&["train", arg(&plain), arg(&spring), "--out", arg(&again)]);
     assert_eq!(fs::read(&two).unwrap(), fs::read(&again).unwrap());
     let refused = dataperf(["dynamic", "train", arg(&plain), "--out", arg(&two)]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("exists already"),
-        "{refused:?}"
-    );
+    refused.assert_refused("exists already");
 
     let second = format!("second={}", arg(&two));
     let text = [
@@ -189,34 +173,18 @@ fn errors_in_a_file_are_reported_by_line() {
     }
     assert!(!refused.stderr.contains("line 4: ") && !out.exists());
     fs::write(&data, lines[3]).unwrap();
-    let missing = dataperf([
-        "dynamic",
-        "train",
+    let missing = dataperf(words!(
+        "dynamic train {} --task nli --out {}",
         arg(&data),
-        "--task",
-        "nli",
-        "--out",
-        arg(&out),
-    ]);
-    assert!(
-        missing.code == 1 && missing.stderr.contains("no examples of `nli`"),
-        "{missing:?}"
-    );
+        arg(&out)
+    ));
+    missing.assert_refused("no examples of `nli`");
     let (one, two) = (format!("m={}", arg(&data)), format!("m={}", arg(&out)));
-    let twice = dataperf([
-        "dynamic",
-        "matrix",
-        "--model",
-        &one,
-        "--model",
-        &two,
-        "--round",
-        arg(&data),
-    ]);
-    assert!(
-        twice.code == 1 && twice.stderr.contains("several are called `m`"),
-        "{twice:?}"
-    );
+    let twice = dataperf(words!(
+        "dynamic matrix --model {one} --model {two} --round {}",
+        arg(&data)
+    ));
+    twice.assert_refused("several are called `m`");
     let no_model = dataperf([
         "dynamic",
         "try",
@@ -227,16 +195,12 @@ fn errors_in_a_file_are_reported_by_line() {
         "--text",
         "so good",
     ]);
-    assert!(
-        no_model.code == 1 && no_model.stderr.contains("can't use"),
-        "{no_model:?}"
-    );
+    no_model.assert_refused("can't use");
 }
 
 #[test]
 fn the_simulated_campaign_is_printed() {
-    let ran = dataperf(["--format", "json", "demo", "dynamic"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project::ran(["--format", "json", "demo", "dynamic"]);
     let document = ran.json();
     for task in document["tasks"].as_array().unwrap() {
         let played = &task["by_rater_error"][1];
@@ -245,10 +209,7 @@ fn the_simulated_campaign_is_printed() {
         assert_eq!(played["matrix"]["models"], json!(["r1", "r2", "r3", "r4"]));
     }
     let refused = dataperf(["demo", "dynamic", "--keep-running"]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("starts no cloud"),
-        "{refused:?}"
-    );
+    refused.assert_refused("starts no cloud");
 }
 
 #[test]

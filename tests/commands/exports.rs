@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::faults::nothing_lost::key;
 use crate::support::project::good;
-use crate::support::world::World;
+use crate::support::world::{World, key};
 
 /// The cells of a CSV file's column, in order.
 fn column(path: &Path, name: &str) -> Vec<String> {
@@ -30,8 +29,7 @@ async fn exports_contain_everything_or_only_public_data() {
     sent.push(world.put(&key("di", 3), "{}").await);
     world.settle().await;
     let withdrawn = sent[1].id().to_string();
-    let ran = world.command(&["withdraw", "speech-selection", &withdrawn]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["withdraw", "speech-selection", &withdrawn]);
 
     let [whole, shown] = ["whole", "shown"].map(|name| world.scratch().join(name));
     let export = |out: &Path, more: &[&str]| {
@@ -43,7 +41,7 @@ async fn exports_contain_everything_or_only_public_data() {
             "--out",
             out.to_str().unwrap(),
         ];
-        world.command(&[&arguments[..], more].concat())
+        world.command([&arguments[..], more].concat())
     };
     let ran = export(&whole, &["--artifacts", "--round", "open"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -52,7 +50,7 @@ async fn exports_contain_everything_or_only_public_data() {
     let file = whole.join(format!("artifacts/{}.json", sent[0].id()));
     assert_eq!(fs::read(file).unwrap(), good(0));
     let none = export(&world.scratch().join("none"), &["--round", "spring"]);
-    assert!(none.code == 1 && none.stderr.contains("`spring`"), "{none:?}");
+    none.assert_refused("`spring`");
     let submissions = whole.join("submissions.csv");
     assert_eq!(column(&submissions, "submitter"), ["ada", "bo", "cy", "di"]);
     assert_eq!(
@@ -71,10 +69,7 @@ async fn exports_contain_everything_or_only_public_data() {
     assert!(column(&shown.join("metrics.csv"), "metric").contains(&"per_seed".to_owned()));
 
     let again = export(&whole, &[]);
-    assert!(
-        again.code == 1 && again.stderr.contains("exists already"),
-        "{again:?}"
-    );
+    again.assert_refused("exists already");
     let left: Vec<_> = fs::read_dir(world.scratch())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

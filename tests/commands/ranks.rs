@@ -7,7 +7,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::commands::tables::offline;
-use crate::support::project::dataperf;
+use crate::support::project::{self, dataperf};
+use crate::support::words;
 
 /// A table of three systems on 60 items, of which the first is clearly the best.
 fn results() -> String {
@@ -25,18 +26,7 @@ fn ranks_are_printed_with_their_intervals() {
     let (path, plot) = (folder.path().join("results.csv"), folder.path().join("ranks.svg"));
     fs::write(&path, results()).unwrap();
     let (path, plot) = (path.to_str().unwrap(), plot.to_str().unwrap());
-    let ran = dataperf([
-        "rank",
-        path,
-        "--format",
-        "json",
-        "--compare",
-        "a",
-        "b",
-        "--plot",
-        plot,
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project::ran(words!("rank {path} --format json --compare a b --plot {plot}"));
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let rows = document["rows"].as_array().unwrap();
     let keys = [
@@ -89,14 +79,6 @@ fn wrong_results_are_refused_with_all_problems() {
     ] {
         assert!(ran.stderr.contains(part), "{part}: {ran:?}");
     }
-    let unknown = dataperf([
-        "rank",
-        path.to_str().unwrap(),
-        "--missing",
-        "zero",
-        "--compare",
-        "a",
-        "d",
-    ]);
+    let unknown = dataperf(words!("rank {} --missing zero --compare a d", path.display()));
     assert_eq!(unknown.code, 1, "{unknown:?}");
 }

@@ -48,7 +48,7 @@ async fn current(world: &World) -> Value {
 }
 
 fn publish(world: &World, directory: &Path) -> Ran {
-    world.command(&["dataset", "publish", directory.to_str().unwrap()])
+    world.command(["dataset", "publish", directory.to_str().unwrap()])
 }
 
 async fn side_by_side(warm_mib: Option<&str>) {
@@ -86,7 +86,7 @@ async fn side_by_side(warm_mib: Option<&str>) {
         snapshot.functions[BENCHMARK].init.n, 1,
         "one process noticed the new board"
     );
-    let listed = world.command(&["dataset", "list", BENCHMARK]).json();
+    let listed = world.command(["dataset", "list", BENCHMARK]).json();
     let listed: Vec<(&str, &str)> = listed
         .as_array()
         .unwrap()
@@ -106,11 +106,10 @@ async fn side_by_side(warm_mib: Option<&str>) {
         "{listed:?}"
     );
 
-    let retired = world.command(&["dataset", "retire", BENCHMARK, "own-25"]);
-    assert_eq!(retired.code, 0, "{retired:?}");
+    world.ran(["dataset", "retire", BENCHMARK, "own-25"]);
     let late = scored(&world, "own-25", "bo", 1).await;
     assert_eq!(late.verdict.reasons[0].code, "unknown_leaderboard");
-    let again = world.command(&["dataset", "retire", BENCHMARK, "own-25"]);
+    let again = world.command(["dataset", "retire", BENCHMARK, "own-25"]);
     assert_eq!(again.code, 1, "{again:?}");
 }
 
@@ -286,7 +285,7 @@ async fn earlier_data_set_scores_are_unranked_until_rescored() {
     assert_eq!(row_of(&page, "ada")["rank"], json!(1), "{page}");
     assert_eq!(row_of(&page, "ada")["score"], json!(now.verdict.score));
     assert_eq!(row_of(&page, "bo")["rank"], json!(null), "{page}");
-    let board = world.command(&["leaderboard", BENCHMARK, "en-25"]).json()[0].clone();
+    let board = world.command(["leaderboard", BENCHMARK, "en-25"]).json()[0].clone();
     assert_eq!(board["dataset"], json!(digest(&other)));
     let ranks: Vec<(&Value, &Value)> = board["places"]
         .as_array()
@@ -311,8 +310,7 @@ async fn earlier_data_set_scores_are_unranked_until_rescored() {
         "{csv}"
     );
 
-    let ran = world.command(&["rescore", BENCHMARK, "en-25"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["rescore", BENCHMARK, "en-25"]);
     let page = rows();
     let mut ranks: Vec<u64> = page["rows"]
         .as_array()
@@ -380,8 +378,7 @@ async fn forms_lacking_new_boards_are_listed_and_refreshed() {
     let world = World::new().await;
     let add = |more: &[&str]| {
         let args: Vec<&str> = ["submitter", "add"].iter().chain(more).copied().collect();
-        let ran = world.command(&args);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        world.ran(&args);
     };
     add(&["ada", BENCHMARK, "--access", "policy"]);
     add(&["bo", BENCHMARK]);
@@ -396,9 +393,7 @@ async fn forms_lacking_new_boards_are_listed_and_refreshed() {
         "who chose boards lacks none, and the policy is for all"
     );
 
-    let refreshed = world.command(&["submitter", "refresh", BENCHMARK, "--all"]);
-    assert_eq!(refreshed.code, 0, "{refreshed:?}");
-    let refreshed = refreshed.json();
+    let refreshed = world.ran(["submitter", "refresh", BENCHMARK, "--all"]).json();
     assert_eq!(refreshed[0]["submitter"], "bo");
     let forms = refreshed[0]["forms"].as_array().unwrap();
     assert_eq!((forms.len(), &forms[0]["leaderboard"]), (1, &json!("own-25")));
@@ -406,9 +401,6 @@ async fn forms_lacking_new_boards_are_listed_and_refreshed() {
         publish(&world, &own).json()["submitters_without_rights"],
         json!([])
     );
-    let nobody = world.command(&["submitter", "refresh", BENCHMARK, "di"]);
-    assert!(
-        nobody.code == 1 && nobody.stderr.contains("submitter add"),
-        "{nobody:?}"
-    );
+    let nobody = world.command(["submitter", "refresh", BENCHMARK, "di"]);
+    nobody.assert_refused("submitter add");
 }

@@ -21,6 +21,7 @@ use crate::faults::nothing_lost::one_process_a_run;
 use crate::people::organizer_mistakes::{digest, other_dataset};
 use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
 use crate::support::project::{BENCHMARK, good, hosted};
+use crate::support::words;
 use crate::support::world::{CARETAKER, World, with_caretaker};
 
 pub(crate) const SUBMITTERS: [&str; 6] = ["ada", "bo", "cy", "di", "ed", "fay"];
@@ -54,8 +55,7 @@ pub(crate) async fn offline(directory: &std::path::Path, n: usize) -> f64 {
 pub(crate) fn staged(world: &World) -> (std::path::PathBuf, Digest) {
     let other = other_dataset(world);
     with_other_labels(&other);
-    let ran = world.command(&["dataset", "publish", "--stage", other.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--stage", other.to_str().unwrap()]);
     let digest = digest(&other);
     (other, digest)
 }
@@ -118,12 +118,8 @@ async fn a_final_board_appears_only_after_the_close() {
         assert!(!described.to_string().contains(&last.to_string()), "{described}");
         assert_eq!(reading.ask(who, &of_final).json()["rows"], json!([]));
     }
-    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(
-        ran.stderr.contains("final data set of the round `spring`"),
-        "{ran:?}"
-    );
+    let ran = world.command(["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    ran.assert_refused("final data set of the round `spring`");
 
     // after it, by the caretaker at its time, once
     assert_eq!(publish(world, &spring(last, "2026-04-01T00:00:00Z")).code, 0);
@@ -135,9 +131,7 @@ async fn a_final_board_appears_only_after_the_close() {
         .unwrap()
         .unwrap();
     assert!(run.ended_at.is_some());
-    let report = world
-        .command(&["challenge", "report", BENCHMARK, "spring"])
-        .json();
+    let report = world.command(["challenge", "report", BENCHMARK, "spring"]).json();
     let report = report["report"].as_str().unwrap();
     for part in [
         "## en-25\n",
@@ -149,15 +143,10 @@ async fn a_final_board_appears_only_after_the_close() {
         assert!(report.contains(part), "{part}: {report}");
     }
     let page = world.scratch().join("report.html");
-    let ran = world.command(&[
-        "challenge",
-        "report",
-        BENCHMARK,
-        "spring",
-        "--out",
-        page.to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(words!(
+        "challenge report {BENCHMARK} spring --out {}",
+        page.display()
+    ));
     assert!(std::fs::read_to_string(page).unwrap().contains("<th>public</th>"));
     // what was uploaded since would be missing there
     let ran = publish(world, &spring(last, "2999-01-01T00:00:00Z"));
@@ -242,7 +231,7 @@ async fn a_final_board_appears_only_after_the_close() {
         .ask(ANONYMOUS, &format!("{url}/leaderboards/en-25?round=spring"))
         .json();
     assert_eq!(public_board["finish"], Value::Null);
-    let ran = world.command(&["leaderboard", BENCHMARK, "en-25", "--round", "spring.final"]);
+    let ran = world.command(["leaderboard", BENCHMARK, "en-25", "--round", "spring.final"]);
     assert_eq!(ran.json()[0]["finish"]["shake_up"], json!(shake_up), "{ran:?}");
 
     // what was there before is as it was: receipts, public rows, and what they are compared by
@@ -303,12 +292,11 @@ async fn a_final_board_appears_only_after_the_close() {
         (url("spring").await, url("spring.final").await, series)
     };
     let before = both().await;
-    assert_eq!(world.command(&["withdraw", BENCHMARK, best.id.as_str()]).code, 0);
+    assert_eq!(world.command(["withdraw", BENCHMARK, best.id.as_str()]).code, 0);
     let top = table.top(&board("spring.final"), 99).await.unwrap();
     assert!(top.len() == 5 && top.iter().all(|row| row.entry.id != best.id));
     // and when that is undone it is on both again, with its spread
-    let undone = world.command(&["withdraw", BENCHMARK, best.id.as_str(), "--undo"]);
-    assert_eq!(undone.code, 0, "{undone:?}");
+    world.ran(["withdraw", BENCHMARK, best.id.as_str(), "--undo"]);
     let after = both().await;
     assert_eq!(after.2.len(), before.2.len());
     let shown = |rows: &[dataperf_aws::BoardRow]| {
@@ -319,9 +307,8 @@ async fn a_final_board_appears_only_after_the_close() {
     assert_eq!(shown(&after.1), shown(&before.1));
 
     // it is scored once: what is scored again is the round itself
-    let again = world.command(&["rescore", BENCHMARK, "en-25", "--round", "spring.final"]);
-    assert_eq!(again.code, 1, "{again:?}");
-    assert!(again.stderr.contains("`--round spring`"), "{again:?}");
+    let again = world.command(["rescore", BENCHMARK, "en-25", "--round", "spring.final"]);
+    again.assert_refused("`--round spring`");
     assert_eq!(shown(&both().await.1), shown(&after.1), "it is as it was");
 }
 
@@ -335,7 +322,7 @@ async fn a_restored_submission_gets_its_final_score() {
     upload_at(&world, "ada", 0, "2026-03-02T00:00:00Z").await;
     let gone = upload_at(&world, "bo", 1, "2026-03-02T00:00:00Z").await;
     let withdraw = ["withdraw", BENCHMARK, gone.submission.as_str()];
-    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(world.command(withdraw).code, 0);
     assert_eq!(publish(&world, &spring(last, "2026-04-01T00:00:00Z")).code, 0);
     finish(&world).await;
     let table = world.leaderboards();
@@ -346,12 +333,12 @@ async fn a_restored_submission_gets_its_final_score() {
         (run.ended_at.is_some(), names)
     };
     assert_eq!(of_final().await, (true, vec!["ada".into()]));
-    assert_eq!(world.command(&[&withdraw[..], &["--undo"]].concat()).code, 0);
+    assert_eq!(world.command([&withdraw[..], &["--undo"]].concat()).code, 0);
     finish(&world).await;
     assert_eq!(of_final().await, (true, vec!["ada".into(), "bo".into()]));
     // what was finished stays so
-    assert_eq!(world.command(&withdraw).code, 0);
-    assert_eq!(world.command(&[&withdraw[..], &["--undo"]].concat()).code, 0);
+    assert_eq!(world.command(withdraw).code, 0);
+    assert_eq!(world.command([&withdraw[..], &["--undo"]].concat()).code, 0);
     assert_eq!(of_final().await, (true, vec!["ada".into(), "bo".into()]));
 }
 
@@ -369,7 +356,7 @@ async fn a_restored_submission_replaces_another_of_its_submitter() {
     both.sort_by(|a, b| b.verdict.score.unwrap().total_cmp(&a.verdict.score.unwrap()));
     let [best, other] = [&both[0].submission, &both[1].submission];
     let withdraw = ["withdraw", BENCHMARK, best.as_str()];
-    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(world.command(withdraw).code, 0);
     assert_eq!(publish(&world, &spring(last, "2026-04-01T00:00:00Z")).code, 0);
     finish(&world).await;
     let table = world.leaderboards();
@@ -382,10 +369,10 @@ async fn a_restored_submission_replaces_another_of_its_submitter() {
     assert_eq!(of_final().await, std::slice::from_ref(other));
     let late = upload_at(&world, "bo", 2, "2026-03-02T00:00:00Z").await;
     assert!(late.verdict.score.is_some(), "it is on the public board");
-    assert_eq!(world.command(&[&withdraw[..], &["--undo"]].concat()).code, 0);
+    assert_eq!(world.command([&withdraw[..], &["--undo"]].concat()).code, 0);
     finish(&world).await;
     assert_eq!(of_final().await, std::slice::from_ref(best));
-    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(world.command(withdraw).code, 0);
     assert_eq!(of_final().await, std::slice::from_ref(other));
 }
 
@@ -399,8 +386,7 @@ async fn a_late_verdict_uses_its_closed_boards_data() {
     assert_eq!(publish(&world, &round("2999-01-01T00:00:00Z")).code, 0);
     let first = upload_at(&world, "ada", 0, "2026-03-02T00:00:00Z").await;
     assert_eq!(publish(&world, &round("2026-04-01T00:00:00Z")).code, 0);
-    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--replace", other.to_str().unwrap()]);
     let late = upload_at(&world, "bo", 0, "2026-03-03T00:00:00Z").await;
     assert_eq!(late.round, "spring");
     assert_eq!(
@@ -513,8 +499,7 @@ async fn all_digits_appear_after_closing_without_a_ladder() {
 
     // after the close the final data set may become active, and the document stays unchanged:
     // without the round there is a warning
-    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--replace", other.to_str().unwrap()]);
     let ran = publish(&world, &rounds(Some("practice"), "2020-04-01"));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!format!("{ran:?}").contains("closed_round_missing"), "{ran:?}");
@@ -545,7 +530,7 @@ async fn rounded_scores_wait_for_the_last_sharing_round() {
     assert_ne!(own.to_bits(), rounded.to_bits());
     let back = upload_at(&world, "cy", 0, "2020-02-09T00:00:00Z").await;
     let withdraw = ["withdraw", BENCHMARK, back.submission.as_str()];
-    assert_eq!(world.command(&withdraw).code, 0);
+    assert_eq!(world.command(withdraw).code, 0);
     let table = world.leaderboards();
     let shown = async || {
         let mut of_boards = Vec::new();
@@ -557,11 +542,8 @@ async fn rounded_scores_wait_for_the_last_sharing_round() {
     };
     finish_round(&world, "spring").await;
     assert_eq!(shown().await, [[rounded], [rounded]]);
-    let waits = world.command(&["challenge", "finish", BENCHMARK, "spring"]);
-    assert!(
-        waits.code == 1 && waits.stderr.contains("the round `summer` has closed"),
-        "{waits:?}"
-    );
+    let waits = world.command(["challenge", "finish", BENCHMARK, "spring"]);
+    waits.assert_refused("the round `summer` has closed");
     assert_eq!(publish(&world, &rounds("2020-04-01")).code, 0);
     finish_round(&world, "spring").await;
     assert_eq!(shown().await, [[own], [own]]);
@@ -580,7 +562,7 @@ async fn rounded_scores_wait_for_the_last_sharing_round() {
     let late = upload_at(&world, "di", 0, "2020-02-20T00:00:00Z").await;
     assert_eq!((late.round.as_str(), late.ladder), ("spring.post", None));
     let undo = ["withdraw", "--undo", BENCHMARK, back.submission.as_str()];
-    assert_eq!(world.command(&undo).code, 0);
+    assert_eq!(world.command(undo).code, 0);
     finish_round(&world, "spring").await;
     assert_eq!(shown().await, [vec![own], vec![own; 3]]);
 }
@@ -591,8 +573,7 @@ async fn an_unfinishable_round_does_not_block_others() {
     let world = World::with(with_caretaker).await;
     let (_, last) = staged(&world);
     let damaged = other_dataset(&world);
-    let ran = world.command(&["dataset", "publish", "--stage", damaged.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--stage", damaged.to_str().unwrap()]);
     let damaged = digest(&damaged);
     let round = |id: &str, month: u8, last: Digest| json!({ "id": id, "opens": format!("2020-{month:02}-01"), "closes": format!("2020-{month:02}-09"), "final": last });
     let rounds = json!([round("a", 1, damaged), round("b", 2, last)]);
@@ -664,7 +645,7 @@ async fn another_contest_keeps_a_due_final_board() {
         &challenge("Summer", "No prize.", other.clone()),
         &["--remove", "sprin"],
     );
-    assert!(ran.code == 1 && ran.stderr.contains("`spring`"), "{ran:?}");
+    ran.assert_refused("`spring`");
 
     let reading = Reading::new(world).await;
     let world = &reading.world;
@@ -691,17 +672,14 @@ async fn another_contest_keeps_a_due_final_board() {
     );
 
     // everybody sees when the final board is made, and the organizer can have it made now
-    let missing = world.command(&["leaderboard", BENCHMARK, "--round", "spring.final"]);
-    assert!(
-        missing.code == 1 && missing.stderr.contains("is made by"),
-        "{missing:?}"
-    );
+    let missing = world.command(["leaderboard", BENCHMARK, "--round", "spring.final"]);
+    missing.assert_refused("is made by");
     let page = format!("{url}/leaderboards/en-25?round=spring.final");
     let by: dataperf::Timestamp =
         serde_json::from_value(reading.ask(ANONYMOUS, &page).json()["final_by"].clone()).unwrap();
     assert_eq!(by.unix_millis(), closed.unix_millis() + 30 * 60 * 1000);
-    let waits = world.command(&["challenge", "finish", BENCHMARK, "spring"]);
-    assert!(waits.code == 1 && waits.stderr.contains("--early"), "{waits:?}");
+    let waits = world.command(["challenge", "finish", BENCHMARK, "spring"]);
+    waits.assert_refused("--early");
     let removed = |more: &[&str]| {
         let path = world.scratch().join("contest.yaml");
         std::fs::write(&path, challenge("Summer", "No prize.", other.clone()).to_string()).unwrap();
@@ -709,7 +687,7 @@ async fn another_contest_keeps_a_due_final_board() {
         command.extend(more);
         world.command(&command)
     };
-    let made = world.command(&["challenge", "finish", BENCHMARK, "spring", "--early"]);
+    let made = world.command(["challenge", "finish", BENCHMARK, "spring", "--early"]);
     assert_eq!(
         (made.code, made.json()["boards"].as_array().unwrap().len()),
         (0, 1),

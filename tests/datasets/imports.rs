@@ -240,8 +240,7 @@ fn a_source_that_is_none() {
         (&scratch.path().join("nowhere"), "nowhere"),
     ] {
         let ran = import(from, &out);
-        assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
+        ran.assert_refused(message);
         assert!(!out.exists());
     }
 }
@@ -258,8 +257,7 @@ fn existing_destination_files_stay_unchanged() {
     let before = everything_in(scratch.path());
     for out in [&directory, &file] {
         let ran = import(&root, out);
-        assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains("exists already"), "{ran:?}");
+        ran.assert_refused("exists already");
     }
     assert_eq!(everything_in(scratch.path()), before);
     assert_eq!(

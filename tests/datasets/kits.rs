@@ -17,21 +17,13 @@ use ureq::http::Response;
 
 use crate::people::organizer_mistakes::{copy, digest, other_dataset};
 use crate::read_api::{ANONYMOUS, Answer, Reading};
-use crate::support::project::{BENCHMARK, Ran, dataperf, frozen, hosted, root};
+use crate::support::project::{
+    BENCHMARK, Ran, dataperf, frozen, hosted, ran_as_json as ran, root, text as path_str,
+};
 use crate::support::world::{World, deployed};
 
 /// Hidden rows of one tensor that are searched for.
 const N_SEARCHED: usize = 12;
-
-fn ran(args: &[&str]) -> Ran {
-    let ran = dataperf(["--format", "json"].iter().chain(args));
-    assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
-    ran
-}
-
-fn path_str(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// The demo's data set of a benchmark, and its kit.
 pub(crate) struct Exported {
@@ -51,8 +43,8 @@ impl Exported {
         let scratch = tempfile::tempdir().unwrap();
         let [frozen, kit] = ["frozen", "kit"].map(|name| scratch.path().join(name));
         let (from, out) = (path_str(from), path_str(&frozen));
-        ran(&["dataset", "import", benchmark, "--from", from, "--out", out]);
-        ran(&["dataset", "show", out, "--public", path_str(&kit)]);
+        ran(["dataset", "import", benchmark, "--from", from, "--out", out]);
+        ran(["dataset", "show", out, "--public", path_str(&kit)]);
         let manifest = fs::read(frozen.join("manifest.json")).unwrap();
         Self {
             manifest: Manifest::parse(&manifest, benchmark).unwrap(),
@@ -101,9 +93,9 @@ fn kits_support_validation_baselines_and_practice_scoring() {
     for benchmark in IDS {
         let exported = Exported::new(benchmark);
         let kit = path_str(&exported.kit);
-        let shown = ran(&["dataset", "show", kit]).json();
+        let shown = ran(["dataset", "show", kit]).json();
         assert!(shown["corrected"].is_null(), "{shown}");
-        ran(&["dataset", "verify", kit]);
+        ran(["dataset", "verify", kit]);
         let readme = fs::read_to_string(exported.kit.join("README.md")).unwrap();
         let can_score = readme.contains("scores on the practice set");
         // an order of `debugging` can't be scored without the right labels, which are hidden
@@ -114,7 +106,7 @@ fn kits_support_validation_baselines_and_practice_scoring() {
             "{benchmark}"
         );
         n_scoring += usize::from(can_score);
-        let listed = ran(&["baseline", "list", "--dataset", kit]).json();
+        let listed = ran(["baseline", "list", "--dataset", kit]).json();
         let only: Vec<&String> = listed.as_object().unwrap().keys().collect();
         assert_eq!(only, [benchmark]);
         shows_an_example_of_its_own(&exported, &readme);
@@ -235,7 +227,7 @@ fn a_kit_with_changed_files_is_refused() {
 
 /// A baseline sees what participants see: of the kit it chooses what it chooses of the whole data set.
 fn makes_the_same_baselines(benchmark: &str, exported: &Exported, can_score: bool) {
-    let listed = ran(&["baseline", "list"]).json();
+    let listed = ran(["baseline", "list"]).json();
     let methods = listed[benchmark].as_array().unwrap();
     let cheap = ["random", "consecutive", "uniform", "as-it-is"];
     let is_cheap = |method: &&Value| cheap.contains(&method["name"].as_str().unwrap());
@@ -450,12 +442,12 @@ impl Lines {
 fn a_collection_kit_contains_valid_example_lines() {
     for lines in [Lines::of_texts(), Lines::of_pictures()] {
         let kit = lines.kit();
-        let shown = ran(&["dataset", "show", path_str(kit)]).json();
+        let shown = ran(["dataset", "show", path_str(kit)]).json();
         let shown = shown["leaderboards"].as_array().unwrap().iter();
         let mut shown: Vec<&str> = shown.map(|board| board["name"].as_str().unwrap()).collect();
         shown.sort_unstable();
         assert_eq!(shown, lines.boards);
-        ran(&["dataset", "verify", path_str(kit)]);
+        ran(["dataset", "verify", path_str(kit)]);
         let readme = fs::read_to_string(kit.join("README.md")).unwrap();
         assert!(readme.contains(lines.number), "{readme}");
         for board in lines.files_for {
@@ -583,10 +575,7 @@ fn a_collection_kit_explains_unsupported_commands() {
         // a file that was changed on its way is noticed
         fs::write(lines.kit().join("public/rules.json"), b"{}").unwrap();
         let damaged = lines.validated(of_files, &file);
-        assert!(
-            damaged.code == 1 && damaged.stderr.contains("is damaged"),
-            "{damaged:?}"
-        );
+        damaged.assert_refused("is damaged");
     }
 }
 
@@ -693,7 +682,7 @@ async fn the_page_links_only_to_the_published_kit() {
     let archive = kit.bytes;
     // it is the kit that the command makes, and is not published as if it were the data set
     let exported = Exported::new(BENCHMARK);
-    let refused = world.command(&["dataset", "publish", "--stage", path_str(&exported.kit)]);
+    let refused = world.command(["dataset", "publish", "--stage", path_str(&exported.kit)]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert!(
         refused
@@ -733,7 +722,7 @@ async fn the_page_links_only_to_the_published_kit() {
 
     // nothing of a request's path becomes part of a key
     let hidden = other_dataset(world);
-    let staged = world.command(&["dataset", "publish", "--stage", path_str(&hidden)]);
+    let staged = world.command(["dataset", "publish", "--stage", path_str(&hidden)]);
     assert_eq!(
         staged.json()["kit"],
         json!(dataperf::dataset::kit_key(BENCHMARK, digest(&hidden)))
@@ -781,9 +770,8 @@ async fn the_kits_of_collections_are_offered_as_well() {
         published["kit"],
         dataperf::dataset::kit_key(id, digest(&in_force.frozen))
     );
-    let staged = world.command(&["dataset", "publish", "--stage", path_str(&pinned.frozen)]);
-    assert_eq!(staged.code, 0, "{staged:?}");
-    let refused = world.command(&["dataset", "publish", "--stage", path_str(&in_force.kit)]);
+    world.ran(["dataset", "publish", "--stage", path_str(&pinned.frozen)]);
+    let refused = world.command(["dataset", "publish", "--stage", path_str(&in_force.kit)]);
     assert!(
         refused.stderr.contains("it is a participants' kit"),
         "{refused:?}"
@@ -796,8 +784,7 @@ async fn the_kits_of_collections_are_offered_as_well() {
     let challenge = json!({ "schema": 1, "title": "Rounds", "benchmarks": { id: { "rounds": rounds } } });
     let document = world.scratch().join("challenge.yaml");
     fs::write(&document, challenge.to_string()).unwrap();
-    let ran = world.command(&["challenge", "publish", path_str(&document)]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["challenge", "publish", path_str(&document)]);
     for board in ["nli", "hate-speech"] {
         let page = format!("/api/v1/benchmarks/{id}/leaderboards/{board}");
         let kit = format!("{page}/kit");
@@ -820,14 +807,12 @@ async fn an_opened_round_offers_only_its_public_kit() {
     let reading = Reading::new(World::new().await).await;
     let world = &reading.world;
     let pinned = other_dataset(world);
-    let staged = world.command(&["dataset", "publish", "--stage", path_str(&pinned)]);
-    assert_eq!(staged.code, 0, "{staged:?}");
+    world.ran(["dataset", "publish", "--stage", path_str(&pinned)]);
     let last = world.scratch().join("last");
     copy(&pinned, &last);
     let manifest = fs::read_to_string(last.join("manifest.json")).unwrap();
     fs::write(last.join("manifest.json"), format!("{manifest}\n")).unwrap();
-    let staged = world.command(&["dataset", "publish", "--stage", path_str(&last)]);
-    assert_eq!(staged.code, 0, "{staged:?}");
+    world.ran(["dataset", "publish", "--stage", path_str(&last)]);
     let (pinned, last, in_force) = (digest(&pinned), digest(&last), digest(frozen()));
     let round = |id: &str, opens: &str, closes: &str, kind: &str| {
         let dataset = if kind == "final" { last } else { pinned };
@@ -847,8 +832,7 @@ async fn an_opened_round_offers_only_its_public_kit() {
         json!({ "schema": 1, "title": "Rounds", "benchmarks": { BENCHMARK: { "rounds": rounds } } });
     let document = world.scratch().join("challenge.yaml");
     fs::write(&document, challenge.to_string()).unwrap();
-    let ran = world.command(&["challenge", "publish", path_str(&document)]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["challenge", "publish", path_str(&document)]);
     for (round, expected) in [
         ("past", pinned),
         ("past.post", pinned),

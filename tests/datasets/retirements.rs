@@ -13,6 +13,7 @@ use crate::faults::nothing_lost::one_process_a_run;
 use crate::people::organizer_mistakes::{copy, digest};
 use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
 use crate::support::project::{BENCHMARK, frozen};
+use crate::support::words;
 use crate::support::world::{World, with_caretaker};
 
 const LATE: &str = "2999-01-01T00:00:00Z";
@@ -67,11 +68,8 @@ async fn old_and_new_data_sets_never_rank_together() {
         let problem = reading.ask(who, &of_report).json();
         assert_eq!(problem["code"], "not_retired", "{problem}");
     }
-    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("when that is retired"),
-        "{ran:?}"
-    );
+    let ran = world.command(["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    ran.assert_refused("when that is retired");
 
     // its time has come: what is uploaded since then has the other data set, and no rank is shared
     let ran = publish(world, &spring(&at(RETIRED, fresh)));
@@ -106,15 +104,11 @@ async fn old_and_new_data_sets_never_rank_together() {
 
     // which nobody does by hand before
     let board_of_round = board("spring");
-    let ran = world.command(&[
-        "rescore",
-        BENCHMARK,
-        &board_of_round.leaderboard,
-        "--round",
-        "spring",
-    ]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("scores the board again"), "{ran:?}");
+    let ran = world.command(words!(
+        "rescore {BENCHMARK} {} --round spring",
+        &board_of_round.leaderboard
+    ));
+    ran.assert_refused("scores the board again");
 
     // the caretaker has the board's submissions scored with it, once
     finish(world).await;
@@ -222,14 +216,7 @@ async fn old_and_new_data_sets_never_rank_together() {
             .contains("hidden until the round shows"),
         "{answered}"
     );
-    let ran = world.command(&[
-        "leaderboard",
-        "retirement",
-        BENCHMARK,
-        "en-25",
-        "--round",
-        "spring",
-    ]);
+    let ran = world.command(words!("leaderboard retirement {BENCHMARK} en-25 --round spring"));
     assert_eq!(
         ran.json()["gap"]["value"],
         json!(reported.gap.unwrap().value),
@@ -338,7 +325,7 @@ fn new_rows_stand_before_old_ones(reading: &Reading, of_board: &str, fresh: Dige
     );
     let ran = reading
         .world
-        .command(&["leaderboard", BENCHMARK, "en-25", "--round", "spring"]);
+        .command(["leaderboard", BENCHMARK, "en-25", "--round", "spring"]);
     let shown: Vec<Value> = ran.json()[0]["places"]
         .as_array()
         .unwrap()
@@ -384,7 +371,7 @@ fn every_view_has_the_data_set(reading: &Reading, dataset: Digest) {
     assert!(kit.header("location").contains(&dataset.hex()), "{kit:?}");
     let ran = reading
         .world
-        .command(&["leaderboard", BENCHMARK, "en-25", "--round", "spring"]);
+        .command(["leaderboard", BENCHMARK, "en-25", "--round", "spring"]);
     assert_eq!(ran.json()[0]["dataset"], expected, "{ran:?}");
 }
 
@@ -423,8 +410,7 @@ fn cannot_be_undone(world: &World, fresh: Digest) {
     let mut closed = spring(&at("2026-03-05T00:00:00Z", fresh));
     closed[0]["closes"] = json!("2026-03-05T00:00:00.001Z");
     assert_eq!(publish(world, &closed).code, 0, "all was uploaded before");
-    let ran = world.command(&["challenge", "remove", BENCHMARK]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["challenge", "remove", BENCHMARK]);
     guarded();
     // a data set that became active elsewhere can't be another round's fresh one, not even
     // afterwards
@@ -444,8 +430,7 @@ async fn a_previously_active_data_set_is_not_fresh() {
     assert_eq!(retire(fresh).code, 0, "only staged");
     assert_eq!(publish(&world, &json!([])).code, 0);
     let run = |args: &[&str]| {
-        let ran = world.command(args);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        world.ran(args);
     };
     run(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
     run(&["dataset", "publish", "--replace", frozen().to_str().unwrap()]);
@@ -488,8 +473,7 @@ async fn a_document_unable_to_retire_is_refused() {
     let boards = manifest["parameters"]["leaderboards"].as_object_mut().unwrap();
     boards.remove("en-60").unwrap();
     std::fs::write(&path, format!("{manifest:#}\n")).unwrap();
-    let ran = world.command(&["dataset", "publish", "--stage", smaller.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--stage", smaller.to_str().unwrap()]);
     let round = |id: &str, day: u8, dataset: Digest| {
         let [opens, closes] = [day, day + 1].map(|day| format!("2999-03-{day:02}T00:00:00Z"));
         let at = format!("2999-03-{day:02}T12:00:00Z");

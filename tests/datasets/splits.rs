@@ -6,13 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::project::{Ran, dataperf, imported_by_id};
-
-fn ran(args: &[&str]) -> Ran {
-    let ran = dataperf(["--format", "json"].iter().chain(args));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    ran
-}
+use crate::support::project::{dataperf, imported_by_id, ran_as_json as ran};
+use crate::support::words;
 
 /// The rows of a data set's hidden test set, each the bytes of its features.
 fn rows(directory: &Path) -> Vec<Vec<u8>> {
@@ -42,18 +37,15 @@ fn split_halves_are_disjoint_and_absent_from_kits() {
         let [public, last, kit] = ["public", "final", "kit"].map(|name| scratch.path().join(name));
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let whole = imported_by_id(task);
-        let parts = ran(&[
-            "dataset",
-            "split",
+        let parts = ran(words!(
+            "dataset split {} --public {} --final {}",
             &text(whole),
-            "--public",
             &text(&public),
-            "--final",
-            &text(&last),
-        ])
+            &text(&last)
+        ))
         .json();
         for directory in [&public, &last] {
-            ran(&["dataset", "verify", &text(directory)]);
+            ran(["dataset", "verify", &text(directory)]);
         }
         let (all, one, other) = (rows(whole), rows(&public), rows(&last));
         assert_eq!(one.len() + other.len(), all.len(), "{task}");
@@ -70,7 +62,7 @@ fn split_halves_are_disjoint_and_absent_from_kits() {
         }
         for (half, name) in [(&public, "public"), (&last, "final")] {
             let kit = kit.with_file_name(format!("kit-{name}"));
-            ran(&["dataset", "show", &text(half), "--public", &text(&kit)]);
+            ran(["dataset", "show", &text(half), "--public", &text(&kit)]);
             assert!(
                 !has_one_of(&kit, &both),
                 "{task}: the kit of the {name} half has a hidden row"
@@ -114,18 +106,12 @@ fn separate_splits_share_no_row() {
         let [public, hidden] =
             ["public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
         let whole = imported_by_id(task);
-        ran(&[
-            "dataset",
-            "split",
-            whole.to_str().unwrap(),
-            "--all-rows",
-            "--public",
-            &public,
-            "--final",
-            &hidden,
-        ]);
+        ran(words!(
+            "dataset split {} --all-rows --public {public} --final {hidden}",
+            whole.display()
+        ));
         for directory in [&public, &hidden] {
-            ran(&["dataset", "verify", directory]);
+            ran(["dataset", "verify", directory]);
         }
         for npy in tables {
             let rows_in = |directory: &str| rows_of(Path::new(directory), npy);
@@ -155,20 +141,11 @@ fn separate_splits_share_no_row() {
     let [public, hidden] =
         ["public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
     let whole = imported_by_id("curation");
-    let refused = dataperf([
-        "dataset",
-        "split",
-        whole.to_str().unwrap(),
-        "--all-rows",
-        "--public",
-        &public,
-        "--final",
-        &hidden,
-    ]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("rounds that take programs"),
-        "{refused:?}"
-    );
+    let refused = dataperf(words!(
+        "dataset split {} --all-rows --public {public} --final {hidden}",
+        whole.display()
+    ));
+    refused.assert_refused("rounds that take programs");
 }
 
 /// A source whose `allow_duplicates` says so may have a row in two tables: then no part can have it alone.
@@ -197,16 +174,13 @@ fn rows_that_two_tables_have_are_not_parted() {
     let [whole, public, hidden] =
         ["whole", "public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
     let from = scratch.path().to_str().unwrap();
-    ran(&["dataset", "import", "selection", "--from", from, "--out", &whole]);
+    ran(["dataset", "import", "selection", "--from", from, "--out", &whole]);
     let parts = ["--public", &public, "--final", &hidden];
     let refused = dataperf(["dataset", "split", &whole, "--all-rows"].iter().chain(&parts));
     let message = "rows would be in both parts";
-    assert!(
-        refused.code == 1 && refused.stderr.contains(message),
-        "{refused:?}"
-    );
+    refused.assert_refused(message);
     assert!(!Path::new(&public).exists() && !Path::new(&hidden).exists());
-    ran(&[&["dataset", "split", &whole][..], &parts].concat());
+    ran([&["dataset", "split", &whole][..], &parts].concat());
 }
 
 /// Data of the rows belongs to this part: right labels have the ids of the training set, and

@@ -16,10 +16,9 @@ use dataperf_local::{Config, Storm};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use crate::faults::nothing_lost::key;
 use crate::faults::storms::without_retries;
 use crate::support::project::{BENCHMARK, good};
-use crate::support::world::{PATIENCE, Sent, World, with_caretaker};
+use crate::support::world::{PATIENCE, Sent, World, key, with_caretaker};
 
 /// Uploads of each kind. 200 by hand: `DATAPERF_ATTACKERS=200 cargo test --workspace attackers -- --nocapture`.
 pub(crate) fn n_of_each() -> usize {
@@ -301,7 +300,7 @@ async fn a_storm_with_attackers_loses_or_duplicates_nothing() {
     let all: Vec<Sent> = sent.iter().map(|(_, sent)| sent.clone()).collect();
     // each has one receipt and one record that agree, and the boards are what follows from the receipts
     world.receipts(&all).await;
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     let receipts = world.receipts(&all).await;
     let mut endings: BTreeMap<(Option<Kind>, &str), usize> = BTreeMap::new();
     for (kind, sent) in &sent {

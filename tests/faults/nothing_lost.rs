@@ -8,11 +8,7 @@ use dataperf_local::{Config, Moment};
 
 use crate::support::project::{BENCHMARK, good};
 use crate::support::small_language::{CLIPS_A_WORD, Layout};
-use crate::support::world::{PATIENCE, Sent, World};
-
-pub(crate) fn key(submitter: &str, n: usize) -> String {
-    format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
-}
+use crate::support::world::{PATIENCE, Sent, World, key};
 
 /// So that each run reads the data set, and none sends concurrent requests.
 pub(crate) fn one_process_a_run(config: &mut Config) {

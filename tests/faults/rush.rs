@@ -5,9 +5,8 @@ use std::time::Duration;
 use dataperf::Ending;
 use futures_util::{StreamExt, stream};
 
-use crate::faults::nothing_lost::key;
 use crate::support::project::good;
-use crate::support::world::{Sent, World, with_caretaker};
+use crate::support::world::{Sent, World, key, with_caretaker};
 
 const UPLOADS_AT_ONCE: usize = 32;
 

@@ -8,17 +8,15 @@ use std::time::Duration;
 
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
-use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Digest, Ending, Feedback, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::DirectoryBucket;
 use dataperf_local::{Config, Storm};
 
 use crate::challenges::publish_ladder;
-use crate::faults::nothing_lost::key;
-use crate::support::project::{BENCHMARK, frozen, good, hosted};
+use crate::support::project::{frozen, good, hosted};
 use crate::support::small_language::Layout;
-use crate::support::world::{Sent, World, with_caretaker};
+use crate::support::world::{Sent, World, key, with_caretaker};
 
 const SUBMITTERS: [&str; 7] = ["ada", "bo", "cy", "di", "ed", "fay", "gil"];
 
@@ -79,7 +77,7 @@ impl World {
         self.sweep().await;
         self.cloud.faults().storm(None);
         self.clear(benchmark).await;
-        assert_eq!(self.command(&["redrive", "--all-failed"]).code, 0);
+        assert_eq!(self.command(["redrive", "--all-failed"]).code, 0);
         self.clear(benchmark).await;
         for (receipt, _) in self.ended(benchmark, sent).await {
             assert_eq!(receipt.verdict.status, Ending::Accepted, "{receipt:#?}");
@@ -185,7 +183,7 @@ fn add(injected: &mut BTreeMap<&'static str, usize>, world: &World) {
 
 /// Retries failed submissions, and compares every verdict with one that was reached without any cloud.
 async fn clear_up(world: &World, sent: &[Sent], datasets: &[&Path]) {
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     let receipts = world.receipts(sent).await;
     let mut expected = Vec::new();
     for n in 0..N_ARTIFACTS {
@@ -196,12 +194,7 @@ async fn clear_up(world: &World, sent: &[Sent], datasets: &[&Path]) {
         expected.push(verdicts);
     }
     for (n, sent) in sent.iter().enumerate() {
-        let known = world
-            .leaderboards()
-            .submission(BENCHMARK, &sent.id())
-            .await
-            .unwrap();
-        let whole = known.unwrap().receipt.unwrap(); // as the table has it
+        let whole = world.whole_receipt(sent).await;
         let verdict = &whole.verdict;
         let stored = &receipts[&sent.id()];
         let level = stored.feedback.unwrap();
@@ -230,28 +223,35 @@ async fn verdict(directory: &Path, n: usize) -> Verdict {
     evaluate(&dataset, "en-25", &artifact(n)).await.unwrap()
 }
 
+/// Rides out one storm, whose faults are met often.
+async fn only(storm: Storm, met_often: &[&str]) -> Books {
+    let world = World::with(configured).await;
+    world.cloud.faults().storm(Some(storm));
+    let sent = upload(&world, 0..n_uploads()).await;
+    let books = ride_out(&world, &sent, BTreeMap::new()).await;
+    books.met_often(met_often);
+    clear_up(&world, &sent, &[frozen()]).await;
+    books
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_are_killed_at_random() {
-    let world = World::with(configured).await;
-    world.cloud.faults().storm(Some(Storm {
+    let storm = Storm {
         seed: 7,
         kills_before: 30,
         kills_after: 30,
         ..Storm::default()
-    }));
-    let sent = upload(&world, 0..n_uploads()).await;
-    let books = ride_out(&world, &sent, BTreeMap::new()).await;
-    books.met_often(&[
+    };
+    let killed = [
         "function killed before a request",
         "function killed after a request",
-    ]);
-    clear_up(&world, &sent, &[frozen()]).await;
+    ];
+    only(storm, &killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storage_and_table_are_in_trouble() {
-    let world = World::with(configured).await;
-    world.cloud.faults().storm(Some(Storm {
+    let storm = Storm {
         seed: 8,
         s3_unavailable: 60,
         s3_skewed: 20,
@@ -261,11 +261,8 @@ async fn storage_and_table_are_in_trouble() {
         table_errors: 40,
         table_lost_answers: 40,
         ..Storm::default()
-    }));
-    let sent = upload(&world, 0..n_uploads()).await;
-    let books = ride_out(&world, &sent, BTreeMap::new()).await;
-    assert!(books.n_failed > 0, "three tries are not always enough");
-    books.met_often(&[
+    };
+    let met_often = [
         "S3 503",
         "S3 403 for clock skew",
         "S3 slow",
@@ -273,14 +270,14 @@ async fn storage_and_table_are_in_trouble() {
         "DynamoDB throttled",
         "DynamoDB 500",
         "DynamoDB 500 after the effect",
-    ]);
-    clear_up(&world, &sent, &[frozen()]).await;
+    ];
+    let books = only(storm, &met_often).await;
+    assert!(books.n_failed > 0, "three tries are not always enough");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_bad_events_loses_nothing() {
-    let world = World::with(configured).await;
-    world.cloud.faults().storm(Some(Storm {
+    let storm = Storm {
         seed: 9,
         events_dropped: 150,
         events_duplicated: 300,
@@ -289,17 +286,15 @@ async fn a_storm_of_bad_events_loses_nothing() {
         events_skewed: 200,
         largest_skew: Duration::from_hours(2),
         ..Storm::default()
-    }));
-    let sent = upload(&world, 0..n_uploads()).await;
-    let books = ride_out(&world, &sent, BTreeMap::new()).await;
-    books.met_often(&[
+    };
+    let met_often = [
         "event dropped",
         "event duplicated",
         "event delayed",
         "event overtook an earlier one",
         "event with a wrong time",
-    ]);
-    clear_up(&world, &sent, &[frozen()]).await;
+    ];
+    only(storm, &met_often).await;
 }
 
 /// A round whose Ladder releases scores: the books hold every receipt against those that were recorded before it.

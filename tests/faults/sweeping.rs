@@ -10,9 +10,8 @@ use dataperf::{Ending, SubmissionId, Timestamp, Upload};
 use dataperf_local::Storm;
 use futures_util::{StreamExt as _, stream};
 
-use crate::faults::nothing_lost::key;
 use crate::support::project::{BENCHMARK, good};
-use crate::support::world::{CARETAKER, World, board, with_caretaker};
+use crate::support::world::{CARETAKER, World, board, key, with_caretaker};
 
 const OLD: i64 = 1_000_000;
 /// Marks that a sweep reads at once, and partitions that it reads.

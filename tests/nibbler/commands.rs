@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::verdicts::{RATERS, verdict};
 use super::{BENCHMARK, Nibbler};
 use crate::support::project::Ran;
+use crate::support::words;
 use crate::support::world::tagged;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -87,16 +88,9 @@ async fn from_a_prompt_to_the_public_data_set() {
             "violent-or-graphic",
         ];
         assert_eq!(run(&judge).code, 2, "{rater} is no rater yet");
-        let ran = run(&[
-            "submitter",
-            "add",
-            rater,
-            BENCHMARK,
-            "--rater",
-            "--access",
-            "policy",
-        ]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        nibbler.world.ran(words!(
+            "submitter add {rater} {BENCHMARK} --rater --access policy"
+        ));
         let next = ["nibbler", "next", "--rater", rater, "--images", pictures];
         assert_eq!(run(&next).code, 1, "{rater} has not agreed yet");
         let next = run(&[&next[..], &["--consent"]].concat()).json();
@@ -149,7 +143,7 @@ impl Nibbler {
         );
         fs::write(&file, document).unwrap();
         self.world
-            .command(&["challenge", "publish", file.to_str().unwrap()])
+            .command(["challenge", "publish", file.to_str().unwrap()])
     }
 }
 
@@ -304,8 +298,7 @@ async fn raters_skip_pairs_and_lost_images() {
             "--images",
             pictures.to_str().unwrap(),
         ];
-        let ran = nibbler.world.command(&[&given[..], args].concat());
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = nibbler.world.ran([&given[..], args].concat());
         ran.json()
     };
     assert_eq!(
@@ -344,8 +337,7 @@ async fn participants_and_raters_see_only_their_data() {
     for (name, flags) in [("ada", &[][..]), ("rosa", &["--rater"][..])] {
         let mut args = vec!["submitter", "add", name, BENCHMARK, "--access", "policy"];
         args.extend(flags);
-        let ran = nibbler.world.command(&args);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = nibbler.world.ran(&args);
         identities.push(tagged(&ran.json()["tags"]));
     }
     nibbler

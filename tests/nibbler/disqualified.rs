@@ -12,8 +12,7 @@ use super::{Nibbler, code, status};
 impl Nibbler {
     fn disqualify(&self, args: &[&str]) -> Value {
         let given = [&["nibbler", "disqualify"], args, &["--reason", "a reason"]].concat();
-        let ran = self.world.command(&given);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = self.world.ran(&given);
         ran.json()
     }
 
@@ -33,7 +32,7 @@ impl Nibbler {
 
     /// The numbers of pairs and of verdicts that agreement is worked out from.
     fn agreed(&self) -> (u64, u64) {
-        let agreement = self.world.command(&["nibbler", "agreement"]).json();
+        let agreement = self.world.command(["nibbler", "agreement"]).json();
         (
             agreement["n_pairs"].as_u64().unwrap(),
             agreement["n_verdicts"].as_u64().unwrap(),
@@ -44,7 +43,7 @@ impl Nibbler {
         let out = self.world.scratch().join(name);
         let ran = self
             .world
-            .command(&["nibbler", "export", "--out", out.to_str().unwrap()]);
+            .command(["nibbler", "export", "--out", out.to_str().unwrap()]);
         assert_eq!(ran.code, 0, "{ran:?}");
         fs::read_to_string(out.join("pairs.jsonl"))
             .unwrap()
@@ -98,7 +97,7 @@ async fn a_disqualified_pair_stays_out_until_restored() {
     );
     let ran = nibbler
         .world
-        .command(&["nibbler", "disqualify", "pair", &"0".repeat(32), "--reason", "x"]);
+        .command(["nibbler", "disqualify", "pair", &"0".repeat(32), "--reason", "x"]);
     assert_eq!(ran.code, 1, "{ran:?}");
 }
 
@@ -136,7 +135,7 @@ async fn pairs_without_a_verdict_or_rater_wait() {
     let other = nibbler.judge("rhea", "second", &[verdict(&second, 2)]).await;
     assert_eq!(status(&other), Ending::Accepted, "{other:#?}");
     assert_eq!(nibbler.fooling("ada").await, Some(2.0));
-    let agreement = nibbler.world.command(&["nibbler", "agreement"]).json();
+    let agreement = nibbler.world.command(["nibbler", "agreement"]).json();
     assert_eq!(
         (&agreement["n_pairs"], &agreement["n_verdicts"]),
         (&json!(1), &json!(3))

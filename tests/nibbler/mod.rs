@@ -10,19 +10,18 @@ mod scoring;
 mod storms;
 mod verdicts;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use dataperf::{Ending, Feedback, LineOutcome, Receipt};
+use dataperf::{Feedback, LineOutcome, Receipt};
 use dataperf_collections::nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration, DESCRIPTOR, Parameters};
 use dataperf_datasets::DatasetWriter;
 use dataperf_local::Config;
 use dataperf_local::image_service::IMAGES_KEY;
 use serde_json::{Value, json};
 
-use crate::support::project::{binary, hosted};
-use crate::support::world::{IMAGES, Sent, World, deployed, with_caretaker};
+use crate::support::collections::{code, configure, status};
+use crate::support::project::hosted;
+use crate::support::world::{IMAGES, Sent, World};
 
 const SECRET: &str = "dataperf-nibbler";
 /// The name that must never be seen by a participant or a rater.
@@ -34,23 +33,8 @@ struct Nibbler {
 }
 
 fn configured(config: &mut Config) {
-    let mut spec = config.functions[0].clone();
-    config.functions.clear();
-    for kind in DESCRIPTOR.kinds {
-        let name = format!("{BENCHMARK}-{kind}");
-        spec.binary = binary(&name);
-        spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
-        spec.name = name;
-        spec.environment.insert("DATAPERF_SECRET".into(), SECRET.into());
-        config.functions.push(spec.clone());
-    }
-    with_caretaker(config);
-    for function in &mut config.functions {
-        function.policy = Some(deployed(&function.name));
-    }
     let keys = json!({ "image-ids": "0123456789abcdef0123456789abcdef", "draws": IMAGES_KEY });
-    config.secrets = BTreeMap::from([(SECRET.to_owned(), keys.to_string())]);
-    config.retry_backoff = vec![Duration::from_millis(20); 2];
+    configure(config, &DESCRIPTOR, SECRET, &keys);
 }
 
 impl Nibbler {
@@ -124,25 +108,15 @@ impl Nibbler {
 
     /// How many sets of today's are counted for a submitter.
     async fn n_taken(&self, submitter: &str) -> u64 {
-        let items = self.world.items().await;
-        let partition = format!("{BENCHMARK}#quota#{submitter}");
-        let counts = items
-            .iter()
-            .filter(|item| item["pk"].as_s().is_ok_and(|pk| *pk == partition))
-            .filter(|item| item["sk"].as_s().is_ok_and(|sk| sk.starts_with("day#")));
-        counts
-            .map(|item| item["n_taken"].as_n().unwrap().parse::<u64>().unwrap())
-            .sum()
+        self.world.n_taken(BENCHMARK, submitter, "day").await
     }
 
     /// How many items a partition prefix has.
     async fn n_items(&self, partition: &str) -> usize {
-        let items = self.world.items().await;
-        let prefix = format!("{BENCHMARK}#{partition}");
-        items
-            .iter()
-            .filter(|item| item["pk"].as_s().is_ok_and(|pk| pk.starts_with(&prefix)))
-            .count()
+        self.world
+            .items_below(&format!("{BENCHMARK}#{partition}"))
+            .await
+            .len()
     }
 }
 
@@ -157,14 +131,6 @@ fn frozen(scratch: &Path, rules: &Value) -> PathBuf {
     let parameters = parameters.map_or(json!({}), |parameters| serde_json::to_value(parameters).unwrap());
     writer.finish(BENCHMARK, parameters).unwrap();
     out
-}
-
-fn status(receipt: &Receipt) -> Ending {
-    receipt.verdict.status
-}
-
-fn code(receipt: &Receipt) -> &str {
-    receipt.verdict.reasons.first().map_or("", |reason| &reason.code)
 }
 
 fn images(line: &LineOutcome) -> Vec<&str> {

@@ -152,7 +152,7 @@ async fn a_round_has_one_version() {
     judge(&two_images("bo", "a tree full of ropes").await).await;
     let shown = nibbler
         .world
-        .command(&["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"])
+        .command(["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"])
         .json();
     let places = shown[0]["places"].as_array().unwrap();
     assert_eq!(places.len(), 1, "{shown}");
@@ -189,7 +189,7 @@ async fn a_prompt_counts_in_one_round() {
         .await;
     let shown = nibbler
         .world
-        .command(&["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"])
+        .command(["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"])
         .json();
     assert_eq!(shown[0]["places"][0]["score"], json!(2.0), "{shown}");
     assert_eq!(nibbler.board("model-fooling").await, before.into());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::{Ending, Feedback, Receipt};
+use dataperf_collections_aws::nibbler::Pairs;
 use dataperf_local::Moment;
 use serde_json::{Value, json};
 
@@ -102,13 +103,7 @@ impl Nibbler {
 
     pub(super) async fn name_raters(&self, names: &[&str]) {
         for name in names {
-            let at = dataperf::Timestamp::from_unix_millis(0);
-            let table = self.world.leaderboards();
-            dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::nibbler::Pairs>(
-                &table, name, at,
-            )
-            .await
-            .unwrap();
+            self.world.name_rater::<Pairs>(name).await;
         }
     }
 
@@ -372,7 +367,7 @@ async fn raters_at_once_and_kills_change_no_score() {
     nibbler.world.settle().await;
     nibbler.world.cloud.faults().kill_no_more(VERDICT);
     // what was killed in all tries is evaluated again
-    assert_eq!(nibbler.world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(nibbler.world.command(["redrive", "--all-failed"]).code, 0);
     let receipts = nibbler.receipts(&sent).await;
     assert!(
         receipts.iter().all(|receipt| status(receipt) == Ending::Accepted),

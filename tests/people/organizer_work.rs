@@ -6,16 +6,15 @@ use std::fs;
 use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::{Value, json};
 
-use crate::faults::nothing_lost::key;
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 use crate::support::project::{BENCHMARK, dataperf, good};
-use crate::support::world::World;
+use crate::support::words;
+use crate::support::world::{World, key};
 
 fn publish(world: &World, document: &Value) -> Value {
     let path = world.scratch().join("challenge.yaml");
     fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
-    let ran = world.command(&["challenge", "publish", path.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = world.ran(["challenge", "publish", path.to_str().unwrap()]);
     ran.json()
 }
 
@@ -36,8 +35,7 @@ fn rounds() -> Value {
 }
 
 fn in_force(world: &World) -> Value {
-    let ran = world.command(&["challenge", "show", BENCHMARK]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = world.ran(["challenge", "show", BENCHMARK]);
     ran.json()
 }
 
@@ -45,14 +43,11 @@ fn in_force(world: &World) -> Value {
 async fn the_displayed_document_publishes_the_same_challenge() {
     let world = World::new().await;
     let message = publish(&world, &document("Spring: \"x\"", &rounds()));
-    let visible = dataperf([
-        "leaderboard",
-        BENCHMARK,
-        "--s3-endpoint",
+    let visible = dataperf(words!(
+        "leaderboard {BENCHMARK} --s3-endpoint {} --dynamodb-endpoint {}",
         world.cloud.s3_endpoint(),
-        "--dynamodb-endpoint",
-        world.cloud.dynamodb_endpoint(),
-    ]);
+        world.cloud.dynamodb_endpoint()
+    ));
     let announced =
         "Announced 2026-02-04T05:06:07.089Z: # newer\nno\nAnnounced 2026-02-03T00:00:00.000Z: older: yes\n";
     assert!(
@@ -82,17 +77,16 @@ async fn the_displayed_document_publishes_the_same_challenge() {
         "the end of that day"
     );
 
-    let shown = world.command(&["challenge", "show", BENCHMARK, "--format", "yaml"]);
-    assert_eq!(shown.code, 0, "{shown:?}");
+    let shown = world.ran(["challenge", "show", BENCHMARK, "--format", "yaml"]);
     let path = world.scratch().join("again.yaml");
     fs::write(&path, &shown.stdout).unwrap();
     publish(&world, &document("another", &json!([])));
     assert_ne!(in_force(&world), before);
-    let ran = world.command(&["challenge", "publish", path.to_str().unwrap()]);
+    let ran = world.command(["challenge", "publish", path.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{ran:?}\n{}", shown.stdout);
     assert_eq!(in_force(&world), before, "{}", shown.stdout);
 
-    let refused = world.command(&["status", "--format", "yaml"]);
+    let refused = world.command(["status", "--format", "yaml"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     // a date that there is not
     let mut wrong = document("wrong", &json!([]));
@@ -153,7 +147,7 @@ async fn earlier_challenges_are_kept_and_come_back() {
     for n in 1..=3 {
         publish(&world, &document(&format!("number {n}"), &round(n)));
     }
-    let history = world.command(&["challenge", "history", BENCHMARK]).json();
+    let history = world.command(["challenge", "history", BENCHMARK]).json();
     let titles = |history: &Value| -> Vec<String> {
         let all = history.as_array().unwrap().iter();
         all.map(|one| {
@@ -171,21 +165,16 @@ async fn earlier_challenges_are_kept_and_come_back() {
         ["3 number 3 true", "2 number 2 false", "1 number 1 false"]
     );
     let csv = world
-        .command(&["challenge", "history", BENCHMARK, "--format", "csv"])
+        .command(["challenge", "history", BENCHMARK, "--format", "csv"])
         .stdout;
     assert!(
         csv.starts_with("number,published_at,in_force,title,rounds\n3,"),
         "{csv}"
     );
 
-    assert_eq!(world.command(&["challenge", "rollback", BENCHMARK]).code, 0);
+    assert_eq!(world.command(["challenge", "rollback", BENCHMARK]).code, 0);
     assert_eq!(in_force(&world)["title"], "number 2");
-    assert_eq!(
-        world
-            .command(&["challenge", "rollback", BENCHMARK, "--to", "1"])
-            .code,
-        0
-    );
+    world.ran(["challenge", "rollback", BENCHMARK, "--to", "1"]);
     assert_eq!(in_force(&world)["rounds"][0]["daily_limit"], 1);
     // it counts for the next upload
     let first = world.put(&key("ada", 0), good(0)).await;
@@ -206,16 +195,16 @@ async fn earlier_challenges_are_kept_and_come_back() {
         ("scored", "rejected")
     );
     // what was removed comes back as well, and what there never was does not
-    assert_eq!(world.command(&["challenge", "remove", BENCHMARK]).code, 0);
-    let history = world.command(&["challenge", "history", BENCHMARK]).json();
+    assert_eq!(world.command(["challenge", "remove", BENCHMARK]).code, 0);
+    let history = world.command(["challenge", "history", BENCHMARK]).json();
     assert_eq!(titles(&history)[0], "5 number 1 false");
     assert_eq!(
         world
-            .command(&["challenge", "rollback", BENCHMARK, "--to", "9"])
+            .command(["challenge", "rollback", BENCHMARK, "--to", "9"])
             .code,
         1
     );
-    assert_eq!(world.command(&["challenge", "rollback", BENCHMARK]).code, 0);
+    assert_eq!(world.command(["challenge", "rollback", BENCHMARK]).code, 0);
     assert_eq!(in_force(&world)["title"], "number 1");
 }
 
@@ -232,7 +221,7 @@ async fn status_tells_file_reason_and_rank() {
     world.put(&key("bo", 0), good(0)).await;
     world.put(&key("bo", 1), good(1)).await;
     world.settle().await;
-    let status = |name: &str| world.command(&["status", BENCHMARK, "--submitter", name]);
+    let status = |name: &str| world.command(["status", BENCHMARK, "--submitter", name]);
     let lines = status("ada").json();
     assert_eq!(
         (&lines[0]["submission"], &lines[0]["file"]),
@@ -246,7 +235,7 @@ async fn status_tells_file_reason_and_rank() {
     let rank = lines[1]["rank"].clone();
     assert!(rank.is_u64(), "{lines}");
     let csv = world
-        .command(&["status", BENCHMARK, "--submitter", "ada", "--format", "csv"])
+        .command(["status", BENCHMARK, "--submitter", "ada", "--format", "csv"])
         .stdout;
     assert_eq!(csv.lines().count(), 3, "{csv}");
     for (args, nearest) in [
@@ -296,27 +285,26 @@ async fn withdrawals_have_reasons_and_can_be_undone() {
     world.put(&key("bo", 1), good(1)).await;
     world.put(&key("cy", 0), reversed(&good(0))).await;
     world.settle().await;
-    let status = |name: &str| world.command(&["status", BENCHMARK, "--submitter", name]);
+    let status = |name: &str| world.command(["status", BENCHMARK, "--submitter", name]);
     let rank = status("ada").json()[0]["rank"].clone();
     assert!(rank.is_u64());
     // withdrawn with a reason, and put back
     let id = first.id().to_string();
-    let board = || world.command(&["leaderboard", BENCHMARK, "en-25"]).json()[0]["places"].clone();
+    let board = || world.command(["leaderboard", BENCHMARK, "en-25"]).json()[0]["places"].clone();
     let before = board();
-    let ran = world.command(&["withdraw", BENCHMARK, &id, "--reason", "by mistake"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["withdraw", BENCHMARK, &id, "--reason", "by mistake"]);
     assert_ne!(board(), before);
-    let shown = world.command(&["status", BENCHMARK, &id]).json();
+    let shown = world.command(["status", BENCHMARK, &id]).json();
     assert_eq!(shown["withdrawals"][0]["reason"], "by mistake");
     assert_eq!(status("ada").json()[0]["withdrawal_reason"], "by mistake");
     let long = "x".repeat(501);
     assert_eq!(
         world
-            .command(&["withdraw", BENCHMARK, &id, "--reason", &long])
+            .command(["withdraw", BENCHMARK, &id, "--reason", &long])
             .code,
         1
     );
-    let ran = world.command(&["withdraw", BENCHMARK, &id, "--undo", "--reason", "sorry"]);
+    let ran = world.command(["withdraw", BENCHMARK, &id, "--undo", "--reason", "sorry"]);
     assert_eq!((ran.code, &ran.json()["withdrawn_at"]), (0, &Value::Null));
     let ranks = |places: &Value| -> Vec<Value> {
         places
@@ -329,14 +317,14 @@ async fn withdrawals_have_reasons_and_can_be_undone() {
     assert_eq!(ranks(&board()), ranks(&before));
     assert_eq!(status("ada").json()[0]["rank"], rank);
     assert_eq!(
-        world.command(&["withdraw", BENCHMARK, &id, "--undo"]).code,
+        world.command(["withdraw", BENCHMARK, &id, "--undo"]).code,
         1,
         "it stands already"
     );
 
     // the same file by two submitters
     let same = world
-        .command(&["submitter", "identical", BENCHMARK, "--several"])
+        .command(["submitter", "identical", BENCHMARK, "--several"])
         .json();
     let names: Vec<&Value> = same
         .as_array()
@@ -352,10 +340,10 @@ async fn withdrawals_have_reasons_and_can_be_undone() {
     );
     assert_eq!(same[0]["content"], same[2]["content"]);
     let receipt = world
-        .command(&["status", BENCHMARK, same[2]["submission"].as_str().unwrap()])
+        .command(["status", BENCHMARK, same[2]["submission"].as_str().unwrap()])
         .json();
     assert_eq!(receipt["content"], same[2]["content"], "{receipt}");
-    let listed = world.command(&["submitter", "list", BENCHMARK]).json();
+    let listed = world.command(["submitter", "list", BENCHMARK]).json();
     for one in listed.as_array().unwrap() {
         let others = match one["submitter"].as_str().unwrap() {
             "ada" => json!(["bo", "cy"]),
@@ -397,30 +385,19 @@ async fn submitters_are_listed_with_their_remaining_limits() {
     let world = World::new().await;
     let round = json!([{ "id": "spring", "leaderboards": ["en-25"], "opens": "2026-01-01", "daily_limit": 3, "total_limit": 5 }]);
     publish(&world, &document("Spring", &round));
-    assert_eq!(world.command(&["submitter", "list", BENCHMARK]).json(), json!([]));
-    assert_eq!(
-        world
-            .command(&["submitter", "add", "cal", BENCHMARK, "-l", "en-25"])
-            .code,
-        0
-    );
-    let alike = world.command(&["submitter", "add", "ca1", BENCHMARK, "-l", "en-25"]);
-    assert!(
-        alike.code == 1 && alike.stderr.contains("looks like `cal`"),
-        "{alike:?}"
-    );
-    assert_eq!(world.command(&["token", "create", "--submitter", "cal"]).code, 0);
-    let alike = world.command(&["token", "create", "--submitter", "ca1"]);
-    assert!(
-        alike.code == 1 && alike.stderr.contains("looks like `cal`"),
-        "{alike:?}"
-    );
+    assert_eq!(world.command(["submitter", "list", BENCHMARK]).json(), json!([]));
+    world.ran(["submitter", "add", "cal", BENCHMARK, "-l", "en-25"]);
+    let alike = world.command(["submitter", "add", "ca1", BENCHMARK, "-l", "en-25"]);
+    alike.assert_refused("looks like `cal`");
+    assert_eq!(world.command(["token", "create", "--submitter", "cal"]).code, 0);
+    let alike = world.command(["token", "create", "--submitter", "ca1"]);
+    alike.assert_refused("looks like `cal`");
     for n in 0..2 {
         world.put(&key("ada", n), good(n)).await;
     }
     world.put(&key("ada", 2), "no json").await;
     world.settle().await;
-    let listed = world.command(&["submitter", "list", BENCHMARK]).json();
+    let listed = world.command(["submitter", "list", BENCHMARK]).json();
     let names: Vec<&Value> = listed
         .as_array()
         .unwrap()
@@ -446,14 +423,14 @@ async fn submitters_are_listed_with_their_remaining_limits() {
     // a name that looks like one that was given access is refused at an upload, too
     world.put(&key("ca1", 3), good(3)).await;
     world.settle().await;
-    let refused = world.command(&["status", BENCHMARK, "--submitter", "ca1"]);
+    let refused = world.command(["status", BENCHMARK, "--submitter", "ca1"]);
     assert!(refused.stdout.contains("name_looks_alike"), "{refused:?}");
 
     let reading = Reading::new(world).await;
     the_page_has_the_same(&reading, 3);
     let world = &reading.world;
     let csv = world
-        .command(&["submitter", "list", BENCHMARK, "--format", "csv"])
+        .command(["submitter", "list", BENCHMARK, "--format", "csv"])
         .stdout;
     assert!(csv.starts_with("benchmark,submitter,n_submissions,"), "{csv}");
     assert_eq!(csv.lines().count(), 4, "whoever was refused has a receipt");
@@ -463,7 +440,7 @@ async fn submitters_are_listed_with_their_remaining_limits() {
 fn the_page_has_the_same(reading: &Reading, n: usize) {
     let world = &reading.world;
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/submitters");
-    let listed = world.command(&["submitter", "list", BENCHMARK]).json();
+    let listed = world.command(["submitter", "list", BENCHMARK]).json();
     let listed = listed.as_array().unwrap();
     let (mut shown, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -514,34 +491,28 @@ async fn only_one_of_similar_names_is_admitted() {
     // a refused name is noted nowhere, for any benchmark with a similar one, and failures note
     // nothing
     for n in 0..2 {
-        let failed = world.command(&["submitter", "add", "dee-1", BENCHMARK, "-l", "no-such-board"]);
+        let failed = world.command(["submitter", "add", "dee-1", BENCHMARK, "-l", "no-such-board"]);
         assert_eq!(failed.code, 1, "{n}: {failed:?}");
         assert_eq!(
             world
-                .command(&["submitter", "add", "rob.1", "vision-selection"])
+                .command(["submitter", "add", "rob.1", "vision-selection"])
                 .code,
             1,
             "no data set"
         );
     }
-    assert_eq!(world.command(&["submitter", "add", "dee.1", BENCHMARK]).code, 0);
-    let refused = world.command(&["token", "create", "--submitter", "dee-1"]);
+    assert_eq!(world.command(["submitter", "add", "dee.1", BENCHMARK]).code, 0);
+    let refused = world.command(["token", "create", "--submitter", "dee-1"]);
     assert!(refused.stderr.contains("submitter free dee.1"), "{refused:?}");
-    assert_eq!(
-        world.command(&["token", "create", "--submitter", "dee.1"]).code,
-        0
-    );
+    world.ran(["token", "create", "--submitter", "dee.1"]);
     for like_a_baseline in ["baseline_random", "base1ine-x"] {
-        let refused = world.command(&["token", "create", "--submitter", like_a_baseline]);
-        assert!(
-            refused.code == 1 && refused.stderr.contains("which only the organizer may use"),
-            "{refused:?}"
-        );
+        let refused = world.command(["token", "create", "--submitter", like_a_baseline]);
+        refused.assert_refused("which only the organizer may use");
     }
 
     // one that was taken by mistake is freed
-    assert_eq!(world.command(&["submitter", "free", "dee.1"]).code, 0);
-    let id = world.command(&["token", "list"]).json();
+    assert_eq!(world.command(["submitter", "free", "dee.1"]).code, 0);
+    let id = world.command(["token", "list"]).json();
     let id = id
         .as_array()
         .unwrap()
@@ -549,22 +520,12 @@ async fn only_one_of_similar_names_is_admitted() {
         .find(|one| one["submitter"] == "dee.1")
         .unwrap()["id"]
         .clone();
-    assert_eq!(world.command(&["token", "revoke", id.as_str().unwrap()]).code, 0);
-    assert_eq!(
-        world.command(&["token", "create", "--submitter", "dee-1"]).code,
-        0
-    );
-    assert_eq!(world.command(&["submitter", "add", "dee-1", BENCHMARK]).code, 0);
-    assert_eq!(
-        world.command(&["token", "create", "--submitter", "rob_1"]).code,
-        0,
-        "`rob.1` was given nothing"
-    );
-    let again = world.command(&["submitter", "free", "dee.1"]);
-    assert!(
-        again.code == 1 && again.stderr.contains("nobody has the name"),
-        "{again:?}"
-    );
+    assert_eq!(world.command(["token", "revoke", id.as_str().unwrap()]).code, 0);
+    world.ran(["token", "create", "--submitter", "dee-1"]);
+    assert_eq!(world.command(["submitter", "add", "dee-1", BENCHMARK]).code, 0);
+    world.ran(["token", "create", "--submitter", "rob_1"]);
+    let again = world.command(["submitter", "free", "dee.1"]);
+    again.assert_refused("nobody has the name");
 }
 
 /// Receipts are filed below names that their submitters chose, with characters that XML can't carry.
@@ -583,7 +544,7 @@ async fn submitters_are_listed_despite_unusual_folder_names() {
         put.body(b"{}".to_vec().into()).send().await.unwrap();
     }
     world.settle().await;
-    let ran = world.command(&["submitter", "list", BENCHMARK]);
+    let ran = world.command(["submitter", "list", BENCHMARK]);
     let names: Vec<Value> = ran
         .json()
         .as_array()
@@ -592,7 +553,6 @@ async fn submitters_are_listed_despite_unusual_folder_names() {
         .map(|one| one["submitter"].clone())
         .collect();
     assert_eq!((ran.code, json!(names)), (0, json!(["ada", "bo"])), "{ran:?}");
-    let ran = world.command(&["status", BENCHMARK, "--submitter", "adda"]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("`ada`"), "{ran:?}");
+    let ran = world.command(["status", BENCHMARK, "--submitter", "adda"]);
+    ran.assert_refused("`ada`");
 }

@@ -263,15 +263,9 @@ fn a_token_is_enough_for_everything() {
     let first_is_ada = board[0]["places"][0]["submitter"] == "ada";
     assert_eq!(ran.code == 0, first_is_ada, "{ran:?}");
     let ran = bo.run(&["receipt", BENCHMARK, ids(2)]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("use the token of that submitter"),
-        "{ran:?}"
-    );
+    ran.assert_refused("use the token of that submitter");
     let ran = ada.run(&["status", "--failed"]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("only the organizer"),
-        "{ran:?}"
-    );
+    ran.assert_refused("only the organizer");
 
     let ran = ada.run(&["cloud"]);
     assert!(
@@ -280,7 +274,7 @@ fn a_token_is_enough_for_everything() {
     );
     assert_eq!(ada.run(&["logout"]).code, 0);
     let ran = ada.run(&["status"]);
-    assert!(ran.code == 1 && ran.stderr.contains("no AWS"), "{ran:?}");
+    ran.assert_refused("no AWS");
 }
 
 #[test]
@@ -292,21 +286,15 @@ fn files_that_can_not_count_are_not_uploaded() {
     ada.file("large.json", vec![b' '; (1 << 20) + 1]);
     ada.file("packed.json", b"\x1f\x8b\x08\0\0");
     let ran = ada.run(&["submit", BENCHMARK, "--leaderboard", "en25", "good.json"]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("did you mean `en-25`"),
-        "{ran:?}"
-    );
+    ran.assert_refused("did you mean `en-25`");
     let ran = ada.submit("good.json", &["--submitter", "bo"]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("the token is `ada`'s"),
-        "{ran:?}"
-    );
+    ran.assert_refused("the token is `ada`'s");
     let ran = ada.submit("large.json", &[]);
     assert!(ran.code == 2 && ran.stdout.contains("1048576"), "{ran:?}");
     let ran = ada.submit("packed.json", &[]);
     assert!(ran.code == 2 && ran.stdout.contains("gzip"), "{ran:?}");
     let ran = ada.submit("good.json", &["--receipt", "good.json"]);
-    assert!(ran.code == 1 && ran.stderr.contains("exists already"), "{ran:?}");
+    ran.assert_refused("exists already");
     let ran = ada.run(&["status", BENCHMARK]);
     assert!(
         ran.code == 0 && ran.stdout.contains("`ada` has submitted nothing"),
@@ -356,7 +344,7 @@ async fn an_invalid_token_explains_the_remedy() {
         ("pa55word", "this is not a token"),
     ] {
         let ran = status(&[page, ("DATAPERF_TOKEN", token)]);
-        assert!(ran.code == 1 && ran.stderr.contains(expected), "{ran:?}");
+        ran.assert_refused(expected);
         assert!(!ran.stderr.contains(token), "{ran:?}");
         let ran = run_as(&ada.home, &["login", page.1], token, &[]);
         assert!(ran.code == 1 && !ran.stderr.contains(token), "{ran:?}");
@@ -364,22 +352,16 @@ async fn an_invalid_token_explains_the_remedy() {
     }
     assert_eq!(status(&[page, ("DATAPERF_TOKEN", &ada.token)]).code, 0);
     let ran = status(&[("DATAPERF_TOKEN", &ada.token)]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("add `--cloud https://PAGE`"),
-        "{ran:?}"
-    );
+    ran.assert_refused("add `--cloud https://PAGE`");
     let ran = run_as(&ada.home, &["login"], &ada.token, &[]);
-    assert!(ran.code == 1 && ran.stderr.contains("name the page"), "{ran:?}");
+    ran.assert_refused("name the page");
     let ran = run_as(
         &ada.home,
         &["login", "http://ada:pa55word@127.0.0.1:1"],
         &ada.token,
         &[],
     );
-    assert!(
-        ran.code == 1 && ran.stderr.contains("leave the name and the password out"),
-        "{ran:?}"
-    );
+    ran.assert_refused("leave the name and the password out");
 }
 
 #[test]
@@ -397,20 +379,17 @@ fn tokens_for_many_are_written_to_a_file() {
         "line 4: `ada` is or looks like `ada`",
         "line 5 has 1 cells",
     ] {
-        assert!(ran.code == 1 && ran.stderr.contains(expected), "{ran:?}");
+        ran.assert_refused(expected);
     }
     let ran = invite("mail;name\nbo@x.org;bo\n");
-    assert!(
-        ran.code == 1 && ran.stderr.contains("has no column `submitter`"),
-        "{ran:?}"
-    );
+    ran.assert_refused("has no column `submitter`");
     cloud.participant("mary-l");
     let ran = invite("ada\nmary-1\nbaseline_x\n");
     for expected in [
         "`mary-1` looks like `mary-l`",
         "`baseline_x` looks like a name that begins with `baseline-`",
     ] {
-        assert!(ran.code == 1 && ran.stderr.contains(expected), "{ran:?}");
+        ran.assert_refused(expected);
     }
     let n_tokens = || {
         cloud
@@ -451,7 +430,7 @@ fn tokens_for_many_are_written_to_a_file() {
     }
     assert_eq!((rows.len(), n_tokens()), (2, 4));
     let ran = invite("cy\n");
-    assert!(ran.code == 1 && ran.stderr.contains("exists already"), "{ran:?}");
+    ran.assert_refused("exists already");
 }
 
 /// A proxy that tunnels to this machine, whatever host is named, for who sends the right password. It reports each target.
@@ -541,7 +520,7 @@ fn proxies_are_used_and_passwords_never_shown() {
     }
     let wrong = format!("http://user:wr0ng@{proxy}");
     let ran = run(&[("HTTPS_PROXY", &wrong)]);
-    assert!(ran.code == 1 && ran.stderr.contains("407"), "{ran:?}");
+    ran.assert_refused("407");
     assert!(targets.try_iter().all(|(_, may)| !may));
     let ran = run(&[("HTTPS_PROXY", &right), ("NO_PROXY", HOST)]);
     assert!(

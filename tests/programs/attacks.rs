@@ -5,12 +5,12 @@ use serde_json::json;
 
 use super::channels::{N_TOLD_APART, artifact, pool, seen, two_faced};
 use super::{closed_round, output, upload, with_programs};
-use crate::challenges::{codes, publish, receipt};
+use crate::challenges::{publish, receipt};
 use crate::datasets::finals::staged;
 use crate::people::organizer_mistakes::digest;
 use crate::read_api::Reading;
 use crate::support::project::frozen;
-use crate::support::world::World;
+use crate::support::world::{World, codes};
 
 #[path = "../../cli/tests/closed/hostile.rs"]
 pub(super) mod hostile;

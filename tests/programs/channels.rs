@@ -15,7 +15,7 @@ use crate::challenges::{publish, receipt};
 use crate::datasets::finals::staged;
 use crate::people::organizer_mistakes::digest;
 use crate::read_api::{ADA, Reading};
-use crate::support::project::{BENCHMARK, dataperf, frozen};
+use crate::support::project::{self, BENCHMARK, frozen};
 use crate::support::world::{Sent, World};
 
 /// So many bytes of the pool's table tell the public data from the hidden.
@@ -24,13 +24,12 @@ pub(super) const N_TOLD_APART: usize = 512;
 /// The pool's table as a program has it.
 pub(super) fn pool(world: &World, dataset: &Path, name: &str) -> String {
     let out = world.scratch().join(name);
-    let ran = dataperf(
+    project::ran(
         ["closed", "data", "-l", "en-25", "-d"]
             .map(AsRef::as_ref)
             .into_iter()
             .chain([dataset.as_os_str(), "--out".as_ref(), out.as_os_str()]),
     );
-    assert_eq!(ran.code, 0, "{ran:?}");
     std::fs::read_to_string(out.join("pool.csv")).unwrap()
 }
 

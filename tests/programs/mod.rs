@@ -22,12 +22,12 @@ use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_local::{Config, FunctionSpec, Moment, Storm, Trigger};
 use serde_json::{Value, json};
 
-use crate::challenges::{codes, publish, receipt};
+use crate::challenges::{publish, receipt};
 use crate::datasets::finals::staged;
 use crate::people::organizer_mistakes::{copy, digest};
 use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
-use crate::support::project::{BENCHMARK, dataperf, frozen, root};
-use crate::support::world::{Sent, World, as_deployed, deployed};
+use crate::support::project::{self, BENCHMARK, dataperf, frozen, root};
+use crate::support::world::{Sent, World, as_deployed, codes, deployed};
 
 /// The function that runs programs.
 const CLOSED: &str = "closed";
@@ -67,9 +67,7 @@ async fn upload(world: &World, submitter: &str, bytes: impl Into<Vec<u8>>) -> Se
 
 /// The output of `dataperf closed run` for a program on a data set.
 fn offline(program: &Path, dataset: &Path) -> Value {
-    let ran = dataperf([
-        "--format".as_ref(),
-        "json".as_ref(),
+    let ran = project::ran_as_json([
         "closed".as_ref(),
         "run".as_ref(),
         program.as_os_str(),
@@ -78,7 +76,6 @@ fn offline(program: &Path, dataset: &Path) -> Value {
         "--dataset".as_ref(),
         dataset.as_os_str(),
     ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
     ran.json()
 }
 
@@ -132,15 +129,7 @@ fn tells_little(receipt: &Receipt, stored: &Value) {
 }
 
 async fn stored(world: &World, receipt: &Receipt) -> Value {
-    let got = world
-        .bucket("results")
-        .get(&receipt.object_key(), None, 1 << 20)
-        .await
-        .unwrap();
-    let Got::Object(object) = got else {
-        panic!("no receipt")
-    };
-    serde_json::from_slice(&object.bytes).unwrap()
+    serde_json::from_slice(&world.result(&receipt.object_key()).await).unwrap()
 }
 
 /// Anybody checks the signature and the program; the score is repeated by running it.
@@ -158,17 +147,14 @@ async fn verifies(world: &World, receipt: &Receipt, module: &Path, hidden: &Path
     let other = verify(&[path.as_os_str(), "--keys".as_ref(), keys]);
     assert_eq!(other.code, 1, "{other:?}");
     let recomputed = verify(&[module.as_os_str(), "--dataset".as_ref(), hidden]);
-    assert!(
-        recomputed.code == 1 && recomputed.stderr.contains("dataperf closed run"),
-        "{recomputed:?}"
-    );
+    recomputed.assert_refused("dataperf closed run");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn programs_are_scored_on_hidden_data_as_offline() {
     let world = World::with(with_programs).await;
     let (hidden_directory, hidden) = staged(&world);
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let public = digest(frozen());
     let ran = publish(&world, &closed_round(public, hidden, &json!({})));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -250,11 +236,10 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
 fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &Path) {
     let world = &reading.world;
     let document = world.scratch().join("again.yaml");
-    let shown = world.command(&["challenge", "show", BENCHMARK, "--format", "yaml"]);
+    let shown = world.command(["challenge", "show", BENCHMARK, "--format", "yaml"]);
     std::fs::write(&document, &shown.stdout).unwrap();
-    let ran = world.command(&["challenge", "publish", document.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let again = world.command(&["challenge", "show", BENCHMARK, "--format", "yaml"]);
+    world.ran(["challenge", "publish", document.to_str().unwrap()]);
+    let again = world.command(["challenge", "show", BENCHMARK, "--format", "yaml"]);
     assert_eq!(shown.stdout, again.stdout, "what is shown is what was published");
     assert!(shown.stdout.contains(&format!("public: {public}")), "{shown:?}");
 
@@ -284,13 +269,10 @@ fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &P
     let mut put_off = closed_round(public, hidden, &json!({}));
     put_off[0]["opens"] = json!("2998-01-01");
     assert_eq!(publish(world, &put_off).code, 2, "and a document after that");
-    let ran = world.command(&["challenge", "remove", BENCHMARK]);
-    assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
-    let ran = world.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("nobody may see before the close"),
-        "{ran:?}"
-    );
+    let ran = world.command(["challenge", "remove", BENCHMARK]);
+    ran.assert_refused("unseen");
+    let ran = world.command(["dataset", "publish", "--replace", directory.to_str().unwrap()]);
+    ran.assert_refused("nobody may see before the close");
 
     // nor does a document without the round lead to their kit
     let next = json!([{ "id": "next", "opens": "2999-01-01" }]);
@@ -329,8 +311,7 @@ async fn a_failed_hidden_run_reveals_one_code() {
     let world = World::with(with_programs).await;
     let selector = program("speech_selection-c");
     let (directory, of_public, of_hidden) = that_needs_more_fuel(&world, &selector);
-    let ran = world.command(&["dataset", "publish", "--stage", directory.to_str().unwrap()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["dataset", "publish", "--stage", directory.to_str().unwrap()]);
     let max_fuel = json!({ "max_fuel": u64::midpoint(of_public, of_hidden) });
     let ran = publish(
         &world,
@@ -443,7 +424,7 @@ async fn a_program_that_fails_stays_counted() {
         assert_eq!(codes(&receipt), ["daily_limit"]);
     };
     refused().await;
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     let scored = receipt(&world, &lost).await;
     assert_eq!(scored.verdict.status, Ending::Scored, "{scored:?}");
@@ -460,7 +441,7 @@ async fn later_failures_do_not_exclude_an_admitted_program() {
     assert_eq!(receipt(&world, &faulty).await.verdict.status, Ending::Rejected);
     let refused = upload(&world, "ada", module).await;
     assert_eq!(codes(&receipt(&world, &refused).await), ["daily_failures"]);
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     let scored = receipt(&world, &lost).await;
     assert_eq!(scored.verdict.status, Ending::Scored, "{scored:?}");
@@ -623,7 +604,7 @@ async fn a_machine_without_demanded_layers_runs_nothing() {
                 .insert("DATAPERF_MICRO_VM".into(), "true".into());
         })
         .await;
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.settle().await;
     let scored = receipt(&world, &sent).await;
     let shown = scored.verdict.program.as_ref().expect("it was run");
@@ -665,9 +646,7 @@ async fn a_run_with_expired_addresses_is_requested_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_probe_names_each_layer_that_holds() {
     let world = World::with(with_programs).await;
-    let probe = world.command(&["closed", "probe"]);
-    assert_eq!(probe.code, 0, "{probe:?}");
-    let probe = probe.json();
+    let probe = world.ran(["closed", "probe"]).json();
     assert_eq!(probe["runs"], true);
     let here = dataperf(["closed", "probe", "--here"]);
     assert!(
@@ -681,9 +660,6 @@ async fn the_probe_names_each_layer_that_holds() {
         );
     }
     let without = World::new().await;
-    let nobody = without.command(&["closed", "probe"]);
-    assert!(
-        nobody.code == 1 && nobody.stderr.contains("`Programs`"),
-        "{nobody:?}"
-    );
+    let nobody = without.command(["closed", "probe"]);
+    nobody.assert_refused("`Programs`");
 }

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::attacks::has_lines_of;
 use super::channels::{N_TOLD_APART, pool};
 use super::{CLOSED, closed_round, output, program, stored, tells_little, with_programs};
-use crate::challenges::{codes, publish, receipt};
+use crate::challenges::{publish, receipt};
 use crate::datasets::finals::staged;
 use crate::people::organizer_mistakes::digest;
-use crate::support::project::{BENCHMARK, dataperf, frozen};
-use crate::support::world::{Sent, World};
+use crate::support::project::{self, BENCHMARK, frozen};
+use crate::support::world::{Sent, World, codes};
 
 const INTERPRETER: &str = "python3";
 
@@ -112,8 +112,7 @@ fn offline(world: &World, source: &str, dataset: &Path) -> Value {
         "-d",
         dataset,
     ];
-    let ran = dataperf(words);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project::ran(words);
     ran.json()
 }
 

@@ -25,7 +25,7 @@ const KEY: &str = "closed";
 async fn the_program_role_has_no_data_access() {
     let mut world = World::with(with_programs).await;
     let (_, hidden) = staged(&world);
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let ran = publish(&world, &closed_round(digest(frozen()), hidden, &json!({})));
     assert_eq!(ran.code, 0, "{ran:?}");
     let module = std::fs::read(super::program("speech_selection-c")).unwrap();

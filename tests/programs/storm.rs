@@ -96,7 +96,7 @@ async fn programs_are_run_in_a_storm() {
     );
     let is_killed = |name: &&str| name.starts_with("function killed");
     assert!(injected.keys().any(is_killed), "{injected:?}");
-    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.command(["redrive", "--all-failed"]).code, 0);
     world.clear(BENCHMARK).await;
 
     let receipts = world.receipts(&sent).await;

@@ -10,18 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::with_programs;
 use crate::people::organizer_mistakes::{copy, digest};
-use crate::support::project::{Ran, binary, dataperf, imported_by_id, root};
+use crate::support::project::{Ran, binary, imported_by_id, ran_as_json as ran, root, text};
+use crate::support::words;
 use crate::support::world::World;
-
-pub(super) fn ran(arguments: &[&str]) -> Ran {
-    let ran = dataperf(["--format", "json"].iter().chain(arguments));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    ran
-}
-
-pub(super) fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// A world with the functions of one benchmark and of programs, and the benchmark's demo data set.
 pub(super) async fn start(benchmark: &str) -> (World, PathBuf) {
@@ -45,14 +36,13 @@ pub(super) fn open_round(world: &World, benchmark: &str, public: &Path, hidden: 
 
 /// Publishes such a round, whose public data set is published already.
 pub(super) fn publish_round(world: &World, benchmark: &str, public: &Path, hidden: &Path) -> Ran {
-    let staged = world.command(&["dataset", "publish", "--stage", text(hidden)]);
-    assert_eq!(staged.code, 0, "{staged:?}");
+    world.ran(["dataset", "publish", "--stage", text(hidden)]);
     let round = json!({ "id": "closed", "opens": "2026-03-01T00:00:00Z", "division": "closed", "dataset": digest(hidden),
         "programs": { "public": digest(public) } });
     let document = json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": [round] } } });
     let path = world.scratch().join("challenge.yaml");
     std::fs::write(&path, document.to_string()).unwrap();
-    world.command(&["challenge", "publish", text(&path)])
+    world.command(["challenge", "publish", text(&path)])
 }
 
 /// Uploads a program, and holds what came of it against the same run offline.
@@ -68,7 +58,7 @@ async fn is_scored_as_offline(
     let submission = world.leaderboards().submission(benchmark, &sent.id()).await;
     let Receipt { verdict, .. } = submission.unwrap().unwrap().receipt.expect("it has ended");
     assert_eq!(verdict.status, Ending::Scored, "{verdict:?}");
-    let offline = ran(&["closed", "run", text(program), "-l", board, "-d", text(hidden)]).json();
+    let offline = ran(["closed", "run", text(program), "-l", board, "-d", text(hidden)]).json();
     let (shown, whole) = (verdict.score.unwrap(), offline["score"].as_f64().unwrap());
     assert!((shown - whole).abs() <= 0.05, "{shown} is {whole}, rounded");
     assert_eq!(verdict.dataset, Some(digest(hidden)));
@@ -96,16 +86,12 @@ async fn programs_are_scored_in_own_data_tasks() {
     ] {
         let (world, whole) = start(benchmark).await;
         let [public, hidden] = ["public", "hidden"].map(|name| world.scratch().join(name));
-        ran(&[
-            "dataset",
-            "split",
+        ran(words!(
+            "dataset split {} --all-rows --public {} --final {}",
             text(&whole),
-            "--all-rows",
-            "--public",
             text(&public),
-            "--final",
-            text(&hidden),
-        ]);
+            text(&hidden)
+        ));
         open_round(&world, benchmark, &public, &hidden);
         for language in ["c", "rust"] {
             let program = root().join(format!("examples/closed/{benchmark}-{language}.wasm"));
@@ -206,16 +192,11 @@ async fn programs_are_scored_in_the_papers_tasks() {
             ["hidden", "data", "program.wasm"].map(|name| world.scratch().join(name));
         reordered(benchmark, &public, &hidden);
         open_round(&world, benchmark, &public, &hidden);
-        ran(&[
-            "closed",
-            "data",
-            "-l",
-            "open",
-            "-d",
+        ran(words!(
+            "closed data -l open -d {} --out {}",
             text(&public),
-            "--out",
-            text(&data),
-        ]);
+            text(&data)
+        ));
         let message = artifact(benchmark, &data).to_string();
         std::fs::write(&program, that_says(&message)).unwrap();
         is_scored_as_offline(&world, (benchmark, "open"), &program, &hidden).await;

@@ -8,9 +8,10 @@ use dataperf::{Ending, Receipt};
 use serde_json::{Value, json};
 
 use super::program;
-use super::tasks::{open_round, publish_round, ran, start, text, that_says};
-use crate::support::project::{dataperf, root};
-use crate::support::world::{Sent, World};
+use super::tasks::{open_round, publish_round, start, that_says};
+use crate::support::project::{dataperf, ran_as_json as ran, root, text};
+use crate::support::words;
+use crate::support::world::{Sent, World, codes};
 
 const BENCHMARK: &str = "adversarial-text-models";
 /// Examples of the hidden data set.
@@ -33,15 +34,11 @@ fn imported(world: &World, title: &str, terms: &str) -> PathBuf {
     });
     let document = format!("title: {title}\n{terms}rounds:\n{}", rounds.concat());
     std::fs::write(from.join("models.yaml"), document).unwrap();
-    ran(&[
-        "dataset",
-        "import",
-        BENCHMARK,
-        "--from",
+    ran(words!(
+        "dataset import {BENCHMARK} --from {} --out {}",
         text(&from),
-        "--out",
-        text(&out),
-    ]);
+        text(&out)
+    ));
     out
 }
 
@@ -49,18 +46,8 @@ async fn upload(world: &World, submitter: &str, bytes: Vec<u8>) -> (Sent, Receip
     let key = format!("{BENCHMARK}/models/{submitter}/reader.wasm");
     let sent = world.put(&key, bytes).await;
     world.settle().await;
-    let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
-    let receipt = submission.unwrap().unwrap().receipt.expect("it has ended");
+    let receipt = world.whole_receipt(&sent).await;
     (sent, receipt)
-}
-
-fn codes(receipt: &Receipt) -> Vec<&str> {
-    receipt
-        .verdict
-        .reasons
-        .iter()
-        .map(|reason| reason.code.as_str())
-        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,11 +58,8 @@ async fn models_compete_as_programs_on_all_rounds() {
     let artifact = root().join("demo/adversarial-text-models/submissions/models/ada/overlap.json");
     let (_, refused) = upload(&world, "cleo", std::fs::read(&artifact).unwrap()).await;
     assert_eq!(codes(&refused), ["programs_only"], "{refused:?}");
-    let baselines = world.command(&["baseline", "submit", "--dataset", text(&public)]);
-    assert!(
-        baselines.code == 1 && baselines.stderr.contains("takes programs alone"),
-        "{baselines:?}"
-    );
+    let baselines = world.command(["baseline", "submit", "--dataset", text(&public)]);
+    baselines.assert_refused("takes programs alone");
 
     kits_score_where_the_examples_are_for_practice(&world, &public, &hidden);
     open_round(&world, BENCHMARK, &public, &hidden);
@@ -86,7 +70,7 @@ async fn models_compete_as_programs_on_all_rounds() {
         let verdict = &receipt.verdict;
         assert_eq!(verdict.status, Ending::Scored, "{receipt:?}");
         assert!(verdict.metrics.is_empty(), "{receipt:?}");
-        let offline = ran(&["closed", "run", text(&path), "-l", "models", "-d", text(&hidden)]).json();
+        let offline = ran(["closed", "run", text(&path), "-l", "models", "-d", text(&hidden)]).json();
         let whole = offline["score"].as_f64().unwrap();
         assert_eq!(verdict.score, Some(rounded(whole, N_EXAMPLES)), "{offline}");
         // what the run took is in the artifact, and in the score
@@ -120,8 +104,7 @@ async fn models_compete_as_programs_on_all_rounds() {
         .put(&key, std::fs::read(program("text_overlap-rust")).unwrap())
         .await;
     world.settle().await;
-    let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
-    let refused = submission.unwrap().unwrap().receipt.unwrap();
+    let refused = world.whole_receipt(&sent).await;
     assert_eq!(codes(&refused), ["unknown_leaderboard"], "{refused:?}");
     assert!(refused.verdict.program.is_none(), "{refused:?}");
     assert!(
@@ -135,10 +118,10 @@ async fn models_compete_as_programs_on_all_rounds() {
 fn kits_score_where_the_examples_are_for_practice(world: &World, public: &Path, hidden: &Path) {
     let path = program("text_overlap-rust");
     let run =
-        |dataset: &Path| ran(&["closed", "run", text(&path), "-l", "models", "-d", text(dataset)]).json();
+        |dataset: &Path| ran(["closed", "run", text(&path), "-l", "models", "-d", text(dataset)]).json();
     for (dataset, is_for_practice) in [(public, true), (hidden, false)] {
         let kit = world.scratch().join(format!("kit-{is_for_practice}"));
-        ran(&["dataset", "show", text(dataset), "--public", text(&kit)]);
+        ran(["dataset", "show", text(dataset), "--public", text(&kit)]);
         let readme = std::fs::read_to_string(kit.join("README.md")).unwrap();
         assert_eq!(
             readme.contains("The right answers are here"),
@@ -173,8 +156,7 @@ async fn is_rescored(world: &World, public: &Path) {
     }
     let corrected = imported(world, "corrected", "part: test\n");
     open_round(world, BENCHMARK, public, &corrected);
-    let ran = world.command(&["rescore", BENCHMARK, "models", "--round", "closed"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["rescore", BENCHMARK, "models", "--round", "closed"]);
     let board = Board {
         benchmark: BENCHMARK.into(),
         leaderboard: "models".into(),
@@ -195,7 +177,7 @@ async fn is_rescored(world: &World, public: &Path) {
 fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)]) {
     let compare = |round: &str| {
         let cloud = ["dynamic", "board", "--round", round, "--dataset", text(hidden)];
-        world.command(&cloud)
+        world.command(cloud)
     };
     let compared = compare("closed");
     assert_eq!(compared.code, 0, "{compared:?}");
@@ -228,18 +210,14 @@ fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)])
         3
     );
     let nobody = compare("another");
-    assert!(
-        nobody.code == 1 && nobody.stderr.contains("has no programs"),
-        "{nobody:?}"
-    );
+    nobody.assert_refused("has no programs");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn public_data_must_differ_and_keep_the_rates() {
     let (world, _, hidden) = contest().await;
     let published = |public: &Path| {
-        let staged = world.command(&["dataset", "publish", "--stage", text(public)]);
-        assert_eq!(staged.code, 0, "{staged:?}");
+        world.ran(["dataset", "publish", "--stage", text(public)]);
         publish_round(&world, BENCHMARK, public, &hidden)
     };
     let refused = published(&imported(

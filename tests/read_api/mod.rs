@@ -185,7 +185,7 @@ async fn every_route_answers_every_role_as_it_should() {
     let world = World::new().await;
     let (scored, rejected, unfinished) = adas(&world).await;
     let (scored, rejected) = (scored.id(), rejected.id());
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let reading = Reading::new(world).await;
     let url = format!("/api/v1/benchmarks/{BENCHMARK}");
     let roles = [ANONYMOUS, ADA, BO, ORGANIZER, REVOKED, EXPIRED, MALFORMED];

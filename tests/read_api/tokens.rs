@@ -10,8 +10,7 @@ use crate::support::world::World;
 async fn a_token_is_valid_until_it_expires() {
     let world = World::new().await;
     let create = |more: &[&str]| {
-        let ran = world.command(&[&["token", "create", "--organizer"], more].concat());
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = world.ran([&["token", "create", "--organizer"], more].concat());
         ran.json()
     };
     let days = |token: &serde_json::Value| {
@@ -21,10 +20,10 @@ async fn a_token_is_valid_until_it_expires() {
     let (usual, week) = (create(&[]), create(&["--expires", "7"]));
     assert_eq!((days(&usual), days(&week)), (90, 7));
     for refused in ["0", "367", "never"] {
-        let ran = world.command(&["token", "create", "--organizer", "--expires", refused]);
+        let ran = world.command(["token", "create", "--organizer", "--expires", refused]);
         assert_eq!(ran.code, 1, "{ran:?}");
     }
-    let listed = world.command(&["token", "list"]).json();
+    let listed = world.command(["token", "list"]).json();
     let of_week = listed
         .as_array()
         .unwrap()
@@ -52,7 +51,7 @@ async fn a_token_is_valid_until_it_expires() {
             .contains("dataperf token create"),
         "{refused}"
     );
-    let listed = reading.world.command(&["token", "list"]).json();
+    let listed = reading.world.command(["token", "list"]).json();
     assert!(
         listed
             .as_array()

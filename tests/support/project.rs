@@ -1,7 +1,7 @@
 //! The project's files and programs, as the tests find them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -162,6 +162,15 @@ impl Ran {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+
+    /// It ended with 1, and this is among what it said.
+    #[track_caller]
+    pub(crate) fn assert_refused(&self, message: &str) {
+        assert!(
+            self.code == 1 && self.stderr.contains(message),
+            "{message}: {self:?}"
+        );
+    }
 }
 
 /// Runs the command line.
@@ -185,6 +194,24 @@ pub(crate) fn dataperf<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Ra
     }
 }
 
+/// Runs the command line, which ends well.
+pub(crate) fn ran<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Ran {
+    let ran = dataperf(args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran
+}
+
+/// Runs the command line, which ends well and prints JSON.
+pub(crate) fn ran_as_json<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Ran {
+    let args = args.into_iter().map(|word| word.as_ref().to_owned());
+    ran(["--format", "json"].map(OsString::from).into_iter().chain(args))
+}
+
+/// A path as a word of a command.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
 /// `dataperf score` on the demo's data set.
 pub(crate) fn score(leaderboard: &str, artifact: &Path) -> Ran {
     judge("score", leaderboard, artifact)
@@ -192,21 +219,10 @@ pub(crate) fn score(leaderboard: &str, artifact: &Path) -> Ran {
 
 /// `dataperf score` or `validate` on the demo's data set.
 pub(crate) fn judge(command: &str, leaderboard: &str, artifact: &Path) -> Ran {
-    let words = [
-        "--format",
-        "json",
-        command,
-        BENCHMARK,
-        "--leaderboard",
-        leaderboard,
-        "--dataset",
-    ];
-    dataperf(
-        words
-            .map(OsStr::new)
-            .into_iter()
-            .chain([frozen().as_os_str(), artifact.as_os_str()]),
-    )
+    let (dataset, artifact) = (text(frozen()), text(artifact));
+    dataperf(words!(
+        "--format json {command} {BENCHMARK} --leaderboard {leaderboard} --dataset {dataset} {artifact}"
+    ))
 }
 
 /// The codes of a verdict's reasons with how often each occurs.

@@ -1,6 +1,7 @@
 //! A cloud of its own for each test, with the real function in it.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use dataperf_local::{
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::support::project::{BENCHMARK, Ran, binary, dataperf, frozen, root};
+use crate::support::project::{BENCHMARK, Ran, binary, dataperf, frozen, root, text};
 
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
@@ -249,30 +250,34 @@ impl World {
     }
 
     /// Runs a command of the command line on this cloud.
-    pub(crate) fn command(&self, args: &[&str]) -> Ran {
-        let cloud = [
-            "--s3-endpoint",
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+        let words = args.into_iter().map(|word| word.as_ref().to_owned());
+        let words = ["--format", "json"].map(OsString::from).into_iter().chain(words);
+        let cloud = words!(
+            "--s3-endpoint {} --dynamodb-endpoint {} --lambda-endpoint {}",
             self.cloud.s3_endpoint(),
-            "--dynamodb-endpoint",
             self.cloud.dynamodb_endpoint(),
-            "--lambda-endpoint",
-            self.cloud.lambda_endpoint(),
-        ];
-        dataperf(["--format", "json"].iter().chain(args).chain(&cloud))
+            self.cloud.lambda_endpoint()
+        );
+        dataperf(words.chain(cloud.into_iter().map(OsString::from)))
+    }
+
+    /// Runs a command on this cloud, which ends well.
+    pub(crate) fn ran<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+        let ran = self.command(args);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran
     }
 
     /// Activates a frozen data set.
     pub(crate) fn publish(&self, directory: &Path) -> Value {
-        let ran = self.command(&["dataset", "publish", directory.to_str().unwrap()]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        ran.json()
+        self.ran(["dataset", "publish", text(directory)]).json()
     }
 
     /// Activates a frozen data set in place of its boards' current ones.
     pub(crate) fn replace(&self, directory: &Path) -> Value {
-        let ran = self.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        ran.json()
+        self.ran(["dataset", "publish", "--replace", text(directory)])
+            .json()
     }
 
     pub(crate) fn leaderboards(&self) -> Table {
@@ -399,6 +404,31 @@ impl World {
         receipts
     }
 
+    /// The whole receipt of an upload that has ended, as the table has it.
+    pub(crate) async fn whole_receipt(&self, sent: &Sent) -> Receipt {
+        let benchmark = sent.key.split('/').next().unwrap();
+        let submission = self.leaderboards().submission(benchmark, &sent.id()).await;
+        submission.unwrap().unwrap().receipt.expect("it has ended")
+    }
+
+    /// A receipt as it is in the results bucket, and its text.
+    pub(crate) async fn stored_receipt(&self, receipt: &Receipt) -> (Receipt, String) {
+        let text = String::from_utf8(self.result(&receipt.object_key()).await).unwrap();
+        (serde_json::from_str(&text).unwrap(), text)
+    }
+
+    /// Everything that is exported for everybody, as text; `name` is that of a new folder.
+    pub(crate) fn exported(&self, name: &str) -> String {
+        let out = self.scratch().join(name);
+        self.ran(words!(
+            "export {BENCHMARK} --public --as csv --out {}",
+            out.display()
+        ));
+        let files = std::fs::read_dir(out).unwrap();
+        let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     pub(crate) async fn only_receipt(&self, sent: &Sent) -> Receipt {
         let mut receipts = self.receipts(std::slice::from_ref(sent)).await;
         receipts.remove(&sent.id()).unwrap()
@@ -415,6 +445,17 @@ impl World {
             record["responsePayload"].clone(),
         )
     }
+}
+
+/// A key of a submitter's on `en-25`.
+pub(crate) fn key(submitter: &str, n: usize) -> String {
+    format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
+}
+
+/// The codes of a receipt's reasons.
+pub(crate) fn codes(receipt: &Receipt) -> Vec<&str> {
+    let reasons = receipt.verdict.reasons.iter();
+    reasons.map(|reason| reason.code.as_str()).collect()
 }
 
 /// A board outside any challenge.

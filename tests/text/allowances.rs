@@ -1,8 +1,8 @@
 //! A day's allowance counts each line with a result once, even if a file is killed at any moment
 //! and given up.
 
+use dataperf::Ending;
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::{Ending, Timestamp};
 use dataperf_collections_aws::text::Examples;
 use dataperf_local::Moment;
 use serde_json::json;
@@ -24,13 +24,12 @@ async fn one_try(lines_a_day: usize) -> Text {
 
 impl Text {
     async fn ending(&self, sent: &Sent) -> Ending {
-        let submission = self.world.leaderboards().submission(BENCHMARK, &sent.id()).await;
-        status(&submission.unwrap().unwrap().receipt.unwrap())
+        status(&self.world.whole_receipt(sent).await)
     }
 
     /// The organizer tries again what was given up, and the caretaker ends the scores that were on their way.
     async fn redrive(&self) {
-        assert_eq!(self.world.command(&["redrive", "--all-failed"]).code, 0);
+        assert_eq!(self.world.command(["redrive", "--all-failed"]).code, 0);
         self.world.settle().await;
         let on_their_way = self.world.leaderboards().unfinished(BENCHMARK).await.unwrap();
         if !on_their_way.is_empty() {
@@ -83,17 +82,14 @@ async fn a_given_up_example_file_keeps_filed_examples() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_given_up_verdict_file_keeps_given_verdicts() {
     let text = one_try(2).await; // two verdicts a day
-    let (table, faults) = (text.world.leaderboards(), text.world.cloud.faults());
+    let faults = text.world.cloud.faults();
     let (mut n_killed, mut n_partly) = (0, 0);
     for n in (1..).step_by(3) {
         let (author, who) = (format!("s{n:03}"), format!("v{n:03}"));
         let receipt = text
             .submit(&author, "one", &[fooling(2 * n), fooling(2 * n + 1)])
             .await;
-        let at = Timestamp::from_unix_millis(0);
-        dataperf_collections_aws::common::name_rater::<Examples>(&table, &who, at)
-            .await
-            .unwrap();
+        text.world.name_rater::<Examples>(&who).await;
         let lines = receipt.verdict.lines.iter();
         let lines: Vec<_> = lines
             .map(|line| json!({ "example": example(line), "label": "positive" }))
@@ -158,7 +154,7 @@ async fn pending_scores_do_not_restore_a_disqualified_submitter() {
             "--reason",
             "not theirs",
         ];
-        assert_eq!(text.world.command(&args).code, 0);
+        assert_eq!(text.world.command(args).code, 0);
         text.redrive().await;
         assert!(text.row(&who).await.is_none(), "killed at {n}");
         let unfinished = text.world.leaderboards().unfinished(BENCHMARK).await.unwrap();

@@ -96,7 +96,7 @@ async fn the_board_shows_each_annotators_score_parts() {
         );
     };
     let board = ["leaderboard", BENCHMARK, "sentiment"];
-    let documents = text.world.command(&board).json();
+    let documents = text.world.command(board).json();
     assert_metrics(&documents[0]["places"][0]["metrics"]);
     let columns = crate::commands::tables::csv(&text.world, &board);
     assert_eq!(
@@ -226,8 +226,7 @@ async fn an_example_without_verdicts_stays_undecided() {
     let id = example(&receipt.verdict.lines[0]);
     for undo in [&[][..], &["--undo"]] {
         let args = ["dynamic", "disqualify", "submitter", "ada", "--reason", "a slip"];
-        let ran = text.world.command(&[&args, undo].concat());
-        assert_eq!(ran.code, 0, "{ran:?}");
+        text.world.ran([&args, undo].concat());
         let items = text.items(&format!("example#{id}")).await;
         let of_example = items.iter().find(|item| item.contains_key("status")).unwrap();
         assert_eq!(of_example["status"].as_s().unwrap(), "unjudged", "{undo:?}");
@@ -250,7 +249,7 @@ async fn the_organizer_overrides_and_disqualifies() {
     let decide = |id: &str, decision: &str| {
         let ran = text
             .world
-            .command(&["dynamic", "decide", id, decision, "--reason", "a look at it"]);
+            .command(["dynamic", "decide", id, decision, "--reason", "a look at it"]);
         assert_eq!(ran.code, 0, "{ran:?}");
     };
     for (args, message) in [
@@ -264,7 +263,7 @@ async fn the_organizer_overrides_and_disqualifies() {
     ] {
         let args = [&["dynamic", "decide", &ids[0]], args, &["--reason", "a slip"]].concat();
         let ran = text.world.command(&args);
-        assert!(ran.code == 1 && ran.stderr.contains(message), "{ran:?}");
+        ran.assert_refused(message);
     }
     assert_eq!(
         text.counts("ada").await,
@@ -279,13 +278,12 @@ async fn the_organizer_overrides_and_disqualifies() {
 
     let disqualify = |args: &[&str]| {
         let args = [&["dynamic", "disqualify"], args, &["--reason", "not theirs"]].concat();
-        let ran = text.world.command(&args);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        text.world.ran(&args);
     };
     for (kind, name, nearest) in [("submitter", "adda", "`ada`"), ("rater", "ritta", "`rita`")] {
         let args = ["dynamic", "disqualify", kind, name, "--reason", "a slip"];
-        let ran = text.world.command(&args);
-        assert!(ran.code == 1 && ran.stderr.contains(nearest), "{ran:?}");
+        let ran = text.world.command(args);
+        ran.assert_refused(nearest);
     }
     disqualify(&["rater", "rita"]);
     assert_eq!(
@@ -389,7 +387,7 @@ async fn histories_list_uploads_and_no_steps_of_scores() {
         boards(&status(&["--steps"])),
         ["sentiment", "sentiment", "submit"]
     );
-    let listed = text.world.command(&["submitter", "list", BENCHMARK]).json();
+    let listed = text.world.command(["submitter", "list", BENCHMARK]).json();
     let of_ada = listed
         .as_array()
         .unwrap()

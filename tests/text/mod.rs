@@ -10,19 +10,18 @@ mod submitting;
 mod targets;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::progress::Silent;
-use dataperf::{Ending, LineOutcome, Receipt, Timestamp};
+use dataperf::{LineOutcome, Receipt};
 use dataperf_collections::text::models::{Labelled, LinearSettings, train_linear};
 use dataperf_collections::text::{BENCHMARK, DESCRIPTOR, Gold, Input, Task, import_text};
 use dataperf_collections_aws::text::Examples;
 use dataperf_local::Config;
 use serde_json::{Value, json};
 
-use crate::support::project::binary;
-use crate::support::world::{Sent, World, deployed, with_caretaker};
+use crate::support::collections::{code, configure, status};
+use crate::support::world::{Sent, World};
 
 const SECRET: &str = "dataperf-text";
 const VERDICT: &str = "adversarial-text-verdict";
@@ -34,23 +33,8 @@ struct Text {
 }
 
 fn configured(config: &mut Config) {
-    let mut spec = config.functions[0].clone();
-    config.functions.clear();
-    for kind in DESCRIPTOR.kinds {
-        let name = format!("{BENCHMARK}-{kind}");
-        spec.binary = binary(&name);
-        spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
-        spec.name = name;
-        spec.environment.insert("DATAPERF_SECRET".into(), SECRET.into());
-        config.functions.push(spec.clone());
-    }
-    with_caretaker(config);
-    for function in &mut config.functions {
-        function.policy = Some(deployed(&function.name));
-    }
     let keys = json!({ "pseudonyms": "0123456789abcdef0123456789abcdef", "far": "the key of a service" });
-    config.secrets = BTreeMap::from([(SECRET.to_owned(), keys.to_string())]);
-    config.retry_backoff = vec![Duration::from_millis(20); 2];
+    configure(config, &DESCRIPTOR, SECRET, &keys);
 }
 
 /// The tests' model: words that are good or bad, and neutral things.
@@ -142,12 +126,8 @@ impl Text {
         let frozen = source.path().join("frozen");
         import_text(source.path(), &frozen, &Silent).unwrap();
         self.world.replace(&frozen);
-        let table = self.world.leaderboards();
         for name in RATERS {
-            let at = Timestamp::from_unix_millis(0);
-            dataperf_collections_aws::common::name_rater::<Examples>(&table, name, at)
-                .await
-                .unwrap();
+            self.world.name_rater::<Examples>(name).await;
         }
     }
 
@@ -215,32 +195,13 @@ impl Text {
 
     /// The items of a partition that begins so.
     async fn items(&self, partition: &str) -> Vec<dataperf_aws::Item> {
-        let prefix = format!("{BENCHMARK}#{partition}");
-        let items = self.world.items().await;
-        items
-            .into_iter()
-            .filter(|item| item["pk"].as_s().is_ok_and(|pk| pk.starts_with(&prefix)))
-            .collect()
+        self.world.items_below(&format!("{BENCHMARK}#{partition}")).await
     }
 
     /// A person's count of a day.
     async fn n_taken(&self, who: &str, noun: &str) -> u64 {
-        let items = self.items(&format!("quota#{who}")).await;
-        let counted = items
-            .iter()
-            .filter(|item| item["sk"].as_s().is_ok_and(|sk| sk.starts_with(noun)));
-        counted
-            .map(|item| item["n_taken"].as_n().unwrap().parse::<u64>().unwrap())
-            .sum()
+        self.world.n_taken(BENCHMARK, who, noun).await
     }
-}
-
-fn status(receipt: &Receipt) -> Ending {
-    receipt.verdict.status
-}
-
-fn code(receipt: &Receipt) -> &str {
-    receipt.verdict.reasons.first().map_or("", |reason| &reason.code)
 }
 
 fn line_code(line: &LineOutcome) -> &str {

@@ -22,7 +22,7 @@ async fn viewing_the_daily_allowance_costs_nothing() {
     text.judge("rosa", &example(&receipt.verdict.lines[0]), "positive")
         .await;
 
-    let listed = text.world.command(&["submitter", "list", BENCHMARK]).json();
+    let listed = text.world.command(["submitter", "list", BENCHMARK]).json();
     let left = |name: &str| {
         let listed = listed.as_array().unwrap().iter();
         let of_one = listed.filter(|one| one["submitter"] == name);
@@ -34,7 +34,7 @@ async fn viewing_the_daily_allowance_costs_nothing() {
     assert_eq!(left("rosa"), [json!([examples(3), verdicts])]);
     let ran = text
         .world
-        .command(&["submitter", "list", BENCHMARK, "--format", "csv"]);
+        .command(["submitter", "list", BENCHMARK, "--format", "csv"]);
     assert!(ran.stdout.contains("allowances,same_file_as"), "{ran:?}");
 
     let reading = Reading::new(text.world).await;
@@ -99,8 +99,7 @@ async fn an_export_includes_uploads_only_on_request() {
     let export = |name: &str, more: &[&str]| {
         let out = text.world.scratch().join(name);
         let arguments = ["export", BENCHMARK, "--as", "csv", "--out", out.to_str().unwrap()];
-        let ran = text.world.command(&[&arguments[..], more].concat());
-        assert_eq!(ran.code, 0, "{ran:?}");
+        text.world.ran([&arguments[..], more].concat());
         ["submissions", "metrics", "boards"]
             .map(|table| fs::read_to_string(out.join(format!("{table}.csv"))).unwrap())
     };

@@ -2,6 +2,7 @@
 //! before the decision.
 
 use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf_collections_aws::text::Examples;
 use serde_json::{Value, json};
 
 use super::{BENCHMARK, RATERS, Text, example, fooling, line_code, own};
@@ -21,13 +22,7 @@ fn tells_nothing(subject: &str, shown: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rater_learns_nothing_but_the_text() {
     let text = Text::new().await;
-    dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::text::Examples>(
-        &text.world.leaderboards(),
-        "bo",
-        dataperf::Timestamp::from_unix_millis(0),
-    )
-    .await
-    .unwrap();
+    text.world.name_rater::<Examples>("bo").await;
     let mut line = fooling(1);
     line["why"] = json!("because it is long");
     let receipt = text.submit("ada", "one", &[line]).await;
@@ -40,8 +35,7 @@ async fn a_rater_learns_nothing_but_the_text() {
     assert_eq!(names, ["example", "pk", "round", "schema", "sk", "task", "text"]);
     tells_nothing("the queue", &format!("{:?}", queued[0]));
 
-    let ran = text.world.command(&["dynamic", "next", "--rater", "rosa"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = text.world.ran(["dynamic", "next", "--rater", "rosa"]);
     let mut shown = ran.json();
     assert_eq!(shown["example"], id.as_str());
     shown.as_object_mut().unwrap().remove("labels"); // those of the task, for all its texts
@@ -135,7 +129,7 @@ async fn a_rounds_contexts_appear_after_its_opening() {
         std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
         let ran = reading
             .world
-            .command(&["challenge", "publish", path.to_str().unwrap()]);
+            .command(["challenge", "publish", path.to_str().unwrap()]);
         assert_eq!(ran.code, 0, "{ran:?}");
         reading
             .ask(ANONYMOUS, &format!("{url}/contexts?round=next"))
@@ -196,11 +190,7 @@ async fn the_queue_continues_behind_a_thousand_other_examples() {
         let wrote = table.transact(some.iter().copied().map(place).collect()).await;
         assert!(wrote.is_ok());
     }
-    let at = dataperf::Timestamp::from_unix_millis(0);
-    let named = dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::text::Examples>(
-        &table, "bo", at,
-    );
-    named.await.unwrap();
+    text.world.name_rater::<Examples>("bo").await;
     let receipt = text.submit("ada", "one", &[fooling(1)]).await;
     let id = example(&receipt.verdict.lines[0]);
     let reading = Reading::new(text.world).await;
@@ -212,14 +202,8 @@ async fn the_queue_continues_behind_a_thousand_other_examples() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rater_is_not_shown_its_own() {
     let text = Text::new().await;
-    let table = text.world.leaderboards();
     for name in ["ada", "bo"] {
-        let at = dataperf::Timestamp::from_unix_millis(0);
-        dataperf_collections_aws::common::name_rater::<dataperf_collections_aws::text::Examples>(
-            &table, name, at,
-        )
-        .await
-        .unwrap();
+        text.world.name_rater::<Examples>(name).await;
     }
     text.submit("ada", "one", &[fooling(1)]).await;
     let reading = Reading::new(text.world).await;
@@ -267,17 +251,17 @@ async fn hate_speech_is_shown_with_consent_only() {
     assert!(wrote.is_ok());
     let notes = notes.to_str().unwrap();
     let next = ["dynamic", "next", "--rater", RATERS[0], "--notes", notes];
-    let refused = text.world.command(&next);
+    let refused = text.world.command(next);
     assert!(
         refused.code != 0 && !refused.stdout.contains("what may hurt"),
         "{refused:?}"
     );
     assert!(refused.stderr.contains("--consent"), "{refused:?}");
-    let shown = text.world.command(&[&next[..], &["--consent"]].concat());
+    let shown = text.world.command([&next[..], &["--consent"]].concat());
     assert_eq!(shown.json()["text"], "what may hurt");
-    let again = text.world.command(&next);
+    let again = text.world.command(next);
     assert_eq!(again.json()["text"], "what may hurt", "consent is asked for once");
     let skip = ["--skip", "0123456789abcdef0123456789abcdef"];
-    let other = text.world.command(&[&next[..], &skip].concat());
+    let other = text.world.command([&next[..], &skip].concat());
     assert_eq!(other.json()["task"], "sentiment", "a way out: {other:?}");
 }

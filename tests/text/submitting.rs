@@ -192,7 +192,7 @@ async fn the_organizer_exports_a_round_without_names() {
     let endpoint = text.world.cloud.lambda_endpoint().to_owned();
     let ran = text
         .world
-        .command(&["dynamic", "export", "--out", out.to_str().unwrap()]);
+        .command(["dynamic", "export", "--out", out.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{ran:?} {endpoint}");
     let mut n_rows = 0;
     for part in ["train", "dev", "test"] {

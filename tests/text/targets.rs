@@ -98,7 +98,7 @@ async fn a_failing_service_costs_the_annotator_nothing() {
 
     fails.store(false, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_secs(6)).await; // as long as a service is left alone
-    assert_eq!(text.world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(text.world.command(["redrive", "--all-failed"]).code, 0);
     let receipt = text.receipts(&[sent]).await.remove(0);
     assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
     assert_eq!(text.n_taken("ada", "examples").await, 5);

@@ -442,8 +442,7 @@ fn names_that_would_be_others_are_not_uploaded() {
             submitter,
         ];
         let ran = dataperf(words.into_iter().chain(artifact.to_str()));
-        assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
+        ran.assert_refused(message);
     }
 }
 

@@ -5,23 +5,18 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::project::{dataperf, imported_by_id, root};
+use crate::support::words;
 
 /// The cause that `dataperf validate` names for an artifact.
 fn cause(benchmark: &str, leaderboard: &str, name: &str, artifact: &str) -> String {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join(name);
     fs::write(&file, artifact).unwrap();
-    let ran = dataperf([
-        "--format",
-        "json",
-        "validate",
-        benchmark,
-        "--leaderboard",
-        leaderboard,
-        "--dataset",
+    let ran = dataperf(words!(
+        "--format json validate {benchmark} --leaderboard {leaderboard} --dataset {} {}",
         imported_by_id(benchmark).to_str().unwrap(),
-        file.to_str().unwrap(),
-    ]);
+        file.display()
+    ));
     assert_eq!(ran.code, 2, "{ran:?}");
     let verdict = ran.json();
     let message = verdict["cause"]["message"].as_str();

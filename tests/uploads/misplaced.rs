@@ -6,9 +6,8 @@ use dataperf::submission::misplaced::Note;
 use dataperf_aws::{S3Bucket, versions};
 use dataperf_local::Moment;
 
-use crate::faults::nothing_lost::key;
 use crate::support::project::{BENCHMARK, good};
-use crate::support::world::{CARETAKER, World, as_deployed};
+use crate::support::world::{CARETAKER, World, as_deployed, key};
 
 /// More than one page of a listing.
 const MANY: usize = 1_100;

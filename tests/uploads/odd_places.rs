@@ -2,20 +2,11 @@
 
 use std::fs;
 
-use dataperf::{Ending, Receipt};
+use dataperf::Ending;
 use serde_json::{Value, json};
 
 use crate::support::project::{BENCHMARK, good, root};
-use crate::support::world::{SAMPLE_BUCKET, Sent, World};
-
-fn codes(receipt: &Receipt) -> Vec<&str> {
-    receipt
-        .verdict
-        .reasons
-        .iter()
-        .map(|reason| reason.code.as_str())
-        .collect()
-}
+use crate::support::world::{SAMPLE_BUCKET, Sent, World, codes};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_legal_key_is_scored() {

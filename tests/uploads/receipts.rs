@@ -6,27 +6,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dataperf::closing::receipt_release::ReleaseProgress;
-use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::maintenance::{Maintenance as _, Withdrawn};
 use dataperf::{Ending, Receipt};
 use dataperf_local::{Config, Moment, Storm};
 use serde_json::{Value, json};
 
 use crate::datasets::finals::finish_round;
-use crate::faults::nothing_lost::{key, one_process_a_run};
+use crate::faults::nothing_lost::one_process_a_run;
 use crate::faults::storms::without_retries;
 use crate::people::organizer_mistakes::other_dataset;
 use crate::read_api::{ADA, ANONYMOUS, BO, Reading};
-use crate::support::project::{BENCHMARK, Ran, dataperf, demo, frozen, good, hosted};
-use crate::support::world::{Sent, World, as_deployed};
+use crate::support::project::{self, BENCHMARK, Ran, dataperf, demo, frozen, good, hosted};
+use crate::support::words;
+use crate::support::world::{Sent, World, as_deployed, key};
 
 /// A receipt as it is in the results bucket.
 async fn object(world: &World, key: &str) -> Value {
-    let got = world.bucket("results").get(key, None, 1 << 20).await.unwrap();
-    let Got::Object(object) = got else {
-        panic!("there is no `{key}`")
-    };
-    serde_json::from_slice(&object.bytes).unwrap()
+    serde_json::from_slice(&world.result(key).await).unwrap()
 }
 
 /// Writes a document for the command line; where.
@@ -38,23 +34,18 @@ fn file(world: &World, name: &str, document: &Value) -> PathBuf {
 
 /// The published keys, in a file.
 pub(crate) fn keys(world: &World, name: &str) -> PathBuf {
-    let ran = world.command(&["keys", "show"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = world.ran(["keys", "show"]);
     file(world, name, &ran.json())
 }
 
 /// `dataperf verify` with the keys alone: no data set, no artifact, no cloud.
 fn verify(world: &World, receipt: &Value, keys: &Path) -> Ran {
     let path = file(world, "receipt.json", receipt);
-    let args = [
-        "--format",
-        "json",
-        "verify",
-        path.to_str().unwrap(),
-        "--keys",
-        keys.to_str().unwrap(),
-    ];
-    dataperf(args)
+    dataperf(words!(
+        "--format json verify {} --keys {}",
+        path.display(),
+        keys.display()
+    ))
 }
 
 fn assert_genuine(world: &World, receipt: &Value, keys: &Path) {
@@ -125,14 +116,8 @@ async fn uploaded(world: &World, n: usize) -> (Sent, Receipt) {
 impl World {
     /// Waits until everything has ended, and gives the receipt of one of several uploads as the table has it.
     async fn only_receipt_of(&self, sent: &Sent) -> Receipt {
-        use dataperf::ports::leaderboard::Leaderboards as _;
         self.settle().await;
-        let known = self
-            .leaderboards()
-            .submission(BENCHMARK, &sent.id())
-            .await
-            .unwrap();
-        known.unwrap().receipt.expect("it has ended")
+        self.whole_receipt(sent).await
     }
 }
 
@@ -140,7 +125,7 @@ impl World {
 async fn changing_any_field_invalidates_a_signed_receipt() {
     let world = World::without_dataset(configured).await;
     crate::people::organizer_mistakes::put_in_force_without_files(&world).await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");
 
     let (sent, failed) = uploaded(&world, 0).await;
@@ -149,7 +134,7 @@ async fn changing_any_field_invalidates_a_signed_receipt() {
     let of_failure = object(&world, &at).await;
 
     world.publish(frozen());
-    assert_eq!(world.command(&["redrive", sent.id().as_str()]).code, 0);
+    assert_eq!(world.command(["redrive", sent.id().as_str()]).code, 0);
     let scored = world.only_receipt_of(&sent).await;
     assert_eq!(scored.verdict.status, Ending::Scored);
     let of_score = object(&world, &at).await;
@@ -160,8 +145,7 @@ async fn changing_any_field_invalidates_a_signed_receipt() {
     let of_rejection = object(&world, &world.only_receipt_of(&rejected).await.object_key()).await;
 
     world.replace(&other_dataset(&world));
-    let ran = world.command(&["rescore", BENCHMARK, "en-25"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    world.ran(["rescore", BENCHMARK, "en-25"]);
     let again = world.only_receipt_of(&sent).await;
     assert_eq!(again.revision, 2);
     let of_second = object(&world, &again.object_key()).await;
@@ -184,12 +168,11 @@ async fn changing_any_field_invalidates_a_signed_receipt() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_receipts_stay_valid_after_key_rotation() {
     let world = World::with(configured).await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let first_keys = keys(&world, "first.json");
     let first = object(&world, &uploaded(&world, 0).await.1.object_key()).await;
 
-    let ran = world.command(&["keys", "rotate"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = world.ran(["keys", "rotate"]);
     let all = ran.json();
     assert_eq!(all["keys"].as_array().unwrap().len(), 2);
     assert!(
@@ -225,7 +208,7 @@ async fn old_receipts_stay_valid_after_key_rotation() {
             "another key under the same id"
         );
     }
-    let ran = world.command(&["keys", "publish"]);
+    let ran = world.command(["keys", "publish"]);
     assert_eq!(
         (ran.code, ran.json()),
         (0, all),
@@ -235,17 +218,16 @@ async fn old_receipts_stay_valid_after_key_rotation() {
     let reading = Reading::new(world).await;
     assert_eq!(
         reading.ask(ANONYMOUS, "/api/v1/keys").json(),
-        reading.world.command(&["keys", "show"]).json()
+        reading.world.command(["keys", "show"]).json()
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_benchmark_with_its_own_key_signs_alone() {
     let world = World::with(configured).await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let shared = object(&world, &uploaded(&world, 0).await.1.object_key()).await;
-    let ran = world.command(&["keys", "rotate", "--benchmark", BENCHMARK]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = world.ran(["keys", "rotate", "--benchmark", BENCHMARK]);
     let all = ran.json();
     assert_eq!(all["keys"][1]["benchmarks"], json!({ BENCHMARK: null }));
     assert!(
@@ -296,7 +278,7 @@ async fn a_benchmark_with_its_own_key_signs_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn submitters_read_the_signed_form_everywhere() {
     let world = World::with(configured).await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let round = |closes: &str| json!([{ "id": "spring", "opens": "2026-01-01T00:00:00Z", "closes": closes }]);
     assert_eq!(
         crate::challenges::publish(&world, &round("2999-01-01T00:00:00Z")).code,
@@ -331,7 +313,7 @@ async fn submitters_read_the_signed_form_everywhere() {
     assert_eq!(reading.ask(ADA, &path).json(), whole);
     let ran = reading
         .world
-        .command(&["challenge", "release", BENCHMARK, "spring"]);
+        .command(["challenge", "release", BENCHMARK, "spring"]);
     assert_eq!(
         (ran.code, &ran.json()["receipts"]),
         (0, &json!(0)),
@@ -345,7 +327,7 @@ async fn submitters_read_the_signed_form_everywhere() {
 async fn releasing_killed_at_any_moment() {
     const N_ROUNDS: usize = 16;
     let mut world = World::new().await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
     let rounds = |is_open: bool| {
@@ -417,7 +399,7 @@ async fn releasing_killed_at_any_moment() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn verifying_an_unsigned_receipt_names_unchecked_parts() {
     let world = World::with(configured).await;
-    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    assert_eq!(world.command(["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");
     let (sent, receipt) = uploaded(&world, 0).await;
     let mut old = object(&world, &receipt.object_key()).await;
@@ -434,17 +416,9 @@ async fn verifying_an_unsigned_receipt_names_unchecked_parts() {
     fs::write(&artifact, good(0)).unwrap();
     let path = file(&world, "old.json", &old);
     let [path, artifact, dataset] = [&path, &artifact, frozen()].map(|path| path.to_str().unwrap());
-    let ran = dataperf([
-        "--format",
-        "json",
-        "verify",
-        path,
-        "--dataset",
-        dataset,
-        "--artifact",
-        artifact,
-    ]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project::ran(words!(
+        "--format json verify {path} --dataset {dataset} --artifact {artifact}"
+    ));
     let fields: BTreeMap<String, String> = ran.json()["fields"]
         .as_array()
         .unwrap()
@@ -484,28 +458,20 @@ async fn verifying_an_unsigned_receipt_names_unchecked_parts() {
         let mut other = old.clone();
         other[name] = value;
         let path = file(&world, "changed.json", &other);
-        let ran = dataperf([
-            "verify",
-            path.to_str().unwrap(),
-            "--dataset",
-            dataset,
-            "--artifact",
-            artifact,
-        ]);
+        let ran = dataperf(words!(
+            "verify {} --dataset {dataset} --artifact {artifact}",
+            path.display()
+        ));
         assert_eq!(ran.code, 1, "{name}: {ran:?}");
     }
     for name in ["dataset", "artifact"] {
         let mut less = old.clone();
         less.as_object_mut().unwrap().remove(name);
         let path = file(&world, "changed.json", &less);
-        let ran = dataperf([
-            "verify",
-            path.to_str().unwrap(),
-            "--dataset",
-            dataset,
-            "--artifact",
-            artifact,
-        ]);
+        let ran = dataperf(words!(
+            "verify {} --dataset {dataset} --artifact {artifact}",
+            path.display()
+        ));
         assert_eq!(ran.code, 1, "without {name}: {ran:?}");
     }
     // a reader that takes the first of two members would see another score
@@ -513,7 +479,7 @@ async fn verifying_an_unsigned_receipt_names_unchecked_parts() {
     fs::write(world.scratch().join("twice.json"), twice).unwrap();
     let twice = world.scratch().join("twice.json");
     let ran = dataperf(["verify", twice.to_str().unwrap(), "--artifact", artifact]);
-    assert!(ran.code == 1 && ran.stderr.contains("twice"), "{ran:?}");
+    ran.assert_refused("twice");
     drop(sent);
 }
 

@@ -5,9 +5,8 @@ use aws_sdk_s3::types::StorageClass;
 use dataperf::Ending;
 use serde_json::json;
 
-use crate::faults::nothing_lost::key;
 use crate::support::project::good;
-use crate::support::world::{Sent, World, with_caretaker};
+use crate::support::world::{Sent, World, key, with_caretaker};
 
 /// A key of 32 bytes and its MD5, in base64, as SSE-C has them in its headers.
 const OWN_KEY: (&str, &str) = (
@@ -76,6 +75,6 @@ async fn an_unreadable_upload_is_rejected_with_a_remedy() {
     let snapshot = world.cloud.snapshot().await.unwrap();
     assert_eq!(snapshot.n_retried, 0, "nothing was tried again");
     assert!(world.cloud.on_failure().await.unwrap().is_empty());
-    let ran = world.command(&["redrive", uploads[0].0.id().as_str()]);
+    let ran = world.command(["redrive", uploads[0].0.id().as_str()]);
     assert_eq!(ran.json()[0]["became"], json!("left as it is"), "{ran:?}");
 }

@@ -6,30 +6,9 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use dataperf::Digest;
-use serde_json::Value;
 
+use crate::common::{json, root, run, text, words};
 use crate::program;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-fn run<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dataperf"))
-        .args(arguments)
-        .env_remove("RUST_LOG")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
 
 /// The demo's data set of a benchmark, imported once.
 pub(crate) fn frozen(benchmark: &str) -> String {
@@ -60,19 +39,9 @@ pub(crate) fn example(name: &str) -> String {
 /// `dataperf closed run` on the demo's data set, with more arguments.
 pub(crate) fn closed(program: &str, benchmark: &str, leaderboard: &str, more: &[&str]) -> Output {
     let dataset = frozen(benchmark);
-    let words = [
-        "--format",
-        "json",
-        "closed",
-        "run",
-        program,
-        benchmark,
-        "-l",
-        leaderboard,
-        "-d",
-        &dataset,
-    ];
-    run(words.into_iter().chain(more.iter().copied()))
+    let mut words = words!("--format json closed run {program} {benchmark} -l {leaderboard} -d {dataset}");
+    words.extend(more.iter().map(ToString::to_string));
+    run(words)
 }
 
 fn written(scratch: &Path, text: &str) -> String {
@@ -108,18 +77,9 @@ fn the_examples_beat_the_random_baseline_and_agree() {
         };
         let drawn = |seed: u32| {
             let (out, seed) = (path(&format!("{seed}")), seed.to_string());
-            let made = run([
-                "baseline",
-                chance,
-                "--dataset",
-                &dataset,
-                "-l",
-                board,
-                "--seed",
-                &seed,
-                "--out",
-                &out,
-            ]);
+            let made = run(words!(
+                "baseline {chance} --dataset {dataset} -l {board} --seed {seed} --out {out}"
+            ));
             assert!(made.status.success(), "{made:?}");
             score(&out)["score"].as_f64().unwrap()
         };
@@ -178,16 +138,7 @@ fn the_log_appears_on_request() {
     let loud = json(&closed(&module, "selection", "digits-20", &["--log"]));
     assert_eq!(loud["run"]["log"], message);
     let dataset = frozen("selection");
-    let shown = run([
-        "closed",
-        "run",
-        &module,
-        "-l",
-        "digits-20",
-        "-d",
-        &dataset,
-        "--log",
-    ]);
+    let shown = run(words!("closed run {module} -l digits-20 -d {dataset} --log"));
     assert_eq!(text(&shown.stderr), message);
     assert!(
         text(&shown.stdout).contains("selection digits-20: scored 0.8"),
@@ -201,16 +152,7 @@ fn terminal_control_characters_are_not_printed() {
     let body = "(call $say (i32.const 2) (i32.const 17)) unreachable";
     let module = written(scratch.path(), &program("\\1b[2J one\\0a\\c2\\9b two\\0d", body));
     let dataset = frozen("selection");
-    let shown = run([
-        "closed",
-        "run",
-        &module,
-        "-l",
-        "digits-20",
-        "-d",
-        &dataset,
-        "--log",
-    ]);
+    let shown = run(words!("closed run {module} -l digits-20 -d {dataset} --log"));
     let log = text(&shown.stderr);
     assert!(
         log.starts_with("\u{fffd}[2J one\n\u{fffd} two\u{fffd}"),
@@ -417,16 +359,10 @@ fn artifacts_without_an_eval_set_are_rule_checked() {
     let shown = run(["dataset", "show", &frozen("debugging"), "--public", kit]);
     assert!(shown.status.success(), "{shown:?}");
     let data = scratch.path().join("data");
-    let made = run([
-        "--format",
-        "json",
-        "closed",
-        "data",
-        "-d",
-        kit,
-        "--out",
-        data.to_str().unwrap(),
-    ]);
+    let made = run(words!(
+        "--format json closed data -d {kit} --out {}",
+        data.display()
+    ));
     assert!(made.status.success(), "{made:?}");
     let names: Vec<String> = json(&made)["files"]
         .as_array()

@@ -3,7 +3,6 @@
 //! [`ENGINE`](dataperf_closed::ENGINE) and this table change. Digests of output never change.
 
 use std::fs;
-use std::process::Command;
 use std::time::Instant;
 
 use dataperf::Digest;
@@ -11,6 +10,7 @@ use dataperf::benchmark::closed::DataFile;
 use dataperf_closed::{Job, Limits};
 use serde_json::Value;
 
+use crate::common::{self, words};
 use crate::{families, n_runs, run, run_module};
 
 /// Limits that no example comes near to.
@@ -100,21 +100,10 @@ fn data(benchmark: &str, board: &str) -> Vec<DataFile> {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("data");
     let dataset = crate::command::frozen(benchmark);
-    let words = [
-        "closed",
-        "data",
-        benchmark,
-        "-l",
-        board,
-        "-d",
-        &dataset,
-        "--out",
-        out.to_str().unwrap(),
-    ];
-    let made = Command::new(env!("CARGO_BIN_EXE_dataperf"))
-        .args(words)
-        .output()
-        .unwrap();
+    let made = common::run(words!(
+        "closed data {benchmark} -l {board} -d {dataset} --out {}",
+        out.display()
+    ));
     assert!(made.status.success(), "{made:?}");
     let files = fs::read_dir(&out).unwrap().map(|entry| {
         let entry = entry.unwrap();

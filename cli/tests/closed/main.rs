@@ -4,6 +4,8 @@
 
 mod attacks;
 mod command;
+#[path = "../common/mod.rs"]
+mod common;
 mod compiling;
 mod crowd;
 mod determinism;

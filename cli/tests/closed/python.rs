@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use dataperf_closed::{Code, Job, Limits, Python, Run};
 use serde_json::Value;
 
+use crate::common::words;
 use crate::{failed, files, limits, stdout};
 
 const INTERPRETER: &str = "python3";
@@ -420,20 +421,13 @@ fn command(source: &str, more: &[&str]) -> std::process::Output {
     let scratch = tempfile::tempdir().unwrap();
     let program = scratch.path().join("selector.py");
     fs::write(&program, source).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_dataperf"))
-        .args([
-            "--format",
-            "json",
-            "closed",
-            "run",
-            program.to_str().unwrap(),
-            "-l",
-            "digits-20",
-        ])
-        .args(["-d", &crate::command::frozen("selection")])
-        .args(more)
-        .output()
-        .unwrap()
+    let dataset = crate::command::frozen("selection");
+    let mut words = words!(
+        "--format json closed run {} -l digits-20 -d {dataset}",
+        program.display()
+    );
+    words.extend(more.iter().map(ToString::to_string));
+    crate::common::run(words)
 }
 
 #[test]

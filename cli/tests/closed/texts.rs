@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::common::run;
 use crate::program;
 
 fn example(name: &str) -> PathBuf {
@@ -47,14 +48,8 @@ fn round(scratch: &TempDir, name: &str, seed: usize) -> String {
     directory.to_str().unwrap().to_owned()
 }
 
-fn models(words: &[&str]) -> Output {
-    let words = ["dynamic", "models"].iter().chain(words);
-    Command::new(env!("CARGO_BIN_EXE_dataperf"))
-        .args(words)
-        .env_remove("RUST_LOG")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap()
+fn models<'a>(words: impl IntoIterator<Item = &'a str>) -> Output {
+    run(["dynamic", "models"].into_iter().chain(words))
 }
 
 #[test]
@@ -63,22 +58,13 @@ fn programs_compare_by_answers_and_resources() {
     let (one, other) = (round(&scratch, "r1", 0), round(&scratch, "r2", 1));
     let (constant, overlap) = (example("text_constant"), example("text_overlap"));
     let (constant, overlap) = (constant.to_str().unwrap(), overlap.to_str().unwrap());
-    let all = [
-        "--round",
-        &one,
-        "--round",
-        &other,
-        "--program",
-        constant,
-        "--program",
-        overlap,
-    ];
-    let documents = |more: &[&str]| {
-        let ran = models(&[&["--format", "json"], &all[..], more].concat());
+    let all = format!("--round {one} --round {other} --program {constant} --program {overlap}");
+    let documents = |more: &str| {
+        let ran = models(format!("--format json {all}{more}").split(' '));
         assert!(ran.status.success(), "{ran:?}");
         serde_json::from_slice::<Value>(&ran.stdout).unwrap()
     };
-    let first = documents(&[]);
+    let first = documents("");
     let model_one = |document: &Value, name: &str| {
         let models = document["models"].as_array().unwrap();
         models.iter().find(|model| model["name"] == name).unwrap().clone()
@@ -120,13 +106,13 @@ fn programs_compare_by_answers_and_resources() {
     );
     // 80 examples, most of them also misspelt and with other people
     assert_eq!(first["n_inputs"], json!(240));
-    assert_eq!(first, documents(&[]), "it is not the same again");
-    let alike = documents(&["--weights", "0,1,1,0,0"]);
+    assert_eq!(first, documents(""), "it is not the same again");
+    let alike = documents(" --weights 0,1,1,0,0");
     assert_eq!(model_one(&alike, "text_constant-rust")["rank"], json!(1));
-    let one_alone = models(&["--format", "json", "--round", &one, "--program", constant]);
+    let one_alone = models(["--format", "json", "--round", &one, "--program", constant]);
     let one_alone: Value = serde_json::from_slice(&one_alone.stdout).unwrap();
     assert!(one_alone["models"][0]["dynascore_2021"].is_null());
-    let shown = models(&all);
+    let shown = models(all.split(' '));
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(
         shown.contains("text_overlap-rust") && shown.contains("240 inputs"),
@@ -139,7 +125,7 @@ fn program_inputs_reveal_no_labels_or_authors() {
     let scratch = tempfile::tempdir().unwrap();
     let one = round(&scratch, "r1", 0);
     let data = scratch.path().join("data");
-    let ran = models(&["--round", &one, "--data", data.to_str().unwrap()]);
+    let ran = models(["--round", &one, "--data", data.to_str().unwrap()]);
     assert!(ran.status.success(), "{ran:?}");
     let inputs = fs::read_to_string(data.join("inputs.jsonl")).unwrap();
     assert_eq!(inputs.lines().count(), 120);
@@ -151,7 +137,7 @@ fn program_inputs_reveal_no_labels_or_authors() {
         task["labels"]["nli"],
         json!(["entailment", "neutral", "contradiction"])
     );
-    let again = models(&["--round", &one, "--data", data.to_str().unwrap()]);
+    let again = models(["--round", &one, "--data", data.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(1), "what is there is not written over");
 }
 
@@ -170,31 +156,24 @@ fn an_impossible_comparison_gives_its_reason() {
         "{\\22answers\\22: {}}",
         "(call $say (i32.const 1) (i32.const 15))",
     );
-    let refused = |words: &[&str]| {
-        let ran = models(words);
+    let refused = |words: String| {
+        let ran = models(words.split(' '));
         assert_eq!(ran.status.code(), Some(1), "{ran:?}");
         String::from_utf8(ran.stderr).unwrap()
     };
-    let both = refused(&[
-        "--round",
-        &one,
-        "--program",
-        &loops,
-        "--program",
-        &says_little,
-        "--max-fuel",
-        "1000000",
-    ]);
+    let both = refused(format!(
+        "--round {one} --program {loops} --program {says_little} --max-fuel 1000000"
+    ));
     assert!(
         both.contains("loops.wasm") && both.contains("all of its fuel"),
         "{both}"
     );
     assert!(both.contains("120 of 120 inputs have no answer"), "{both}");
-    let rates = refused(&["--round", &one, "--program", &loops, "--rates", "1,0,5,5"]);
+    let rates = refused(format!("--round {one} --program {loops} --rates 1,0,5,5"));
     assert!(rates.contains("the rate `memory` is 0"), "{rates}");
-    let rates = refused(&["--round", &one, "--program", &loops, "--rates", "1,2"]);
+    let rates = refused(format!("--round {one} --program {loops} --rates 1,2"));
     assert!(rates.contains("have to be 4"), "{rates}");
-    let weights = refused(&["--round", &one, "--program", &loops, "--weights", "1,2,3,4,-5"]);
+    let weights = refused(format!("--round {one} --program {loops} --weights 1,2,3,4,-5"));
     assert!(
         weights.contains("have to be 5 numbers from 0 to 1000000"),
         "{weights}"

@@ -4,26 +4,20 @@ use std::time::Duration;
 
 use aws_sdk_s3::presigning::PresigningConfig;
 
-use crate::start;
+use crate::{get_object, put_object, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_presigned_urls_work_without_a_secret() {
     let (_dir, cloud, client) = start().await;
     let valid = PresigningConfig::expires_in(Duration::from_mins(1)).unwrap();
-    let upload = client
-        .put_object()
-        .bucket("submissions")
-        .key("speech/a b.json")
+    let upload = put_object(&client, "submissions", "speech/a b.json")
         .presigned(valid.clone())
         .await
         .unwrap();
     let http = reqwest::Client::new();
     let sent = http.put(upload.uri()).body("signed").send().await.unwrap();
     assert_eq!(sent.status(), 200);
-    let download = client
-        .get_object()
-        .bucket("submissions")
-        .key("speech/a b.json")
+    let download = get_object(&client, "submissions", "speech/a b.json")
         .presigned(valid)
         .await
         .unwrap();

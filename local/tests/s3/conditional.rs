@@ -1,7 +1,7 @@
 //! Of many writers with a condition, one wins.
 
 use crate::common::get;
-use crate::{code, complete, start, upload_parts};
+use crate::{code, complete, head_of, put_object, start, upload_parts};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_writers_wins_a_conditional_put() {
@@ -11,10 +11,7 @@ async fn one_of_many_writers_wins_a_conditional_put() {
             let client = client.clone();
             tokio::spawn(async move {
                 let body = format!("writer {writer}").into_bytes().into();
-                let put = client
-                    .put_object()
-                    .bucket(bucket)
-                    .key("receipt")
+                let put = put_object(&client, bucket, "receipt")
                     .if_none_match("*")
                     .body(body)
                     .send()
@@ -35,29 +32,15 @@ async fn one_of_many_writers_wins_a_conditional_put() {
             format!("writer {}", winners[0]).into_bytes()
         );
     }
-    let etag = client
-        .head_object()
-        .bucket("results")
-        .key("receipt")
-        .send()
-        .await
-        .unwrap()
-        .e_tag
-        .unwrap();
+    let etag = head_of(&client, "results", "receipt").await.e_tag.unwrap();
     let put = |etag: &str| {
-        client
-            .put_object()
-            .bucket("results")
-            .key("receipt")
+        put_object(&client, "results", "receipt")
             .if_match(etag)
             .body(b"new".to_vec().into())
     };
     put(&etag).send().await.unwrap();
     assert_eq!(code(&put(&etag).send().await.unwrap_err()), "PreconditionFailed");
-    let absent = client
-        .put_object()
-        .bucket("results")
-        .key("absent")
+    let absent = put_object(&client, "results", "absent")
         .if_match(&etag)
         .send()
         .await

@@ -3,7 +3,7 @@
 use aws_sdk_s3::types::EncodingType;
 
 use crate::common::put;
-use crate::start;
+use crate::{delete_key, list, list_versions, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listings_have_prefixes_groups_and_pages() {
@@ -21,9 +21,7 @@ async fn listings_have_prefixes_groups_and_pages() {
     }
     put(&client, "submissions", "speech/readme", "").await;
     put(&client, "submissions", "speech0", "").await;
-    let groups = client
-        .list_objects_v2()
-        .bucket("submissions")
+    let groups = list(&client, "submissions")
         .prefix("speech/")
         .delimiter("/")
         .send()
@@ -40,11 +38,7 @@ async fn listings_have_prefixes_groups_and_pages() {
 
     for (delimiter, n_expected) in [("", 23), ("/", 2), ("-", 7)] {
         let mut keys = Vec::new();
-        let list = client
-            .list_objects_v2()
-            .bucket("submissions")
-            .max_keys(2)
-            .delimiter(delimiter);
+        let list = list(&client, "submissions").max_keys(2).delimiter(delimiter);
         let mut pages = list.into_paginator().send();
         while let Some(page) = pages.next().await {
             let page = page.unwrap();
@@ -70,9 +64,7 @@ async fn listings_have_prefixes_groups_and_pages() {
             "by `{delimiter}`: {keys:?}"
         );
     }
-    let after = client
-        .list_objects_v2()
-        .bucket("submissions")
+    let after = list(&client, "submissions")
         .start_after("speech/readme")
         .send()
         .await
@@ -100,10 +92,7 @@ async fn keys_are_url_encoded_on_request() {
     for key in keys {
         put(&client, "submissions", key, "{}").await;
     }
-    let v2 = client
-        .list_objects_v2()
-        .bucket("submissions")
-        .encoding_type(EncodingType::Url);
+    let v2 = list(&client, "submissions").encoding_type(EncodingType::Url);
     let page = v2
         .clone()
         .prefix("speech/a")
@@ -131,9 +120,7 @@ async fn keys_are_url_encoded_on_request() {
         ]
     );
 
-    let versions = client
-        .list_object_versions()
-        .bucket("submissions")
+    let versions = list_versions(&client, "submissions")
         .encoding_type(EncodingType::Url)
         .max_keys(1);
     let (mut listed, mut marker) = (Vec::new(), None);
@@ -162,7 +149,7 @@ async fn keys_are_url_encoded_on_request() {
     }
     assert_eq!(listed, shown);
     // and without it the page is one that no parser of XML takes
-    let plain = client.list_object_versions().bucket("submissions").send().await;
+    let plain = list_versions(&client, "submissions").send().await;
     assert!(plain.is_err());
     cloud.shutdown().await;
 }
@@ -174,18 +161,10 @@ async fn versions_are_listed_in_pages() {
     for _ in 0..4 {
         put(&client, "submissions", "speech0", "again").await;
     }
-    client
-        .delete_object()
-        .bucket("submissions")
-        .key("speech0")
-        .send()
-        .await
-        .unwrap();
+    delete_key(&client, "submissions", "speech0").await;
     let (mut n_versions, mut n_markers, mut key_marker, mut version_marker) = (0, 0, None, None);
     loop {
-        let page = client
-            .list_object_versions()
-            .bucket("submissions")
+        let page = list_versions(&client, "submissions")
             .prefix("speech0")
             .max_keys(2);
         let page = page

@@ -16,6 +16,14 @@ mod versions;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::operation::complete_multipart_upload::builders::CompleteMultipartUploadFluentBuilder;
+use aws_sdk_s3::operation::delete_object::DeleteObjectOutput;
+use aws_sdk_s3::operation::delete_object::builders::DeleteObjectFluentBuilder;
+use aws_sdk_s3::operation::get_object::builders::GetObjectFluentBuilder;
+use aws_sdk_s3::operation::head_object::HeadObjectOutput;
+use aws_sdk_s3::operation::head_object::builders::HeadObjectFluentBuilder;
+use aws_sdk_s3::operation::list_object_versions::builders::ListObjectVersionsFluentBuilder;
+use aws_sdk_s3::operation::list_objects_v2::builders::ListObjectsV2FluentBuilder;
+use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use common::{config, s3};
 use dataperf_local::LocalCloud;
@@ -25,6 +33,38 @@ async fn start() -> (tempfile::TempDir, LocalCloud, Client) {
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let client = s3(&cloud);
     (dir, cloud, client)
+}
+
+fn put_object(client: &Client, bucket: &str, key: &str) -> PutObjectFluentBuilder {
+    client.put_object().bucket(bucket).key(key)
+}
+
+fn get_object(client: &Client, bucket: &str, key: &str) -> GetObjectFluentBuilder {
+    client.get_object().bucket(bucket).key(key)
+}
+
+fn head_object(client: &Client, bucket: &str, key: &str) -> HeadObjectFluentBuilder {
+    client.head_object().bucket(bucket).key(key)
+}
+
+async fn head_of(client: &Client, bucket: &str, key: &str) -> HeadObjectOutput {
+    head_object(client, bucket, key).send().await.unwrap()
+}
+
+fn delete_object(client: &Client, bucket: &str, key: &str) -> DeleteObjectFluentBuilder {
+    client.delete_object().bucket(bucket).key(key)
+}
+
+async fn delete_key(client: &Client, bucket: &str, key: &str) -> DeleteObjectOutput {
+    delete_object(client, bucket, key).send().await.unwrap()
+}
+
+fn list(client: &Client, bucket: &str) -> ListObjectsV2FluentBuilder {
+    client.list_objects_v2().bucket(bucket)
+}
+
+fn list_versions(client: &Client, bucket: &str) -> ListObjectVersionsFluentBuilder {
+    client.list_object_versions().bucket(bucket)
 }
 
 /// Bytes that differ from place to place.

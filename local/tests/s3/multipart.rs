@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::common::get;
-use crate::{code, complete, pattern, start, upload_parts};
+use crate::{code, complete, head_object, pattern, start, upload_parts};
 
 const MIB: usize = 1 << 20;
 
@@ -16,7 +16,7 @@ async fn parts_become_one_object() {
     let whole = pattern(12 * MIB);
     let bodies: Vec<Vec<u8>> = whole.chunks(5 * MIB).map(<[u8]>::to_vec).collect();
     let (upload_id, parts) = upload_parts(&client, "submissions", "large", &bodies).await;
-    let head = client.head_object().bucket("submissions").key("large");
+    let head = head_object(&client, "submissions", "large");
     assert!(
         head.clone().send().await.is_err(),
         "nothing is visible before the end"
@@ -76,7 +76,7 @@ async fn checksums_of_parts_become_one_of_the_object() {
         .collect();
     let expected = format!("{}-2", BASE64_STANDARD.encode(Sha256::digest(bytes)));
     assert_eq!(done.checksum_sha256(), Some(expected.as_str()));
-    let head = client.head_object().bucket("submissions").key("sums");
+    let head = head_object(&client, "submissions", "sums");
     let head = head.checksum_mode(ChecksumMode::Enabled).send().await.unwrap();
     assert_eq!(head.checksum_sha256(), Some(expected.as_str()));
     cloud.shutdown().await;

@@ -5,16 +5,15 @@ use std::time::{Duration, SystemTime};
 use aws_sdk_s3::types::StorageClass;
 
 use crate::common::{get, put};
-use crate::{code, pattern, percent_decoded, start};
+use crate::{
+    code, delete_object, get_object, head_object, head_of, list, pattern, percent_decoded, put_object, start,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ranges_and_conditions_of_reads() {
     let (_dir, cloud, client) = start().await;
     let body = pattern(300_000);
-    client
-        .put_object()
-        .bucket("results")
-        .key("tensor")
+    put_object(&client, "results", "tensor")
         .body(body.clone().into())
         .send()
         .await
@@ -26,10 +25,7 @@ async fn ranges_and_conditions_of_reads() {
         ("bytes=-7", &body[299_993..]),
         ("bytes=299990-999999", &body[299_990..]),
     ] {
-        let part = client
-            .get_object()
-            .bucket("results")
-            .key("tensor")
+        let part = get_object(&client, "results", "tensor")
             .range(range)
             .send()
             .await
@@ -42,47 +38,27 @@ async fn ranges_and_conditions_of_reads() {
         );
         assert!(part.body.collect().await.unwrap().to_vec() == expected, "{range}");
     }
-    let outside = client
-        .get_object()
-        .bucket("results")
-        .key("tensor")
+    let outside = get_object(&client, "results", "tensor")
         .range("bytes=300000-")
         .send()
         .await
         .unwrap_err();
     assert_eq!(code(&outside), "InvalidRange");
-    let etag = client
-        .head_object()
-        .bucket("results")
-        .key("tensor")
-        .send()
-        .await
-        .unwrap()
-        .e_tag
-        .unwrap();
-    let same = client
-        .get_object()
-        .bucket("results")
-        .key("tensor")
+    let etag = head_of(&client, "results", "tensor").await.e_tag.unwrap();
+    let same = get_object(&client, "results", "tensor")
         .if_none_match(&etag)
         .send()
         .await
         .unwrap_err();
     assert_eq!(same.raw_response().unwrap().status().as_u16(), 304);
-    let other = client
-        .get_object()
-        .bucket("results")
-        .key("tensor")
+    let other = get_object(&client, "results", "tensor")
         .if_match("\"00\"")
         .send()
         .await
         .unwrap_err();
     assert_eq!(code(&other), "PreconditionFailed");
     let later = SystemTime::now() + Duration::from_mins(1);
-    let unchanged = client
-        .head_object()
-        .bucket("results")
-        .key("tensor")
+    let unchanged = head_object(&client, "results", "tensor")
         .if_modified_since(later.into())
         .send()
         .await;
@@ -134,10 +110,7 @@ async fn any_legal_key_names_one_object() {
     }
     let mut sorted: Vec<&str> = keys.to_vec();
     sorted.sort_unstable();
-    let listed = client
-        .list_objects_v2()
-        .bucket("submissions")
-        .encoding_type(aws_sdk_s3::types::EncodingType::Url);
+    let listed = list(&client, "submissions").encoding_type(aws_sdk_s3::types::EncodingType::Url);
     let listed = listed.send().await.unwrap();
     let listed: Vec<String> = listed
         .contents()
@@ -150,13 +123,7 @@ async fn any_legal_key_names_one_object() {
         .map(|key| percent_decoded(&key.replace('+', " ")))
         .collect();
     assert_eq!(decoded, sorted);
-    let unescaped = client
-        .list_objects_v2()
-        .bucket("submissions")
-        .prefix("a")
-        .send()
-        .await
-        .unwrap();
+    let unescaped = list(&client, "submissions").prefix("a").send().await.unwrap();
     let unescaped: Vec<&str> = unescaped
         .contents()
         .iter()
@@ -169,10 +136,7 @@ async fn any_legal_key_names_one_object() {
         .collect();
     assert_eq!(unescaped, expected);
     let too_long = "k".repeat(1025);
-    let error = client
-        .put_object()
-        .bucket("submissions")
-        .key(too_long)
+    let error = put_object(&client, "submissions", &too_long)
         .send()
         .await
         .unwrap_err();
@@ -216,9 +180,9 @@ async fn a_read_sees_every_write_before_it() {
         put(&client, "results", "other", &body).await;
         assert_eq!(get(&client, "results", "again").await, body.as_bytes());
     }
-    let deleted = client.delete_object().bucket("results").key("again");
+    let deleted = delete_object(&client, "results", "again");
     deleted.send().await.unwrap();
-    let gone = client.get_object().bucket("results").key("again").send().await;
+    let gone = get_object(&client, "results", "again").send().await;
     assert_eq!(code(&gone.unwrap_err()), "NoSuchKey");
     cloud.shutdown().await;
 }
@@ -227,14 +191,14 @@ async fn a_read_sees_every_write_before_it() {
 async fn readers_of_one_object_do_not_interfere() {
     let (_dir, cloud, client) = start().await;
     let body = pattern(3_000_000);
-    let tensor = client.put_object().bucket("results").key("tensor");
+    let tensor = put_object(&client, "results", "tensor");
     tensor.body(body.clone().into()).send().await.unwrap();
     let reads = (0..24).map(|n| {
         let (begin, end) = (
             n * 50_000,
             n * 50_000 + if n % 2 == 0 { 1_500_000 } else { 1_000 },
         );
-        let range = client.get_object().bucket("results").key("tensor");
+        let range = get_object(&client, "results", "tensor");
         let range = range.range(format!("bytes={begin}-{}", end - 1)).send();
         let whole = &body;
         async move {
@@ -249,14 +213,8 @@ async fn readers_of_one_object_do_not_interfere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn archived_and_customer_encrypted_objects_are_not_readable() {
     let (_dir, cloud, client) = start().await;
-    let put = |key: &str| {
-        client
-            .put_object()
-            .bucket("submissions")
-            .key(key)
-            .body(b"x".to_vec().into())
-    };
-    let read = |key: &str| client.get_object().bucket("submissions").key(key);
+    let put = |key: &str| put_object(&client, "submissions", key).body(b"x".to_vec().into());
+    let read = |key: &str| get_object(&client, "submissions", key);
     let copy = |key: &str| {
         client
             .copy_object()
@@ -269,13 +227,7 @@ async fn archived_and_customer_encrypted_objects_are_not_readable() {
         .send()
         .await
         .unwrap();
-    let head = client
-        .head_object()
-        .bucket("submissions")
-        .key("cold")
-        .send()
-        .await
-        .unwrap();
+    let head = head_of(&client, "submissions", "cold").await;
     assert_eq!(head.storage_class(), Some(&StorageClass::DeepArchive));
     assert_eq!(
         code(&read("cold").send().await.unwrap_err()),
@@ -303,13 +255,7 @@ async fn archived_and_customer_encrypted_objects_are_not_readable() {
         .await
         .unwrap();
     copy("warm").send().await.unwrap();
-    let head = client
-        .head_object()
-        .bucket("results")
-        .key("copy")
-        .send()
-        .await
-        .unwrap();
+    let head = head_of(&client, "results", "copy").await;
     assert_eq!(
         head.storage_class(),
         None,

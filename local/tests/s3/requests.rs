@@ -3,16 +3,12 @@
 use aws_sdk_s3::types::{ChecksumAlgorithm, Delete, ObjectIdentifier};
 
 use crate::common::{get, put, s3_with_secret};
-use crate::{code, n_bodies, start};
+use crate::{code, delete_object, get_object, head_object, head_of, n_bodies, put_object, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn headers_copies_and_deletes_of_many() {
     let (_dir, cloud, client) = start().await;
-    let put_object = client
-        .put_object()
-        .bucket("submissions")
-        .key("a")
-        .body(b"body".to_vec().into());
+    let put_object = put_object(&client, "submissions", "a").body(b"body".to_vec().into());
     let put_object = put_object
         .content_type("application/json")
         .metadata("team", "ours")
@@ -30,13 +26,7 @@ async fn headers_copies_and_deletes_of_many() {
         .unwrap();
     assert_eq!(copied.copy_source_version_id(), Some(first.as_str()));
     assert_eq!(get(&client, "results", "copy").await, b"body");
-    let head = client
-        .head_object()
-        .bucket("results")
-        .key("copy")
-        .send()
-        .await
-        .unwrap();
+    let head = head_of(&client, "results", "copy").await;
     assert_eq!(head.content_type(), Some("application/json"));
     assert_eq!(head.cache_control(), Some("no-cache"));
     assert_eq!(head.metadata().unwrap()["team"], "ours");
@@ -52,18 +42,9 @@ async fn headers_copies_and_deletes_of_many() {
         .content_type("text/plain");
     replace.send().await.unwrap();
     assert_eq!(get(&client, "results", "copy").await, b"body");
-    let head = client
-        .head_object()
-        .bucket("results")
-        .key("copy")
-        .send()
-        .await
-        .unwrap();
+    let head = head_of(&client, "results", "copy").await;
     assert_eq!(head.content_type(), Some("text/plain"));
-    client
-        .delete_object()
-        .bucket("submissions")
-        .key("a")
+    delete_object(&client, "submissions", "a")
         .version_id(&first)
         .send()
         .await
@@ -107,13 +88,9 @@ async fn checksums_are_verified_and_given_back() {
         ChecksumAlgorithm::Sha1,
         ChecksumAlgorithm::Sha256,
     ] {
-        let put = client
-            .put_object()
-            .bucket("results")
-            .key("sum")
-            .checksum_algorithm(algorithm.clone());
+        let put = put_object(&client, "results", "sum").checksum_algorithm(algorithm.clone());
         put.body(b"body".to_vec().into()).send().await.unwrap();
-        let read = client.get_object().bucket("results").key("sum");
+        let read = get_object(&client, "results", "sum");
         let read = read
             .checksum_mode(aws_sdk_s3::types::ChecksumMode::Enabled)
             .send()
@@ -133,32 +110,17 @@ async fn checksums_are_verified_and_given_back() {
             "the SDK checks it too"
         );
     }
-    let wrong = client
-        .put_object()
-        .bucket("results")
-        .key("wrong")
+    let wrong = put_object(&client, "results", "wrong")
         .checksum_crc32("AAAAAA==")
         .body(b"body".to_vec().into());
     assert_eq!(code(&wrong.send().await.unwrap_err()), "BadDigest");
-    let wrong = client
-        .put_object()
-        .bucket("results")
-        .key("wrong")
-        .content_md5("1B2M2Y8AsgTpgAmY7PhCfg==");
+    let wrong = put_object(&client, "results", "wrong").content_md5("1B2M2Y8AsgTpgAmY7PhCfg==");
     assert_eq!(
         code(&wrong.body(vec![b'b'; 40_000].into()).send().await.unwrap_err()),
         "BadDigest"
     );
     assert_eq!(
-        code(
-            &client
-                .get_object()
-                .bucket("results")
-                .key("wrong")
-                .send()
-                .await
-                .unwrap_err()
-        ),
+        code(&get_object(&client, "results", "wrong").send().await.unwrap_err()),
         "NoSuchKey"
     );
     assert_eq!(n_bodies(&dir), 1, "refused and replaced bodies are removed");
@@ -168,71 +130,21 @@ async fn checksums_are_verified_and_given_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_things_return_their_error_codes() {
     let (_dir, cloud, client) = start().await;
-    let error = client
-        .get_object()
-        .bucket("nowhere")
-        .key("key")
-        .send()
-        .await
-        .unwrap_err();
+    let error = get_object(&client, "nowhere", "key").send().await.unwrap_err();
     assert_eq!(code(&error), "NoSuchBucket");
     assert_eq!(error.raw_response().unwrap().status().as_u16(), 404);
-    let error = client
-        .put_object()
-        .bucket("nowhere")
-        .key("key")
-        .body(b"a".to_vec().into())
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&error), "NoSuchBucket");
-    let error = client
-        .list_objects_v2()
-        .bucket("nowhere")
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&error), "NoSuchBucket");
-    assert!(
-        client
-            .head_bucket()
-            .bucket("nowhere")
-            .send()
-            .await
-            .unwrap_err()
-            .into_service_error()
-            .is_not_found()
-    );
-    let error = client
-        .get_object()
-        .bucket("results")
-        .key("key")
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&error), "NoSuchKey");
-    let error = client
-        .head_object()
-        .bucket("results")
-        .key("key")
-        .send()
-        .await
-        .unwrap_err();
-    assert!(error.into_service_error().is_not_found());
-    let error = client
-        .list_objects_v2()
-        .bucket("nowhere")
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&error), "NoSuchBucket");
+    let put = put_object(&client, "nowhere", "key").body(b"a".to_vec().into());
+    assert_eq!(code(&put.send().await.unwrap_err()), "NoSuchBucket");
+    let list = crate::list(&client, "nowhere").send().await;
+    assert_eq!(code(&list.unwrap_err()), "NoSuchBucket");
+    let head = client.head_bucket().bucket("nowhere").send().await;
+    assert!(head.unwrap_err().into_service_error().is_not_found());
+    let get = get_object(&client, "results", "key").send().await;
+    assert_eq!(code(&get.unwrap_err()), "NoSuchKey");
+    let head = head_object(&client, "results", "key").send().await;
+    assert!(head.unwrap_err().into_service_error().is_not_found());
     let intruder = s3_with_secret(&cloud, "guessed");
-    let error = intruder
-        .list_objects_v2()
-        .bucket("results")
-        .send()
-        .await
-        .unwrap_err();
-    assert_eq!(code(&error), "SignatureDoesNotMatch");
+    let list = crate::list(&intruder, "results").send().await;
+    assert_eq!(code(&list.unwrap_err()), "SignatureDoesNotMatch");
     cloud.shutdown().await;
 }

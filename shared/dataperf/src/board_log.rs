@@ -19,7 +19,7 @@ use crate::ports::PortError;
 use crate::ports::signer::Signer;
 use crate::signature::Signature;
 use crate::submission::Entry;
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::submission::upload::SubmissionId;
 use crate::{Digest, Direction, Feedback, NoIntervals, Timestamp};
 
 /// How many documents before it a document names.
@@ -404,12 +404,7 @@ impl BoardDocument {
 
     /// The key of a document of a board's log in the results bucket.
     pub fn key(board: &Board, number: u64) -> String {
-        let Board {
-            benchmark,
-            leaderboard,
-            round,
-        } = board;
-        format!("{benchmark}/{UNNAMED}/_boards/{leaderboard}/{round}/{number:08}.json")
+        format!("{}/{number:08}.json", board.object_key("_boards"))
     }
 
     /// The document that follows one with the digests `earlier`, signed, and its digest.

@@ -23,7 +23,8 @@ pub(crate) enum OnlineCommand {
     /// Decide an example, as the organizer
     Decide(decide::DecideArgs),
     /// Disqualify a submitter, rater, example or verdict, or undo it
-    Disqualify(disqualify::DisqualifyArgs),
+    #[command(subcommand)]
+    Disqualify(disqualify::SubjectArgs),
     /// Measure the agreement of a round's raters
     Agreement(AgreementArgs),
     /// Write the data set of a round, without names
@@ -40,7 +41,7 @@ pub(super) async fn run(command: OnlineCommand, rows: RowFormat) -> Result<Done>
         OnlineCommand::Next(args) => rater::next(args, rows.of_documents()?).await,
         OnlineCommand::Judge(args) => rater::judge(args, rows).await,
         OnlineCommand::Decide(args) => decide::run(args, rows.of_documents()?).await,
-        OnlineCommand::Disqualify(args) => disqualify::run(args, rows.of_documents()?).await,
+        OnlineCommand::Disqualify(subject) => disqualify::run(subject, rows.of_documents()?).await,
         OnlineCommand::Agreement(args) => agreement::run(args, rows).await,
         OnlineCommand::Export(args) => export::run(args, rows.of_documents()?).await,
     }

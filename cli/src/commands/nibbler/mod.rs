@@ -46,7 +46,8 @@ pub(crate) enum NibblerCommand {
     /// Measure the agreement of a round's raters
     Agreement(AgreementArgs),
     /// Disqualify a submitter, rater, pair or verdict, or undo it
-    Disqualify(disqualify::DisqualifyArgs),
+    #[command(subcommand)]
+    Disqualify(disqualify::SubjectArgs),
     /// Write the public data set of a round, without names
     Export(export::ExportArgs),
 }
@@ -59,7 +60,7 @@ pub(crate) async fn run(command: NibblerCommand, rows: RowFormat) -> Result<Done
         NibblerCommand::Next(args) => rater::next(args, format?).await,
         NibblerCommand::Judge(args) => rater::judge(args, rows).await,
         NibblerCommand::Agreement(args) => agreement::run(args, rows).await,
-        NibblerCommand::Disqualify(args) => disqualify::run(args, format?).await,
+        NibblerCommand::Disqualify(subject) => disqualify::run(subject, format?).await,
         NibblerCommand::Export(args) => export::run(args, format?).await,
     }
 }

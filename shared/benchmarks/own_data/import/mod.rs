@@ -33,7 +33,7 @@ use dataperf::evidence::{MAX_EVIDENCE_BYTES, bytes_of_a_model};
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labels::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::tables::lines::read_text;
-use dataperf_datasets::{ImportError, KitTable, PRACTICE, Values};
+use dataperf_datasets::{ImportError, KitTable, PRACTICE, Progress, Values};
 use dataperf_numerics::learner::Learner;
 
 /// The columns that the examples of a test set have.
@@ -90,13 +90,14 @@ struct Evals {
 }
 
 impl Evals {
-    /// Opens the test sets, and notes the names of their columns.
-    fn open(from: &Path, common: &mut Common, problems: &mut Problems) -> Self {
+    /// Opens the test sets, and notes the names of their columns; `None` without `common`.
+    fn open(from: &Path, common: Option<&mut Common>, problems: &mut Problems) -> Option<Self> {
+        let common = common?;
         let Scoring { classes, metric, .. } = &common.scoring;
         let sources = (&common.eval, common.public_eval.as_ref());
         let evals = Self::read(sources, from, (classes, metric), problems);
         common.about.columns = evals.columns();
-        evals
+        Some(evals)
     }
 
     /// Opens the hidden and the public test set, the second of which participants get.
@@ -158,6 +159,14 @@ impl Evals {
                     {MAX_BYTES_OF_GROUPS}: merge groups, or shorten their names",
                 examples.name
             ));
+        }
+    }
+
+    /// Tells the notes, and how the numbers of the test sets and of `training` were read.
+    fn tell(&self, training: &[&Opened], notes: &[String], progress: &dyn Progress) {
+        let opened = training.iter().copied().chain(&self.hidden).chain(&self.public);
+        for note in notes.iter().chain(&casts(opened)) {
+            progress.note(note);
         }
     }
 
@@ -383,14 +392,32 @@ fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
 }
 
 /// The members of the document; keys that the task does not know are noted.
-fn members<'n>(reader: &mut Reader<'_>, node: &'n Node, own: &[&'static str]) -> Option<Members<'n>> {
-    reader.object(node, FILE, &keys(own))
+///
+/// # Errors
+/// [`ImportError::Refused`] if it is no mapping.
+fn members<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node,
+    own: &[&'static str],
+    from: &Path,
+) -> Result<Members<'n>, ImportError> {
+    let members = reader.object(node, FILE, &keys(own));
+    members.ok_or_else(|| refused(from, std::mem::take(reader.problems)))
 }
 
 /// Numbers that look random and are always the same (Knuth's 64-bit linear congruential generator), for artifacts that are hard for a model.
 struct Draws(u64);
 
 impl Draws {
+    /// The class of a row: each class once, because a model needs every class, then any.
+    fn class_of(&mut self, row: usize, n_classes: usize) -> usize {
+        if row < n_classes {
+            row
+        } else {
+            self.below(n_classes)
+        }
+    }
+
     /// One of the whole numbers below `n`.
     fn below(&mut self, n: usize) -> usize {
         self.0 = (self.0.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1_442_695_040_888_963_407);

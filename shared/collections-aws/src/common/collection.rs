@@ -14,6 +14,7 @@ use dataperf_aws::{Item, Key, Reader, Table};
 use dataperf_collections::common::Duplicate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::common::space::Space;
 
@@ -206,13 +207,24 @@ pub struct Score {
     /// The score.
     pub score: f64,
     /// Its parts.
-    pub metrics: BTreeMap<String, serde_json::Value>,
+    pub metrics: BTreeMap<String, Value>,
 }
 
 impl<C: Collection> Collected<C> {
     /// Its sort key in lists: the time, then the id. Which of two texts of the same time is earlier follows from their uploads and lines.
     pub fn place(&self) -> String {
         format!("{}#{}", self.received_at, self.id)
+    }
+
+    /// How a receipt's line says that it repeats another, if it does. Which item of another
+    /// submitter it repeats is hidden.
+    pub fn duplicate_detail(&self) -> Option<(String, Value)> {
+        let duplicate = &self.duplicate;
+        let author = if duplicate.is_own { "own" } else { "another's" };
+        let how = if duplicate.is_exact { "exact" } else { "near" };
+        let first = duplicate.of.as_ref().filter(|_| duplicate.is_own);
+        let detail = json!({ "how": how, "whose": author, C::SPACE.item: first });
+        duplicate.is_one().then(|| ("duplicate".to_owned(), detail))
     }
 
     /// Its name in errors.

@@ -14,8 +14,10 @@ use dataperf::evaluation::artifact_judge::Evaluator;
 use dataperf::evaluation::workflow::{Settled, WorkflowError};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
-use dataperf_aws::{Fault, Resources, Table};
+use dataperf_aws::{Fault, Function, Resources, Table};
 use dataperf_collections::common::{Disqualified, Line, LineItem, read};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
@@ -145,11 +147,40 @@ pub enum Judged {
     Lines(Vec<LineOutcome>, Notes),
 }
 
+/// Serves a function that takes files of lines, until the host ends it.
+///
+/// # Errors
+/// When the runtime's host is gone.
+pub async fn serve_lines<F: LineFunction>(function: F) -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::serve(Lines(function)).await
+}
+
+/// A function that takes nothing but files of lines.
+struct Lines<F>(F);
+
+impl<F: LineFunction> Function for Lines<F> {
+    fn benchmark(&self) -> &'static str {
+        F::Collection::DESCRIPTOR.id
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.0.common().resources
+    }
+
+    fn settle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
+        settle_lines(&self.0, upload, context).boxed_local()
+    }
+}
+
 /// Settles an upload by what `function` says of its lines.
 ///
 /// # Errors
 /// [`Fault`].
-pub async fn settle_lines<F: LineFunction>(
+pub(super) async fn settle_lines<F: LineFunction>(
     function: &F,
     upload: &Upload,
     context: &Context,

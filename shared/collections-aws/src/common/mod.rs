@@ -18,7 +18,7 @@ mod space;
 
 pub use collection::{Collected, Collection, Decision, Score};
 pub use disqualified::{concerned, disqualify, no_more, read_disqualified};
-pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERVE, settle_lines};
+pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERVE, serve_lines};
 pub use items::json::{as_json, parsed};
 pub use items::{Filed, JUDGED, UNJUDGED, duplicate, file, filed, index, items_of, queue, read};
 pub use judging::deciding::Deciding;
@@ -28,6 +28,7 @@ pub use judging::redecide::decide_again;
 pub use judging::verdicts::{Named, is_given, rule, verdicts_on};
 pub use judging::{Judging, no_such_item, refusal, run_verdict, unless_noted};
 pub use limits::allowance::{Allowance, BEGUN_A_DAY, Taken, Taking, give_back};
+pub(crate) use limits::counted;
 pub use limits::reservation::{Reservation, Reserved, Reserving};
 pub use rules::{Kept, Rules, RulesOfItem, broken};
 pub use scores::places::Places;

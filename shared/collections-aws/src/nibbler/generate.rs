@@ -7,24 +7,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::{
-    BEGUN_A_DAY, Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking,
-    external_services::NotAnswered, is_rater, no_more, settle_lines,
+    BEGUN_A_DAY, Case, Common, Judged, LineFunction, RESERVE, Secrets, Taken, Taking, counted,
+    external_services::NotAnswered, is_rater, no_more, serve_lines,
 };
 use bytes::Bytes;
 use dataperf::challenge::Terms;
 use dataperf::evaluation::failure_judge::FaultKind;
-use dataperf::evaluation::workflow::{Settled, WorkflowError};
+use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::ports::bucket::Bucket;
-use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
-use dataperf_aws::{Fault, Function, Resources, now, variable};
+use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp};
+use dataperf_aws::{now, variable};
 use dataperf_collections::common::Disqualified;
 use dataperf_collections::nibbler::images::inspect;
 use dataperf_collections::nibbler::{
-    BENCHMARK, Configuration, Generation, GenerationRequest, ImageId, Line, Provider, SetId,
+    Configuration, Generation, GenerationRequest, ImageId, Line, Provider, SetId,
 };
-use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, join_all};
-use lambda_runtime::Context;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -55,25 +53,7 @@ pub async fn run_generate() -> Result<(), lambda_runtime::Error> {
         secrets: Mutex::new(None),
         services: Services::new()?,
     };
-    dataperf_aws::serve(generate).await
-}
-
-impl Function for Generate {
-    fn benchmark(&self) -> &'static str {
-        BENCHMARK
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.common.resources
-    }
-
-    fn settle<'a>(
-        &'a self,
-        upload: &'a Upload,
-        context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
-        settle_lines(self, upload, context).boxed_local()
-    }
+    serve_lines(generate).await
 }
 
 /// The request in a line.
@@ -165,11 +145,7 @@ impl LineFunction for Generate {
             .n_taken(&submission.submitter, submission.received_at)
             .await?;
         let limit = case.rules.configuration.generation.sets_a_day;
-        let notes = Notes::from([
-            ("sets_used".into(), json!(taken)),
-            ("sets_a_day".into(), json!(limit)),
-            ("sets_reset_at".into(), json!(submission.received_at.next_day())),
-        ]);
+        let notes = counted("sets", taken, limit.into(), submission.received_at);
         Ok(Judged::Lines(outcomes, notes))
     }
 }

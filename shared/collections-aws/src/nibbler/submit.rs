@@ -5,18 +5,14 @@ use std::time::Duration;
 
 use crate::common::{
     Case, Collection as _, Common, Filed, Judged, LineFunction, Notes, duplicate, file, filed, index,
-    is_rater, no_more, read, settle_lines,
+    is_rater, no_more, read, serve_lines,
 };
-use dataperf::evaluation::workflow::{Settled, WorkflowError};
+use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Stage, parse_round};
-use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, Resources};
+use dataperf::{LineOutcome, Reason, Rejection, quote};
 use dataperf_collections::common::Disqualified;
-use dataperf_collections::nibbler::{BENCHMARK, Configuration, Duplicate, Line, PairId, Submission};
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
-use lambda_runtime::Context;
+use dataperf_collections::nibbler::{Configuration, Duplicate, Line, PairId, Submission};
 use serde_json::{Value, json};
 
 use crate::nibbler::embedder::{Embedder, LoadModel};
@@ -38,29 +34,11 @@ struct Submit {
 pub async fn run_submit(load: LoadModel) -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
     let common = Common::from_environment()?;
-    dataperf_aws::serve(Submit {
+    serve_lines(Submit {
         common,
         embedder: Embedder::new(load),
     })
     .await
-}
-
-impl Function for Submit {
-    fn benchmark(&self) -> &'static str {
-        BENCHMARK
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.common.resources
-    }
-
-    fn settle<'a>(
-        &'a self,
-        upload: &'a Upload,
-        context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
-        settle_lines(self, upload, context).boxed_local()
-    }
 }
 
 impl LineFunction for Submit {
@@ -220,18 +198,11 @@ fn is_of_round(made_in: &str, round: &str) -> bool {
 }
 
 fn details(pair: &Pair) -> BTreeMap<String, Value> {
-    let duplicate = pair.duplicate.is_one().then(|| {
-        let author = if pair.duplicate.is_own { "own" } else { "another's" };
-        let how = if pair.duplicate.is_exact { "exact" } else { "near" };
-        // hide which pair of another submitter it repeats
-        let first = pair.duplicate.of.as_ref().filter(|_| pair.duplicate.is_own);
-        json!({ "how": how, "whose": author, "pair": first })
-    });
     BTreeMap::from([
         ("pair".to_owned(), json!(pair.id)),
         ("image".to_owned(), json!(pair.content.image)),
     ])
     .into_iter()
-    .chain(duplicate.map(|duplicate| ("duplicate".to_owned(), duplicate)))
+    .chain(pair.duplicate_detail())
     .collect()
 }

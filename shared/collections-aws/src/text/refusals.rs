@@ -1,17 +1,7 @@
-//! The reasons for which a line is not taken, and what receipts say of a day's count.
+//! The reasons for which a line is not taken.
 
-use crate::common::{Notes, Reserved};
+use crate::common::Reserved;
 use dataperf::{Reason, Timestamp};
-use serde_json::json;
-
-/// The entries of a receipt for a day's count of `noun`.
-pub(crate) fn counted(noun: &str, n_taken: u64, limit: u64, at: Timestamp) -> Notes {
-    Notes::from([
-        (format!("{noun}_used"), json!(n_taken)),
-        (format!("{noun}_a_day"), json!(limit)),
-        (format!("{noun}_reset_at"), json!(at.next_day())),
-    ])
-}
 
 /// Why a line is not sent to models: today they answered `n_asked` other lines of its author,
 /// including this file's, and `most` is the limit.

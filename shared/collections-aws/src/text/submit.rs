@@ -6,18 +6,16 @@ use std::time::{Duration, Instant};
 
 use crate::common::{
     Case, Collection, Common, Judged, LineFunction, RESERVE, Reservation, Reserving, Standings,
-    count_submitted, duplicate, file, index, no_more, publish, read, settle_lines,
+    count_submitted, counted, duplicate, file, index, no_more, publish, read, serve_lines,
 };
-use dataperf::evaluation::workflow::{Settled, WorkflowError};
-use dataperf::{LineOutcome, Reason, Rejection, Upload};
-use dataperf_aws::{Fault, Function, Resources, bundled_programs, now, variable};
+use dataperf::evaluation::workflow::WorkflowError;
+use dataperf::{LineOutcome, Reason, Rejection};
+use dataperf_aws::{bundled_programs, now, variable};
 use dataperf_collections::common::Disqualified;
 use dataperf_collections::text::{
     Answer, BENCHMARK, EXAMPLES, Example, ExampleId, Input, Line, Rules, Target, Task, fooled, is_fooling,
 };
-use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, try_join_all};
-use lambda_runtime::Context;
+use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -59,30 +57,12 @@ pub async fn run_submit(builtin: Builtin) -> Result<(), lambda_runtime::Error> {
     let common = Common::from_environment()?;
     let secret = variable("DATAPERF_SECRET")?;
     let programs = bundled_programs("adversarial-text-submit")?;
-    dataperf_aws::serve(Submit {
+    serve_lines(Submit {
         common,
         targets: Targets::new(builtin, secret, programs),
         standings: Mutex::default(),
     })
     .await
-}
-
-impl Function for Submit {
-    fn benchmark(&self) -> &'static str {
-        BENCHMARK
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.common.resources
-    }
-
-    fn settle<'a>(
-        &'a self,
-        upload: &'a Upload,
-        context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
-        settle_lines(self, upload, context).boxed_local()
-    }
 }
 
 /// The result for a line.
@@ -163,7 +143,7 @@ impl LineFunction for Submit {
         reservation.keep(&submission.id, n_filed).await?;
         let n_unused = reserved.n_granted.saturating_sub(n_filed);
         let n_taken = reserved.n_taken.saturating_sub(n_unused);
-        let mut notes = refusals::counted(EXAMPLES, n_taken, limit, submission.received_at);
+        let mut notes = counted(EXAMPLES, n_taken, limit, submission.received_at);
         let (outcomes, n_without) = outcomes(taken);
         if n_without > 0 {
             notes.insert("answers_left_out".into(), json!(n_without));
@@ -439,14 +419,6 @@ fn outcome(line: usize, taken: Taken) -> LineOutcome {
 }
 
 fn details(example: &FiledExample) -> BTreeMap<String, Value> {
-    let duplicate = example.duplicate.is_one().then(|| {
-        let duplicate = &example.duplicate;
-        let author = if duplicate.is_own { "own" } else { "another's" };
-        let how = if duplicate.is_exact { "exact" } else { "near" };
-        // hide which example of another author it repeats
-        let first = duplicate.of.as_ref().filter(|_| duplicate.is_own);
-        json!({ "how": how, "whose": author, "example": first })
-    });
     BTreeMap::from([
         ("example".to_owned(), json!(example.id)),
         ("task".to_owned(), json!(example.content.task)),
@@ -454,7 +426,7 @@ fn details(example: &FiledExample) -> BTreeMap<String, Value> {
         ("fooled".to_owned(), json!(example.more.is_fooling)),
     ])
     .into_iter()
-    .chain(duplicate.map(|duplicate| ("duplicate".to_owned(), duplicate)))
+    .chain(example.duplicate_detail())
     .collect()
 }
 

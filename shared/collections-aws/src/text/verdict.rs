@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::common::{
-    Case, Collection, Deciding, Judged, Judging, Reservation, Reserving, is_given, is_rater, no_such_item,
-    read, refusal, unless_noted,
+    Case, Collection, Deciding, Judged, Judging, Reservation, Reserving, counted, is_given, is_rater,
+    no_such_item, read, refusal, unless_noted,
 };
 use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::{LineOutcome, Reason, Rejection, quote};
@@ -109,7 +109,7 @@ impl Judging for Examples {
         reservation.keep(&submission.id, n_taken).await?;
         let n_unused = reserved.n_granted.saturating_sub(n_taken);
         let n_used = reserved.n_taken.saturating_sub(n_unused);
-        let notes = refusals::counted(VERDICTS, n_used, limit, submission.received_at);
+        let notes = counted(VERDICTS, n_used, limit, submission.received_at);
         Ok(Judged::Lines(outcomes, notes))
     }
 }

@@ -16,6 +16,7 @@ mod lines;
 pub mod offline;
 mod progress;
 pub mod text;
+mod words;
 
 pub use disqualified::{Disqualified, Subject};
 pub use fields::{Fields, Term};
@@ -25,3 +26,5 @@ pub use lease::Lease;
 pub use lines::{Line, LineItem, MAX_LINE_BYTES, all_rejected, check_lines, json_lines, pretty_json, read};
 pub use progress::Progress;
 pub use text::duplicates::{Duplicate, DuplicateKeys, Earlier, similarity};
+pub use words::UnknownWord;
+pub(crate) use words::words;

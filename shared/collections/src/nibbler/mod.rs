@@ -23,7 +23,7 @@ pub mod scores;
 mod vocabulary;
 
 pub use crate::common::{InvalidId, LineItem, SecretKey, WeakKey};
-pub use artifacts::{Artifact, GenerationRequest, Line, Submission, Verdict, read};
+pub use artifacts::{GenerationRequest, Line, Submission, Verdict, read};
 pub use configuration::{
     CONFIGURATION_FILE, Configuration, Generation, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE, Parameters,
     Provider, ResponseFormat, Scoring, Validation,
@@ -45,9 +45,7 @@ pub use scores::vendi::vendi_score;
 pub use scores::{Standing, Tally, ValidatedPair};
 pub use vocabulary::{Mode, NO_GROUP, Term, Vocabulary};
 
-use std::fmt;
-use std::str::FromStr;
-
+use crate::common::words;
 use dataperf::benchmark::scorecard::Metric;
 use dataperf::benchmark::{Leaderboard, PUBLIC};
 use dataperf::challenge::Ranking;
@@ -222,25 +220,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no kind of artifact.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is not a kind of artifact: expected `generate`, `submit` or `verdict`", dataperf::quote(.0))]
-pub struct UnknownKind(String);
-
-impl FromStr for Kind {
-    type Err = UnknownKind;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let kind = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
-        kind.ok_or_else(|| UnknownKind(word.to_owned()))
-    }
-}
+words!(Kind is "a kind of artifact", "`generate`, `submit` or `verdict`");
 
 #[cfg(test)]
 mod tests {

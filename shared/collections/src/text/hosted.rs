@@ -1,9 +1,6 @@
 //! The description of Adversarial Text for the platform.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::common::LineItem;
+use crate::common::{LineItem, words};
 use dataperf::benchmark::PUBLIC;
 use dataperf::benchmark::scorecard::Metric;
 use dataperf::challenge::Ranking;
@@ -177,25 +174,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no kind of artifact.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is not a kind of artifact: expected `submit` or `verdict`", dataperf::quote(.0))]
-pub struct UnknownKind(String);
-
-impl FromStr for Kind {
-    type Err = UnknownKind;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let kind = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
-        kind.ok_or_else(|| UnknownKind(word.to_owned()))
-    }
-}
+words!(Kind is "a kind of artifact", "`submit` or `verdict`");
 
 #[cfg(test)]
 mod tests {

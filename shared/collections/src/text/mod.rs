@@ -36,7 +36,7 @@ pub use configuration::{
 pub use duplicates::Duplicate;
 #[cfg(feature = "import")]
 pub use export::files::{PROVENANCE, write_text_export};
-pub use hosted::{ABOUT, BENCHMARK, DESCRIPTOR, Kind, METRICS, RANKING, UnknownKind};
+pub use hosted::{ABOUT, BENCHMARK, DESCRIPTOR, Kind, METRICS, RANKING};
 pub use ids::{ExampleId, is_validated_by_chance};
 #[cfg(feature = "import")]
 pub use import::{TEXT_LAYOUT, import_text};
@@ -47,6 +47,6 @@ pub use judging::standing::{ErrorRate, Standing, State};
 pub use kit::{known_rules, text_kit};
 pub use lines::{Example, Judgement, MAX_WHY_CHARS, RaterFinding, Rules, Verdict};
 pub use offline::KnownRules;
-pub use task::{Task, UnknownTask};
+pub use task::Task;
 pub use texts::answers::{Answer, FOOLED_BELOW_F1, Gold, Input, Span, fooled, is_fooling, is_wrong};
 pub use texts::contexts::{Context, Contexts, MAX_CONTEXT_CHARS, MAX_CONTEXTS, MAX_CONTEXTS_BYTES};

@@ -1,9 +1,8 @@
 //! The four tasks.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+
+use crate::common::words;
 
 /// A task: people write texts for it, and models answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,22 +78,4 @@ impl Task {
     }
 }
 
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no task.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is not a task: expected `nli`, `qa`, `sentiment` or `hate-speech`", dataperf::quote(.0))]
-pub struct UnknownTask(String);
-
-impl FromStr for Task {
-    type Err = UnknownTask;
-
-    fn from_str(word: &str) -> Result<Self, UnknownTask> {
-        let task = Self::ALL.into_iter().find(|task| task.as_str() == word);
-        task.ok_or_else(|| UnknownTask(word.chars().take(100).collect()))
-    }
-}
+words!(Task is "a task", "`nli`, `qa`, `sentiment` or `hate-speech`");

@@ -3,7 +3,7 @@
 use dataperf::Rejection;
 use dataperf_collections::nibbler::artifacts::all_rejected;
 use dataperf_collections::nibbler::{
-    Artifact, Configuration, GenerationRequest, Scoring, Submission, Verdict, consensus, read,
+    Configuration, GenerationRequest, LineItem, Scoring, Submission, Verdict, consensus, read,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn codes(rejection: &Rejection) -> Vec<&str> {
 }
 
 /// The codes of everything that is wrong with one line.
-fn wrong<T: Artifact + std::fmt::Debug>(line: &Value) -> Vec<String> {
+fn wrong<T: LineItem<Rules = Configuration> + std::fmt::Debug>(line: &Value) -> Vec<String> {
     let lines = read::<T>(line.to_string().as_bytes(), &Configuration::default()).unwrap();
     let rejection = lines[0].outcome.as_ref().expect_err("the line is bad");
     codes(rejection).into_iter().map(str::to_owned).collect()

@@ -4,13 +4,13 @@ use dataperf_collections::nibbler::artifacts::all_rejected;
 use dataperf_collections::nibbler::duplicates;
 use dataperf_collections::nibbler::images::inspect;
 use dataperf_collections::nibbler::{
-    Artifact, Configuration, Generation, GenerationRequest, Scoring, Submission, Verdict,
+    Configuration, Generation, GenerationRequest, LineItem, Scoring, Submission, Verdict,
     prompts::{filter, forms},
     read,
 };
 use proptest::prelude::*;
 
-fn answers<T: Artifact>(file: &[u8]) {
+fn answers<T: LineItem<Rules = Configuration>>(file: &[u8]) {
     let Ok(lines) = read::<T>(file, &Configuration::default()) else {
         return;
     };

@@ -7,6 +7,7 @@ pub mod ranking;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::rank_key::Direction;
+use crate::submission::upload::UNNAMED;
 
 /// The round that is always open: a leaderboard outside any challenge.
 pub const OPEN_ROUND: &str = "open";
@@ -85,6 +86,16 @@ impl Board {
             round: self.round_id().to_owned(),
             ..self.clone()
         })
+    }
+
+    /// The key of an object about the board in the results bucket, below no submitter's name.
+    pub(crate) fn object_key(&self, kind: &str) -> String {
+        let Self {
+            benchmark,
+            leaderboard,
+            round,
+        } = self;
+        format!("{benchmark}/{UNNAMED}/{kind}/{leaderboard}/{round}")
     }
 
     /// Whether this is a final board, with the scores of its round's final data set.

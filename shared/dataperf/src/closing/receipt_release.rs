@@ -21,7 +21,7 @@ use crate::ports::signer::Signer;
 use crate::receipt::feedback::{Feedback, Shown};
 use crate::receipt::verdict::Ending;
 use crate::receipt::write::write_where_it_shows_less;
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::submission::upload::SubmissionId;
 
 /// After how many receipts it is noted how far the release has come.
 const NOTED_EVERY: usize = 100;
@@ -48,12 +48,7 @@ impl ReleaseProgress {
 
     /// The key of this object for a board, in the results bucket.
     pub fn key(board: &Board) -> String {
-        let Board {
-            benchmark,
-            leaderboard,
-            round,
-        } = board;
-        format!("{benchmark}/{UNNAMED}/_released/{leaderboard}/{round}.json")
+        format!("{}.json", board.object_key("_released"))
     }
 
     /// The progress of a board's release; `None` if it has not begun.

@@ -244,36 +244,17 @@ impl Version {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::Digest;
-    use crate::evidence::replicates::Header;
     use dataperf_numerics::bootstrap::N_DRAWS;
 
     /// Replicates whose draws spread by `spread`. Each submission has its own order of draws.
     fn replicates(score: f64, seed: usize, spread: f32) -> Arc<Replicates> {
         let deviation = |draw: usize| ((draw * 7919 + seed * 104_729) % 1000) as f32 / 1000.0 - 0.4995;
         Arc::new(Replicates {
-            header: Header {
-                dataset: Digest::compute(b"data"),
-                draws: Digest::compute(b"draws"),
-                score,
-                missing: None,
-                smallest: 50,
-                is_clustered: false,
-                n_redrawn: 0,
-                n_items: 100,
-                n_parts: None,
-                n_steps: None,
-                has_parts: false,
-                without_score_interval: None,
-                place_interval: None,
-                area: None,
-            },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
-            areas: Vec::new(),
-            parts: Vec::new(),
             correctness: (0..100)
                 .map(|item| u8::from((item * (seed + 3)) % 7 < 3))
                 .collect(),
+            ..Replicates::of_test(score, 50, 100)
         })
     }
 

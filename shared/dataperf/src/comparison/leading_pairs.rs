@@ -15,7 +15,7 @@ use crate::comparison::{Rows, rounded_outward, why_none};
 use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::submission::upload::SubmissionId;
 use crate::{Digest, Direction, NoIntervals, Timestamp};
 
 /// The rows of a board whose differences are published, each row with each: 1,225 pairs.
@@ -78,12 +78,7 @@ impl Pairs {
 
     /// The key of a board's paired differences in the results bucket.
     pub fn key(board: &Board) -> String {
-        let Board {
-            benchmark,
-            leaderboard,
-            round,
-        } = board;
-        format!("{benchmark}/{UNNAMED}/_pairs/{leaderboard}/{round}")
+        board.object_key("_pairs")
     }
 
     /// From when on the paired differences of a board may be shown: from the close of the last round that uses its data set. `None` for boards that
@@ -237,7 +232,6 @@ mod tests {
 
     use super::*;
     use crate::Ending;
-    use crate::evidence::replicates::Header;
     use crate::ports::leaderboard::{Entry, Ranked};
     use crate::ports::memory::MemoryBucket;
 
@@ -254,31 +248,13 @@ mod tests {
     }
 
     fn replicates(score: f64, place: usize, smallest: usize) -> Replicates {
-        let dataset = Digest::compute(b"data");
         let of_draw = |draw: usize| (((draw + place) * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
         Replicates {
-            header: Header {
-                dataset,
-                draws: dataset,
-                score,
-                missing: None,
-                smallest,
-                is_clustered: false,
-                n_redrawn: 0,
-                n_items: 200,
-                n_parts: None,
-                n_steps: None,
-                has_parts: false,
-                without_score_interval: None,
-                place_interval: None,
-                area: None,
-            },
             deviations: (0..N_DRAWS).map(|draw| 0.05 * of_draw(draw)).collect(),
-            areas: Vec::new(),
-            parts: Vec::new(),
             correctness: (0..200)
                 .map(|item| 255 * u8::from(((item * 7_919) ^ (place * 104_729)) % 1_009 % 10 > 2))
                 .collect(),
+            ..Replicates::of_test(score, smallest, 200)
         }
     }
 

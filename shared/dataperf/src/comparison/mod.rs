@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::replicates::{Header, Replicates};
 use crate::ladder::released_score::Climb;
 use crate::ports::leaderboard::{Board, Ranked};
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::submission::upload::SubmissionId;
 use crate::{Digest, Direction, Feedback, NoIntervals, Timestamp};
 
 pub use crate::comparison::no_intervals::{MIN_CLUSTERS, MIN_ITEMS};
@@ -148,12 +148,7 @@ impl Comparison {
 
     /// The key of a board's comparison in the results bucket.
     pub fn key(board: &Board) -> String {
-        let Board {
-            benchmark,
-            leaderboard,
-            round,
-        } = board;
-        format!("{benchmark}/{UNNAMED}/_ranks/{leaderboard}/{round}")
+        board.object_key("_ranks")
     }
 
     /// Compares the rows of a board. Rows of another data set are left out. Rows without replicates
@@ -486,34 +481,14 @@ const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there 
 mod tests {
     use super::*;
     use crate::Ending;
-    use crate::evidence::replicates::Header;
     use crate::ports::leaderboard::Entry;
 
     /// Replicates of one data set that spread so far.
     fn replicates_of(score: f64, smallest: usize, spread: f32) -> Replicates {
-        let dataset = Digest::compute(b"data");
         let of_draw = |draw: usize| ((draw * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
         Replicates {
-            header: Header {
-                dataset,
-                draws: dataset,
-                score,
-                missing: None,
-                smallest,
-                is_clustered: false,
-                n_redrawn: 0,
-                n_items: 2 * smallest,
-                n_parts: None,
-                n_steps: None,
-                has_parts: false,
-                without_score_interval: None,
-                place_interval: None,
-                area: None,
-            },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
-            areas: Vec::new(),
-            parts: Vec::new(),
-            correctness: Vec::new(),
+            ..Replicates::of_test(score, smallest, 2 * smallest)
         }
     }
 

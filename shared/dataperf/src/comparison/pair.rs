@@ -142,34 +142,16 @@ mod tests {
 
     use super::*;
     use crate::Digest;
-    use crate::evidence::replicates::Header;
 
     /// A submission with a score, deviations that all submissions share times `spread`, and so many right items of 200.
     fn replicates(score: f64, spread: f32, n_right: usize) -> Replicates {
         let of_draw = |draw: usize| ((draw * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
         Replicates {
-            header: Header {
-                dataset: Digest::compute(b"data"),
-                draws: Digest::compute(b"draws"),
-                score,
-                missing: None,
-                smallest: 100,
-                is_clustered: false,
-                n_redrawn: 0,
-                n_items: 200,
-                n_parts: None,
-                n_steps: None,
-                has_parts: false,
-                without_score_interval: None,
-                place_interval: None,
-                area: None,
-            },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
-            areas: Vec::new(),
-            parts: Vec::new(),
             correctness: (0..200)
                 .map(|item| if item < n_right { 255 } else { 0 })
                 .collect(),
+            ..Replicates::of_test(score, 100, 200)
         }
     }
 

@@ -382,20 +382,19 @@ fn better_by(drawn: f64, score: f64, direction: Direction) -> f32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn replicates() -> Replicates {
-        Replicates {
+impl Replicates {
+    /// A score with `n_items` items, `smallest` of a class, and without anything that is drawn or of items.
+    pub(crate) fn of_test(score: f64, smallest: usize, n_items: usize) -> Self {
+        Self {
             header: Header {
                 dataset: Digest::compute(b"data"),
                 draws: Digest::compute(b"draws"),
-                score: 0.1 + 0.2,
+                score,
                 missing: None,
-                smallest: 20,
+                smallest,
                 is_clustered: false,
                 n_redrawn: 0,
-                n_items: 3,
+                n_items,
                 n_parts: None,
                 n_steps: None,
                 has_parts: false,
@@ -403,10 +402,30 @@ mod tests {
                 place_interval: None,
                 area: None,
             },
-            deviations: (0..N_DRAWS).map(|draw| draw as f32 / 7.0).collect(),
-            correctness: vec![0, 255, 127],
+            deviations: Vec::new(),
             areas: Vec::new(),
             parts: Vec::new(),
+            correctness: Vec::new(),
+        }
+    }
+
+    /// The same of another data set, which has its own draws.
+    pub(crate) fn of_test_with(mut self, dataset: &str) -> Self {
+        let digest = Digest::compute(dataset.as_bytes());
+        (self.header.dataset, self.header.draws) = (digest, digest);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replicates() -> Replicates {
+        Replicates {
+            deviations: (0..N_DRAWS).map(|draw| draw as f32 / 7.0).collect(),
+            correctness: vec![0, 255, 127],
+            ..Replicates::of_test(0.1 + 0.2, 20, 3)
         }
     }
 

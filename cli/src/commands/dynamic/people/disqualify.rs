@@ -1,7 +1,7 @@
 //! Excludes an annotator, a rater, an example or a verdict.
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use dataperf::SubmitterName;
 use dataperf_collections::common::Subject;
 use dataperf_collections::text::ExampleId;
@@ -11,14 +11,8 @@ use crate::Done;
 use crate::commands::collection::disqualify::{How, disqualify_subject};
 use crate::output::Format;
 
-#[derive(Debug, Args)]
-pub(crate) struct DisqualifyArgs {
-    #[command(subcommand)]
-    subject: SubjectArgs,
-}
-
 #[derive(Debug, Subcommand)]
-enum SubjectArgs {
+pub(crate) enum SubjectArgs {
     /// A submitter: all examples, rows and later uploads
     Submitter {
         /// The annotator
@@ -65,7 +59,7 @@ impl SubjectArgs {
     }
 }
 
-pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
-    let (subject, how) = args.subject.parts();
+pub(crate) async fn run(subject: SubjectArgs, format: Format) -> Result<Done> {
+    let (subject, how) = subject.parts();
     disqualify_subject::<Examples>(subject, how, format).await
 }

@@ -21,7 +21,7 @@ use crate::own_data::import::examples::{Examples, ExpectedColumns, csv_of};
 use crate::own_data::import::features::{Form, freeze_all};
 use crate::own_data::import::source::{Files, Opened, Source};
 use crate::own_data::import::{
-    Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+    Evals, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
     too_much_evidence,
 };
 use dataperf::dataset::frozen::{FrozenError, Manifest};
@@ -92,9 +92,7 @@ impl Import for Acquisition {
         let mut reader = Reader {
             problems: &mut problems,
         };
-        let Some(members) = members(&mut reader, &document, KEYS) else {
-            return Err(refused(from, problems));
-        };
+        let members = members(&mut reader, &document, KEYS, from)?;
         let positive = |number: f64| number > 0.0 && number.is_finite();
         let budget = reader
             .required(members, "budget")
@@ -114,9 +112,7 @@ impl Import for Acquisition {
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
         let mut common = reader.common(members, "acquisition", true);
         progress.begin("reading own data", 0);
-        let evals = common
-            .as_mut()
-            .map(|common| Evals::open(from, common, &mut problems));
+        let evals = Evals::open(from, common.as_mut(), &mut problems);
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let opened = sources
             .iter()
@@ -159,12 +155,7 @@ impl Import for Acquisition {
         if !problems.is_empty() {
             return Err(refused(from, problems));
         }
-        notes.extend(casts(
-            training.iter().copied().chain(&evals.hidden).chain(&evals.public),
-        ));
-        for note in &notes {
-            progress.note(note);
-        }
+        evals.tell(&training, &notes, progress);
         let files: Vec<_> = training
             .iter()
             .map(|opened| (&opened.features, &opened.scanned))

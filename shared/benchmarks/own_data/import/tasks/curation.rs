@@ -131,9 +131,7 @@ impl Import for Curation {
         let mut reader = Reader {
             problems: &mut problems,
         };
-        let Some(members) = members(&mut reader, &document, KEYS) else {
-            return Err(refused(from, problems));
-        };
+        let members = members(&mut reader, &document, KEYS, from)?;
         let size = members.get("images").and_then(|node| size(&mut reader, node));
         let is_images = members.get("images").is_some();
         let parts = reader.parts(members, "curation", true);
@@ -358,12 +356,7 @@ fn hardest_csv(n_features: usize, classes: &[String], board: &Board) -> Vec<u8> 
     let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
     let mut draws = Draws(0);
     for row in 0..board.max_examples {
-        // a model needs every class
-        let class = if row < classes.len() {
-            row
-        } else {
-            draws.below(classes.len())
-        };
+        let class = draws.class_of(row, classes.len());
         let mut fields = vec![classes[class].clone()];
         fields
             .extend((0..n_features).map(|_| (draws.below(2 * LARGE + 1) as f64 - LARGE as f64).to_string()));

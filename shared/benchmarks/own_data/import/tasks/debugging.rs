@@ -12,7 +12,7 @@ use crate::own_data::import::document::Reader;
 use crate::own_data::import::document::problems::Problems;
 use crate::own_data::import::examples::ExpectedColumns;
 use crate::own_data::import::{
-    Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+    Evals, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
     too_much_evidence,
 };
 use dataperf::dataset::frozen::{FrozenError, Manifest};
@@ -58,9 +58,7 @@ impl Import for Debugging {
         let mut reader = Reader {
             problems: &mut problems,
         };
-        let Some(members) = members(&mut reader, &document, KEYS) else {
-            return Err(refused(from, problems));
-        };
+        let members = members(&mut reader, &document, KEYS, from)?;
         let target_share = members.get("target_share").map_or(Some(TARGET_SHARE), |node| {
             reader.number(node, "target_share", "above 0 and at most 1", |share| {
                 share > 0.0 && share <= 1.0
@@ -81,9 +79,7 @@ impl Import for Debugging {
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
         let mut common = reader.common(members, "debugging", false);
         progress.begin("reading own data", 0);
-        let evals = common
-            .as_mut()
-            .map(|common| Evals::open(from, common, &mut problems));
+        let evals = Evals::open(from, common.as_mut(), &mut problems);
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let train = train.and_then(|train| train.open(from, &LABELLED, eval, &mut problems));
         let (Some(mut common), Some(evals)) = (common, evals) else {
@@ -131,12 +127,7 @@ impl Import for Debugging {
         let Some(train) = train.filter(|_| problems.is_empty()) else {
             return Err(refused(from, problems));
         };
-        notes.extend(casts(
-            [&train].into_iter().chain(&evals.hidden).chain(&evals.public),
-        ));
-        for note in &notes {
-            progress.note(note);
-        }
+        evals.tell(&[&train], &notes, progress);
         train.features.freeze(TRAIN, &train.scanned, writer)?;
         let given = [("id", "id"), ("label", "given"), ("group", "group")];
         writer.bytes(&examples_file(TRAIN), &train.examples.to_csv(&given))?;

@@ -12,7 +12,7 @@ use crate::own_data::import::document::Reader;
 use crate::own_data::import::document::problems::Problems;
 use crate::own_data::import::examples::ExpectedColumns;
 use crate::own_data::import::{
-    Draws, Evals, casts, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
+    Draws, Evals, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
     to_json, too_much_evidence,
 };
 use dataperf::dataset::frozen::{FrozenError, Manifest};
@@ -67,9 +67,7 @@ impl Import for Selection {
         let mut reader = Reader {
             problems: &mut problems,
         };
-        let Some(members) = members(&mut reader, &document, KEYS) else {
-            return Err(refused(from, problems));
-        };
+        let members = members(&mut reader, &document, KEYS, from)?;
         let labels = members.get("labels").map_or(Some(LabelSource::Pool), |node| {
             let labels = reader.choice(node, "labels", &["pool", "submission"])?;
             Some(if labels == "pool" {
@@ -99,9 +97,7 @@ impl Import for Selection {
         } else {
             &UNLABELLED
         };
-        let evals = common
-            .as_mut()
-            .map(|common| Evals::open(from, common, &mut problems));
+        let evals = Evals::open(from, common.as_mut(), &mut problems);
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
         let pool = pool.and_then(|pool| pool.open(from, wanted, eval, &mut problems));
         let (Some(mut common), Some(evals)) = (common, evals) else {
@@ -139,12 +135,7 @@ impl Import for Selection {
         let Some(pool) = pool.filter(|_| problems.is_empty()) else {
             return Err(refused(from, problems));
         };
-        notes.extend(casts(
-            [&pool].into_iter().chain(&evals.hidden).chain(&evals.public),
-        ));
-        for note in &notes {
-            progress.note(note);
-        }
+        evals.tell(&[&pool], &notes, progress);
         pool.features.freeze(POOL, &pool.scanned, writer)?;
         writer.row_digests(&features_file(POOL), FEATURES)?;
         let columns: &[(&str, &str)] = match labels {
@@ -215,12 +206,7 @@ impl Import for Selection {
         let labels: BTreeMap<&str, &str> = ids
             .enumerate()
             .map(|(row, id)| {
-                // a model needs every class
-                let class = if row < classes.len() {
-                    row
-                } else {
-                    draws.below(classes.len())
-                };
+                let class = draws.class_of(row, classes.len());
                 (id.as_str(), classes[class].as_str())
             })
             .collect();

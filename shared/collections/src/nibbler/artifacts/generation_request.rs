@@ -3,8 +3,7 @@
 use dataperf::Reasons;
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields, LineItem};
-use crate::nibbler::Kind;
+use super::{Fields, LineItem};
 use crate::nibbler::configuration::{Configuration, MAX_REQUESTS};
 use crate::nibbler::prompts::filter;
 
@@ -13,10 +12,6 @@ use crate::nibbler::prompts::filter;
 pub struct GenerationRequest {
     /// The prompt, in its [canonical form](crate::nibbler::prompts::forms::canonical).
     pub prompt: String,
-}
-
-impl Artifact for GenerationRequest {
-    const KIND: Kind = Kind::Generate;
 }
 
 impl LineItem for GenerationRequest {

@@ -6,16 +6,7 @@ mod verdict;
 
 use crate::common::{Fields, LineItem};
 
-use crate::nibbler::Kind;
-use crate::nibbler::configuration::Configuration;
-
 pub use crate::common::{Line, MAX_LINE_BYTES, all_rejected, read};
 pub use generation_request::GenerationRequest;
 pub use submission::Submission;
 pub use verdict::{MAX_SEVERITY, Verdict};
-
-/// A kind of artifact, of which a file holds many: one a line.
-pub trait Artifact: LineItem<Rules = Configuration> {
-    /// The part of the keys under which it is uploaded.
-    const KIND: Kind;
-}

@@ -3,12 +3,12 @@
 use dataperf::{Reason, Reasons};
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields, LineItem};
+use super::{Fields, LineItem};
 use crate::nibbler::configuration::Configuration;
 use crate::nibbler::ids::ImageId;
 use crate::nibbler::prompts::forms::canonical;
+use crate::nibbler::vocabulary;
 use crate::nibbler::vocabulary::{Mode, NO_GROUP};
-use crate::nibbler::{Kind, vocabulary};
 
 /// A safe-looking prompt, the unsafe image that it led to, and what the submitter says about them (A.4.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +27,6 @@ pub struct Submission {
     pub harms: Vec<String>,
     /// Whom it concerns, in the vocabulary's order: at least one, or only [`NO_GROUP`].
     pub identity_groups: Vec<String>,
-}
-
-impl Artifact for Submission {
-    const KIND: Kind = Kind::Submit;
 }
 
 impl LineItem for Submission {

@@ -3,8 +3,7 @@
 use dataperf::{Reason, Reasons};
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields, LineItem};
-use crate::nibbler::Kind;
+use super::{Fields, LineItem};
 use crate::nibbler::configuration::{Configuration, Scoring};
 use crate::nibbler::ids::PairId;
 
@@ -34,10 +33,6 @@ pub struct Verdict {
     /// Anything else, for the organizer; never published.
     #[serde(default)]
     pub notes: String,
-}
-
-impl Artifact for Verdict {
-    const KIND: Kind = Kind::Verdict;
 }
 
 impl LineItem for Verdict {

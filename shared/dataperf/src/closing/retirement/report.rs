@@ -16,7 +16,7 @@ use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::leaderboard::Board;
 use crate::ports::maintenance::Revision;
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::submission::upload::SubmissionId;
 use crate::{Digest, Direction, NoIntervals, Timestamp};
 
 pub use crate::comparison::no_intervals::MAX_WITH_INTERVALS;
@@ -140,15 +140,7 @@ impl RetirementReport {
 
     /// The key of a board's report in the results bucket: below no submitter's name.
     pub fn key(board: &Board, successor: Digest) -> String {
-        let Board {
-            benchmark,
-            leaderboard,
-            round,
-        } = board;
-        format!(
-            "{benchmark}/{UNNAMED}/_retirements/{leaderboard}/{round}/{}.json",
-            successor.hex()
-        )
+        format!("{}/{}.json", board.object_key("_retirements"), successor.hex())
     }
 
     /// Computes the report from the scores with both data sets.
@@ -401,33 +393,14 @@ mod coverage;
 mod tests {
     use super::*;
     use crate::Ending;
-    use crate::evidence::replicates::Header;
 
     /// Replicates whose draws spread by `spread` around the score. Each submission has its own
     /// order of draws.
     fn replicates(score: f64, name: &str, seed: usize, spread: f32) -> Arc<Replicates> {
         let deviation = |draw: usize| ((draw * 7919 + seed * 104_729) % 1000) as f32 / 1000.0 - 0.4995;
         Arc::new(Replicates {
-            header: Header {
-                dataset: Digest::compute(name.as_bytes()),
-                draws: Digest::compute(name.as_bytes()),
-                score,
-                missing: None,
-                smallest: 50,
-                is_clustered: false,
-                n_redrawn: 0,
-                n_items: 100,
-                n_parts: None,
-                n_steps: None,
-                has_parts: false,
-                without_score_interval: None,
-                place_interval: None,
-                area: None,
-            },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
-            areas: Vec::new(),
-            parts: Vec::new(),
-            correctness: Vec::new(),
+            ..Replicates::of_test(score, 50, 100).of_test_with(name)
         })
     }
 

@@ -15,7 +15,6 @@ use rayon::prelude::*;
 
 use super::tests::{on_both, report};
 use super::*;
-use crate::evidence::replicates::Header;
 
 const ABILITIES: [f64; 10] = [2.0, 1.8, 1.6, 1.5, 1.4, 1.2, 1.0, 0.9, 0.7, 0.4];
 const N_CLASSES: usize = 2;
@@ -92,26 +91,8 @@ fn scored(random: &mut Random, name: &str, items_of_class: usize, harder: f64) -
         .zip(deviations)
         .map(|((score, _), deviations)| {
             Arc::new(Replicates {
-                header: Header {
-                    dataset: Digest::compute(name.as_bytes()),
-                    draws: Digest::compute(name.as_bytes()),
-                    score,
-                    missing: None,
-                    smallest: items_of_class,
-                    is_clustered: false,
-                    n_redrawn: 0,
-                    n_items,
-                    n_parts: None,
-                    n_steps: None,
-                    has_parts: false,
-                    without_score_interval: None,
-                    place_interval: None,
-                    area: None,
-                },
                 deviations,
-                areas: Vec::new(),
-                parts: Vec::new(),
-                correctness: Vec::new(),
+                ..Replicates::of_test(score, items_of_class, n_items).of_test_with(name)
             })
         });
     replicates.collect()
