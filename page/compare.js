@@ -80,7 +80,7 @@ function published(benchmark, at, one, other) {
 }
 
 function differences(one, other, lines, drawn, digits, isOrganizer) {
-  if (lines.length === 0 && drawn.every(({ interval }) => !interval) && !isOrganizer) return null;
+  if (lines.length === 0 && drawn.length === 0 && !isOrganizer) return null;
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, h("h2", { id: "paired" }, "Paired difference"), nodes);
   const numbers = (columns, rows) => wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, columns.map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", { class: "n" }, cell)))))));
   const range = (interval, of = digits) => ends(interval, of).join(" to ");

@@ -113,7 +113,11 @@ function ofJsonLines(text) {
   return text.split("\n").flatMap((line, idx) => (line.trim() ? ofLine(line).map((problem) => ({ ...problem, line: idx + 1 })) : []));
 }
 
-function ofCsv(text) {
+/** What is wrong with a CSV. Of one with semicolons or tabs, or a line such as `sep=;`, the platform finds out more when it is evaluated. */
+function ofCsv(file) {
+  const text = file.replace(/\r\n?/g, "\n");
+  const first = text.slice(0, text.indexOf("\n") >>> 0);
+  if (/^\s*"?sep=/i.test(first) || (/[;\t]/.test(first) && !first.includes(","))) return [];
   let rows;
   try {
     rows = readCsv(text);
@@ -122,7 +126,6 @@ function ofCsv(text) {
     return [{ message: wrong.message, ...place(text, wrong.offset) }];
   }
   const n = rows[0]?.cells.length ?? 0;
-  if (n < 2 && /[;\t]/.test(text.slice(0, text.indexOf("\n") >>> 0))) return [{ message: "separate cells by commas; this file seems to have semicolons or tabs", line: 1, column: 1 }];
   if (rows.length < 2) return [{ message: "the file has only one line; a CSV has the names of its columns in the first line and data below it", line: 1, column: 1 }];
   return rows.filter(({ cells }) => cells.length !== n && !(cells.length === 1 && cells[0] === "")).map(({ line, cells }) => ({ message: `${cells.length === 1 ? "1 cell" : `${cells.length} cells`}, where the first line has ${n}`, line, column: 1 }));
 }

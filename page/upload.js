@@ -70,6 +70,7 @@ export function uploads(benchmark, { leaderboard: board, digits, keys }, round, 
     progress,
     found,
   );
+  const currentKeys = () => ask(["benchmarks", benchmark.id, "leaderboards", board], { round, limit: 1 }).then((page) => page.keys, () => keys);
   let chosen = null;
   let last = null; // the file that was looked at last and not uploaded: another kind may have another limit
   const ready = () => {
@@ -85,7 +86,10 @@ export function uploads(benchmark, { leaderboard: board, digits, keys }, round, 
     button.disabled = true;
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
     const to = target();
-    const looked = await inspect(file, { ...submitting, keys, max_bytes: most() });
+    const rules = { ...submitting, max_bytes: most() };
+    let looked = await inspect(file, { ...rules, keys });
+    // the round may have got another data set, with other keys, since the page was loaded
+    if (looked.n_problems > 0 && keys.length > 0) looked = await inspect(file, { ...rules, keys: await currentKeys() });
     if (last !== file || target() !== to) return; // another one is looked at, or the same one again
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file, form: looked.form };

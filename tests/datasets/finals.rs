@@ -398,7 +398,7 @@ async fn a_late_verdict_uses_its_closed_boards_data() {
     assert_eq!(after.verdict.dataset, Some(digest(&other)));
 }
 
-/// One upload a round; each round is finished by a run that is killed at another of its writes, before it and after it.
+/// One upload a round; each round is finished by a run that is killed at another of its writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
     const N_ROUNDS: usize = 60;

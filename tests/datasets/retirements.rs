@@ -509,7 +509,7 @@ async fn a_document_unable_to_retire_is_refused() {
     );
 }
 
-/// One upload a round; each round's data set is retired by a run that is killed at another of its writes, before it and after it.
+/// One upload a round; each round's data set is retired by a run that is killed at another of its writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retiring_killed_at_any_moment() {
     const N_ROUNDS: usize = 40;

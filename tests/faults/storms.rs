@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
+use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::{Digest, Ending, Feedback, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::DirectoryBucket;
 use dataperf_local::{Config, Storm};
 
 use crate::challenges::publish_ladder;
-use crate::support::project::{frozen, good, hosted};
+use crate::support::project::{BENCHMARK, frozen, good, hosted};
 use crate::support::small_language::Layout;
 use crate::support::world::{Sent, World, key, with_caretaker};
 
@@ -86,6 +87,7 @@ impl World {
 
     /// Sweeps until everything has ended. One sweep is enough unless the machine is so slow that requests fail without a storm.
     pub(crate) async fn clear(&self, benchmark: &str) {
+        let mut logs = String::new();
         for _ in 0..MAX_SWEEPS {
             self.sweep().await;
             let unfinished = self.leaderboards().unfinished(benchmark).await.unwrap();
@@ -93,12 +95,11 @@ impl World {
                 return;
             }
             let ids: Vec<&str> = unfinished.iter().map(|entry| entry.id.as_str()).collect();
-            let _ = writeln!(
-                std::io::stderr(),
-                "unfinished after a sweep: {unfinished:?}\n{}",
-                self.log_lines(&ids)
-            );
+            logs = format!("{unfinished:?}\n{}", self.logs_about(&ids));
+            // not captured by the test harness: it belongs in every log
+            let _ = writeln!(std::io::stderr(), "unfinished after a sweep: {logs}");
         }
+        panic!("unfinished after {MAX_SWEEPS} sweeps: {logs}");
     }
 
     /// Says which faults there were, where no test harness captures it, and that they were enough to prove something.

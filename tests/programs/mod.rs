@@ -507,7 +507,8 @@ async fn a_killed_function_scores_a_program_once() {
     let mut scores = Vec::new();
     for function in [CLOSED, BENCHMARK] {
         let mut n_killed = 0;
-        for moment in Moment::of_writes() {
+        // between a write and the next, the function that it invokes runs: so before and after each
+        for moment in (1..).flat_map(|n| [Moment::BeforeWrite(n), Moment::AfterWrite(n)]) {
             world.cloud.faults().kill_at(function, moment);
             let sent = upload(&world, "ada", module.clone()).await;
             let is_over = world.cloud.faults().kill_no_more(function);

@@ -358,7 +358,7 @@ impl World {
     }
 
     /// The lines of the functions' logs with one of these texts, and those on sweeps.
-    pub(crate) fn log_lines(&self, texts: &[&str]) -> String {
+    pub(crate) fn logs_about(&self, texts: &[&str]) -> String {
         let logs = self.scratch().join("cloud/logs");
         let mut found = String::new();
         for function in std::fs::read_dir(logs).into_iter().flatten().flatten() {
@@ -390,7 +390,7 @@ impl World {
         let table = self.leaderboards();
         let unfinished = table.unfinished(benchmark).await.unwrap();
         let ids: Vec<&str> = unfinished.iter().map(|entry| entry.id.as_str()).collect();
-        assert!(ids.is_empty(), "{unfinished:#?}\n{}", self.log_lines(&ids));
+        assert!(ids.is_empty(), "{unfinished:#?}\n{}", self.logs_about(&ids));
         let mut receipts = Vec::new();
         for sent in sent {
             let submission = table.submission(benchmark, &sent.id()).await.unwrap();

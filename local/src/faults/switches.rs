@@ -380,7 +380,7 @@ mod tests {
             [
                 Moment::BeforeWrite(1),
                 Moment::AfterWrite(1),
-                Moment::BeforeWrite(2)
+                Moment::AfterWrite(2)
             ]
         );
     }
