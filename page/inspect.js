@@ -113,7 +113,7 @@ function ofJsonLines(text) {
   return text.split("\n").flatMap((line, idx) => (line.trim() ? ofLine(line).map((problem) => ({ ...problem, line: idx + 1 })) : []));
 }
 
-/** What is wrong with a CSV. Of one with semicolons or tabs, or a line such as `sep=;`, the platform finds out more when it is evaluated. */
+/** The problems of a CSV. The platform alone checks files with semicolons, tabs or a line such as `sep=;`. */
 function ofCsv(file) {
   const text = file.replace(/\r\n?/g, "\n");
   const first = text.slice(0, text.indexOf("\n") >>> 0);

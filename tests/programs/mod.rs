@@ -507,7 +507,7 @@ async fn a_killed_function_scores_a_program_once() {
     let mut scores = Vec::new();
     for function in [CLOSED, BENCHMARK] {
         let mut n_killed = 0;
-        // between a write and the next, the function that it invokes runs: so before and after each
+        // an invoked function may run between two writes, so a kill before a write differs from one after the preceding write
         for moment in (1..).flat_map(|n| [Moment::BeforeWrite(n), Moment::AfterWrite(n)]) {
             world.cloud.faults().kill_at(function, moment);
             let sent = upload(&world, "ada", module.clone()).await;

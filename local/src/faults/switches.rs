@@ -42,8 +42,8 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Every state that a kill can leave once, without end: before the first write and after each. Before a later write, the stores
-    /// are as after the write that precedes it.
+    /// One moment for each state that a kill can leave, without end: before the first write, and after each write. A kill before a
+    /// later write leaves the same state as a kill after the preceding write.
     pub fn of_writes() -> impl Iterator<Item = Self> {
         std::iter::once(Self::BeforeWrite(1)).chain((1..).map(Self::AfterWrite))
     }

@@ -66,7 +66,7 @@ fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
     Ok(mib.saturating_mul(1 << 20))
 }
 
-/// Scores artifacts: the only part of a function that depends on the benchmark's type. The rest is compiled once for all benchmarks.
+/// Scores artifacts. Only this part depends on the benchmark's type; all other code is compiled once for all benchmarks.
 trait Scorer {
     /// The benchmark.
     fn hosted(&self) -> &'static Descriptor;
