@@ -28,9 +28,13 @@ def table(folder, source):
     """The features as 64-bit floats, and the columns of the examples as lists of texts."""
     if isinstance(source, str):
         import pandas as pd
+        import pyarrow.parquet as pq
 
         path = folder / source
-        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype={"id": str, "label": str})
+        if path.suffix == ".parquet":
+            frame = pq.read_table(path).to_pandas()  # pandas.read_parquet can abort a process that ends soon (apache/arrow#34314)
+        else:
+            frame = pd.read_csv(path, dtype={"id": str, "label": str})
         others = ["id", "label", "group", "cluster", "given", "truth"]
         if path.suffix == ".parquet":
             features = np.stack(frame["features"].to_numpy())
