@@ -31,8 +31,15 @@ pub(super) struct IdList {
 /// Whether an artifact is JSON and no CSV: it begins with a brace or bracket, or is empty. A byte order mark before JSON is reported as
 /// such.
 pub(super) fn is_json(artifact: &[u8]) -> bool {
-    let text = artifact.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(artifact);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    // of UTF-16 the bytes after the mark that are not zero
+    let marks: [&[u8]; 3] = [b"\xEF\xBB\xBF", b"\xFF\xFE", b"\xFE\xFF"];
+    let text = marks
+        .iter()
+        .find_map(|mark| artifact.strip_prefix(*mark))
+        .unwrap_or(artifact);
+    let first = text
+        .iter()
+        .find(|byte| !byte.is_ascii_whitespace() && **byte != 0);
     matches!(first, None | Some(b'{' | b'['))
 }
 

@@ -21,6 +21,15 @@ pub const LABEL: &str = "label";
 /// The columns of a table that hold no features.
 pub const NO_FEATURES: [&str; 6] = [ID, LABEL, "group", "cluster", "given", "truth"];
 
+/// A truth value as pandas writes and reads it, as a number.
+pub(super) fn truth(field: &str) -> Option<f64> {
+    match field.trim() {
+        "True" | "TRUE" | "true" => Some(1.0),
+        "False" | "FALSE" | "false" => Some(0.0),
+        _ => None,
+    }
+}
+
 /// The path of the file with a table's features.
 pub fn features_file(table: &str) -> String {
     format!("{table}.npy")

@@ -395,9 +395,8 @@ fn rows_far_beyond_a_limit_are_counted_alone() {
     assert_eq!(verdict.n_reasons, Some(1 + 5 + 200));
 }
 
-/// The verdict on a training set whose columns come in some order, for a test set with the columns `age` and `weight`.
-#[test]
-fn columns_of_artifacts_are_matched_by_name() {
+/// A contest on rows with these tables, its frozen start set, and a judge of artifacts.
+fn contest_on_rows(start: &str, eval: &str) -> (String, impl Fn(&str) -> dataperf::Verdict + use<>) {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write(
@@ -405,26 +404,39 @@ fn columns_of_artifacts_are_matched_by_name() {
         "schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{name: board}]\nclasses: [a, b]\nstart: start.csv\n\
          eval: eval.csv\nmodel: nearest_centroid\nmetric: accuracy\n",
     );
-    write("start.csv", "weight,label,age\n9,a,0\n1,b,5\n");
-    write("eval.csv", "label,age,weight\na,0.5,9\nb,5.5,1\na,0.25,9.5\n");
+    write("start.csv", start);
+    write("eval.csv", eval);
     let out = folder.path().join("frozen");
     import::<Curation>(folder.path(), &out, &Silent).unwrap();
     let start = fs::read_to_string(out.join("public/start.csv")).unwrap();
-    assert_eq!(start, "label,age,weight\na,0,9\nb,5,1\n");
-    let dataset = Dataset::<Curation>::open(
-        DirectoryBucket::new(&out),
-        String::new(),
-        None,
-        Integrity::Digests,
-    );
+    let bucket = DirectoryBucket::new(&out);
+    let dataset = Dataset::<Curation>::open(bucket, String::new(), None, Integrity::Digests);
     let dataset = pollster::block_on(dataset).unwrap();
-    let verdict =
-        |artifact: &str| pollster::block_on(evaluate(&dataset, "board", artifact.as_bytes())).unwrap();
+    let judge = move |artifact: &str| {
+        assert!(folder.path().exists(), "the data set's files");
+        pollster::block_on(evaluate(&dataset, "board", artifact.as_bytes())).unwrap()
+    };
+    (start, judge)
+}
+
+/// The codes of a rejection.
+fn codes(verdict: dataperf::Verdict) -> Vec<String> {
+    verdict.reasons.into_iter().map(|reason| reason.code).collect()
+}
+
+#[test]
+fn columns_of_artifacts_are_matched_by_name() {
+    let (start, verdict) = contest_on_rows(
+        "weight,label,age\n9,a,0\n1,b,5\n",
+        "label,age,weight\na,0.5,9\nb,5.5,1\na,0.25,9.5\n",
+    );
+    assert_eq!(start, "label,age,weight\na,0,9\nb,5,1\n");
     for artifact in [
         "label,age,weight\na,0,9\nb,5,1\n",
         "weight,age,label\n9,0,a\n1,5,b\n",
         "label;age;weight\na;0;9\nb;5;1\n",
         "label,f0,f1\na,0,9\nb,5,1\n",
+        "label,f1,f0\na,9,0\nb,1,5\n",
         "id,label,age,weight\nx,a,0,9\ny,b,5,1\n",
     ] {
         assert_eq!(verdict(artifact).score, Some(1.0), "{artifact}");
@@ -433,12 +445,45 @@ fn columns_of_artifacts_are_matched_by_name() {
         ("label,age,height\na,0,9\nb,5,1\n", "missing_column"),
         ("label,age,weight,height\na,0,9,1\nb,5,1,1\n", "unknown_column"),
         ("label,age,weight,age\na,0,9,1\nb,5,1,1\n", "duplicate_column"),
+        ("label,age,weight,label\na,0,9,b\nb,5,1,a\n", "duplicate_column"),
     ] {
-        let codes: Vec<String> = verdict(artifact)
-            .reasons
-            .into_iter()
-            .map(|reason| reason.code)
-            .collect();
+        let codes = codes(verdict(artifact));
         assert!(codes.contains(&code.to_owned()), "{artifact}: {codes:?}");
     }
+}
+
+#[test]
+fn counted_columns_have_an_order_of_their_own() {
+    let eval = "label,f0,f1\na,0.5,9\nb,5.5,1\na,0.25,9.5\n";
+    let (start, verdict) = contest_on_rows("label,f1,f0\na,9,0\nb,1,5\n", eval);
+    assert_eq!(start, "label,f0,f1\na,0,9\nb,5,1\n");
+    for artifact in [
+        "label,f0,f1\na,0,9\nb,5,1\n",
+        "f1,label,f0\n9,a,0\n1,b,5\n",
+        "label,1,0\na,9,0\nb,1,5\n",
+    ] {
+        assert_eq!(verdict(artifact).score, Some(1.0), "{artifact}");
+    }
+}
+
+#[test]
+fn columns_are_matched_with_the_start_sets_where_the_test_set_has_no_names() {
+    let eval = "label,0,1\na,0.5,9\nb,5.5,1\na,0.25,9.5\n";
+    let (_, verdict) = contest_on_rows("label,age,weight\na,0,9\nb,5,1\n", eval);
+    for artifact in [
+        "label,age,weight\na,0,9\nb,5,1\n",
+        "weight,age,label\n9,0,a\n1,5,b\n",
+        "label,f0,f1\na,0,9\nb,5,1\n",
+    ] {
+        assert_eq!(verdict(artifact).score, Some(1.0), "{artifact}");
+    }
+    let unknown = codes(verdict("label,age,height\na,0,9\nb,5,1\n"));
+    assert_eq!(unknown, ["missing_column", "unknown_column"]);
+}
+
+#[test]
+fn columns_may_have_truth_values() {
+    let eval = "label,tall,x\na,False,0\nb,True,1\n";
+    let (_, verdict) = contest_on_rows("label,tall,x\na,false,0.5\nb,true,2\n", eval);
+    assert_eq!(verdict("label,tall,x\na,FALSE,0\nb,True,1\n").score, Some(1.0));
 }

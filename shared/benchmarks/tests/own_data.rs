@@ -447,6 +447,21 @@ fn columns_are_matched_by_name_in_any_order() {
     );
     write(&folder, "pool.csv", "f0,f1\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
     assert_eq!(pool_of(&folder), expected, "such names are places");
+    write(&folder, "pool.csv", "f1,f0\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
+    assert_eq!(pool_of(&folder), expected, "in any order");
+    write(&folder, "eval.csv", "1,0\n0.1,0.1\n5.1,5.1\n5.2,4.9\n");
+    assert_eq!(pool_of(&folder), expected, "on both sides");
+    write(&folder, "eval.csv", "x,y\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    write(
+        &folder,
+        "pool.csv",
+        ",x,y\n0,0,0\n1,0.5,0\n2,5,5\n3,5.5,5\n4,6,5\n",
+    );
+    let message = refused::<Selection>(&folder);
+    assert!(
+        message.contains("`pool.csv`: a column has no name: leave it out if it numbers the rows"),
+        "{message}"
+    );
     write(&folder, "pool.csv", "y,z\n0,0\n0,0.5\n5,5\n5,5.5\n5,6\n");
     let message = refused::<Selection>(&folder);
     assert!(
@@ -770,10 +785,79 @@ fn a_sellers_folder_is_located_by_its_name() {
     write(&folder, "task.yaml", &document);
     write(&folder, "eval2.csv", "x,y\n0.2,0.1\n5.3,5.1\n4.8,5.2\n");
     fs::create_dir(folder.path().join("clinics")).unwrap();
-    write(&folder, "clinics/zoe.csv", "x,y,label\n0,0,a\n5,5,b\n");
-    write(&folder, "clinics/abe.csv", "label,x,y\nb,5,6\n");
+    write(&folder, "clinics/zoe.CSV", "x,y,label\n0,0,a\n5,5,b\n");
+    write(&folder, "clinics/abe.tsv", "label\tx\ty\nb\t5\t6\n");
+    write(&folder, "clinics/README.txt", "two sellers\n");
     let verdict = verdict::<Acquisition>(folder.path(), "market", r#"{"counts": {"abe": 1}}"#);
     assert!(verdict.score.is_some(), "{verdict:?}");
+}
+
+/// Two sellers with these files, and a test set without names of columns.
+fn two_sellers(zoe: &str, abe: &str) -> TempDir {
+    let folder = contest();
+    let document = ACQUISITION
+        .replace("{features: pool.csv, examples: pool-labels.csv}", "zoe.csv")
+        .replace(
+            "{features: eval.csv, examples: eval-labels.csv}\nprices",
+            "abe.csv\nprices",
+        )
+        .replace("eval2.csv", "eval2.npy");
+    write(&folder, "task.yaml", &document);
+    write(&folder, "zoe.csv", zoe);
+    write(&folder, "abe.csv", abe);
+    let rows = npy(&[[0.2, 0.1], [5.3, 0.2], [5.1, 0.3]]);
+    fs::write(folder.path().join("eval2.npy"), rows).unwrap();
+    folder
+}
+
+#[test]
+fn sellers_columns_are_matched_where_the_test_set_has_no_names() {
+    let zoe = "x,y,label\n0,0,a\n5,1,b\n";
+    let rows = |abe: &str| {
+        let (out, _) = frozen::<Acquisition>(two_sellers(zoe, abe).path());
+        fs::read(out.path().join("frozen/sellers.npy")).unwrap()
+    };
+    let expected = rows("x,y,label\n5,2,b\n6,3,b\n");
+    assert_eq!(rows("label,y,x\nb,2,5\nb,3,6\n"), expected);
+    assert_eq!(rows("label,f1,f0\nb,2,5\nb,3,6\n"), expected);
+    let message = refused::<Acquisition>(&two_sellers(zoe, "x,z,label\n5,2,b\n6,3,b\n"));
+    assert!(
+        message.contains("`abe.csv` has no column `y`, which `zoe.csv` has"),
+        "{message}"
+    );
+}
+
+#[test]
+fn prices_may_have_decimal_commas_and_stay_finite() {
+    let rows = "x,y,label\n0,0,a\n5,1,b\n";
+    let folder = two_sellers(rows, rows);
+    with(&folder, "prices: {zoe: 10, abe: 0.3}", "prices: prices.csv");
+    write(&folder, "prices.csv", "seller;price\nzoe;1,5\nabe;2,25\n");
+    with(&folder, "budget: 4.1", "budget: 1.875");
+    let verdict = verdict::<Acquisition>(folder.path(), "market", r#"{"counts": {"zoe": 1, "abe": 1}}"#);
+    assert_eq!(verdict.metrics["cost"], serde_json::json!(1.875), "{verdict:?}");
+    write(&folder, "prices.csv", "seller;price\nzoe;1.5\nabe;1e308\n");
+    let message = refused::<Acquisition>(&folder);
+    assert!(
+        message.contains("`1e308` is not a price") && !message.contains("has no price"),
+        "{message}"
+    );
+    with(&folder, "budget: 1.875", "budget: 1e308");
+    assert!(refused::<Acquisition>(&folder).contains("`budget` is 1e308"));
+}
+
+#[test]
+fn a_budget_may_buy_one_row() {
+    let rows = "x,y,label\n0,0,a\n5,1,b\n";
+    let folder = two_sellers(rows, rows);
+    with(&folder, "budget: 4.1", "budget: 0.15");
+    let (out, _) = frozen::<Acquisition>(folder.path());
+    let bucket = DirectoryBucket::new(out.path().join("frozen"));
+    let dataset = Dataset::<Acquisition>::open(bucket, String::new(), None, Integrity::Digests);
+    let dataset = pollster::block_on(dataset).unwrap();
+    let artifact = pollster::block_on(Acquisition::largest_artifact(&dataset, "market")).unwrap();
+    let verdict = pollster::block_on(evaluate(&dataset, "market", &artifact.unwrap())).unwrap();
+    assert_eq!(verdict.metrics["n_bought"], serde_json::json!(1), "{verdict:?}");
 }
 
 /// As many classes as there may be, with names of which no two are alike.

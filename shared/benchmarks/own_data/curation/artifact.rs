@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::MAX_EXAMPLES;
-use crate::own_data::table::{LABEL, NO_FEATURES};
+use crate::own_data::table::{LABEL, NO_FEATURES, truth};
 use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack_folders};
 use dataperf::formats::delimited::{described, text_of};
 use dataperf::{
@@ -176,7 +176,12 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
             continue;
         }
         let fields = columns.numbers.iter().map(|&place| &record[place]);
-        let numbers = fields.map(|field| dialect.number(field).filter(|number| number.is_finite()));
+        let numbers = fields.map(|field| {
+            dialect
+                .number(field)
+                .or_else(|| truth(field))
+                .filter(|number| number.is_finite())
+        });
         let numbers: Vec<Option<f64>> = numbers.collect();
         if let Some(wrong) = numbers.iter().position(Option::is_none) {
             let place = columns.numbers[wrong];
@@ -240,6 +245,10 @@ fn columns(header: &[String]) -> Result<Columns, Rejection> {
     let is_number = |name: &String| !NO_FEATURES.contains(&name.as_str());
     let places = header.iter().enumerate().filter(|(_, name)| is_number(name));
     let numbers: Vec<usize> = places.map(|(place, _)| place).collect();
+    if header.iter().filter(|name| *name == LABEL).count() > 1 {
+        let message = "the column `label` appears more than once: keep one";
+        return Err(Reason::new("duplicate_column", "line 1", message).into());
+    }
     let Some(label) = label.filter(|_| !numbers.is_empty()) else {
         let message = format!(
             "the first line is {} and has {} columns: it needs a column `label` and a column for each number",
@@ -251,15 +260,18 @@ fn columns(header: &[String]) -> Result<Columns, Rejection> {
     Ok(Columns { label, numbers })
 }
 
-/// Whether columns have numbers in place of names, in this order: `f0`, `f1` and so on, or `0`, `1` as pandas numbers columns without names. Such
-/// columns are matched by their places.
+/// The order of columns that have numbers in place of names, in any order: `f0`, `f1` and so on, or `0`, `1` as pandas numbers columns without
+/// names. `None` for other columns.
+pub fn counted_order(names: &[String]) -> Option<Vec<String>> {
+    let sorted: BTreeSet<&String> = names.iter().collect();
+    let orders = ["f", ""].map(|before| (0..names.len()).map(move |place| format!("{before}{place}")));
+    let mut orders = orders.into_iter().map(Iterator::collect::<Vec<String>>);
+    orders.find(|order| order.iter().collect::<BTreeSet<_>>() == sorted)
+}
+
+/// Whether columns have numbers in place of names, in their order. Such columns are matched by their places.
 pub fn is_by_position(names: &[String]) -> bool {
-    ["f", ""].iter().any(|before| {
-        names
-            .iter()
-            .enumerate()
-            .all(|(place, name)| *name == format!("{before}{place}"))
-    })
+    counted_order(names).is_some_and(|order| order == names)
 }
 
 impl Rows {
@@ -267,11 +279,13 @@ impl Rows {
     /// names, places count. Missing names and names of no column are noted. Returns whether the
     /// order has changed.
     pub(super) fn arrange(&mut self, columns: &[String], reasons: &mut Reasons) -> bool {
-        if columns.is_empty()
-            || columns == self.names
-            || is_by_position(columns)
-            || is_by_position(&self.names)
-        {
+        let counted = counted_order(&self.names);
+        let columns = match &counted {
+            Some(order) => order,
+            None if columns.is_empty() || is_by_position(columns) => return false,
+            None => columns,
+        };
+        if columns == self.names {
             return false;
         }
         let mut seen = BTreeSet::new();

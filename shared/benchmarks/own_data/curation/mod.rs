@@ -22,7 +22,7 @@ pub mod numerals;
 use dataperf_numerics::learner::Learner;
 use serde::{Deserialize, Serialize};
 
-pub use artifact::{Artifact, is_by_position};
+pub use artifact::{Artifact, counted_order, is_by_position};
 pub use evaluation::{Checked, Frozen, ReadImages, ReadRows, read_images, read_rows};
 pub use images::decode_png;
 

@@ -188,6 +188,21 @@ impl Examples {
         format!("`{}` {place}", self.name)
     }
 
+    /// The number in a field, which may have a decimal comma in a CSV.
+    pub(super) fn number(&self, field: &str) -> Option<f64> {
+        match &self.lines {
+            Some((_, dialect, _)) => dialect.number(field),
+            None => field.parse().ok(),
+        }
+    }
+
+    /// A sentence if the numbers that were read have no clear decimal mark.
+    pub(super) fn check_numbers(&self) -> Option<String> {
+        let (_, dialect, _) = self.lines.as_ref()?;
+        let wrong = dialect.check_numbers().err()?;
+        Some(format!("`{}`: {wrong}", self.name))
+    }
+
     pub(super) fn column(&self, name: &str) -> Option<&[String]> {
         self.columns.get(name).map(Vec::as_slice)
     }

@@ -6,8 +6,8 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::own_data::curation::is_by_position;
-use crate::own_data::table::{FEATURES, NO_FEATURES, features_file};
+use crate::own_data::curation::{counted_order, is_by_position};
+use crate::own_data::table::{FEATURES, NO_FEATURES, features_file, truth};
 use dataperf::dataset::frozen::Dtype;
 use dataperf::formats::delimited::{Dialect, described};
 use dataperf::{list_names, quote};
@@ -27,6 +27,8 @@ pub(super) const MAX_FEATURES: usize = 4096;
 pub(super) const MAX_ROWS: usize = 10_000_000;
 /// Up to this magnitude every whole number is exactly a 32-bit float.
 const MAX_EXACT: f64 = 16_777_216.0;
+/// The remedy for a column without a name.
+const UNNAMED: &str = "leave it out if it numbers the rows (`to_csv(..., index=False)`), else name it";
 /// The column of a Parquet file that has the numbers of each row.
 pub(super) const COLUMN: &str = "features";
 
@@ -171,6 +173,15 @@ impl FeatureFile {
         }
     }
 
+    /// Reads columns that have numbers in place of names in the order of these numbers.
+    ///
+    /// # Errors
+    /// Sentences if the file can't be read.
+    pub(super) fn order_counted(&mut self) -> Result<(), Vec<String>> {
+        self.chosen = self.columns()?.and_then(|names| counted_order(&names));
+        Ok(())
+    }
+
     /// Reads the columns in the order of `columns`, those of the file called `other`. Returns a sentence if they are matched by position.
     ///
     /// # Errors
@@ -192,6 +203,9 @@ impl FeatureFile {
                 )));
             }
         };
+        if own.iter().any(String::is_empty) {
+            return Err(vec![format!("`{name}`: a column has no name: {UNNAMED}")]);
+        }
         let missing: Vec<&String> = columns.iter().filter(|column| !own.contains(column)).collect();
         let extra: Vec<&String> = own.iter().filter(|column| !columns.contains(column)).collect();
         if !missing.is_empty() {
@@ -494,22 +508,15 @@ impl FeatureFile {
             let place = |column: &String| header.iter().position(|name| name == column);
             return Ok(chosen.iter().filter_map(place).collect());
         }
-        // pandas numbers the columns of a table without names, so such a header is one
-        let is_counted = header
-            .iter()
-            .enumerate()
-            .all(|(place, name)| *name == place.to_string());
-        if !is_counted && header.iter().all(|name| dialect.number(name).is_some()) {
+        // a name is no number of the file, whose decimal marks are compared
+        let names = dialect.clone();
+        if header.iter().all(|name| names.number(name).is_some()) {
             return Err(about(
                 "its first line has numbers instead of column names: write the file with a header".into(),
             ));
         }
         if let Some(column) = header.iter().position(String::is_empty) {
-            return Err(about(format!(
-                "column {} has no name: leave it out if it numbers the rows (`to_csv(..., index=False)`), \
-                    else name it",
-                column + 1
-            )));
+            return Err(about(format!("column {} has no name: {UNNAMED}", column + 1)));
         }
         let mut seen = BTreeSet::new();
         if let Some(twice) = header.iter().find(|name| !seen.insert(*name)) {
@@ -534,15 +541,6 @@ impl FeatureFile {
         writer: &mut DatasetWriter,
     ) -> Result<(), ImportError> {
         freeze_all(&[(self, scanned)], table, writer)
-    }
-}
-
-/// A truth value as pandas writes and reads it, as a number.
-fn truth(field: &str) -> Option<f64> {
-    match field.trim() {
-        "True" | "TRUE" | "true" => Some(1.0),
-        "False" | "FALSE" | "false" => Some(0.0),
-        _ => None,
     }
 }
 

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::own_data::curation::is_by_position;
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
@@ -139,8 +138,8 @@ impl Evals {
 
     /// The names of the columns; none where they have no names.
     fn columns(&self) -> Vec<String> {
-        let names = self.hidden.as_ref().and_then(|eval| eval.columns.clone());
-        names.filter(|names| !is_by_position(names)).unwrap_or_default()
+        let named = self.hidden.as_ref().filter(|eval| eval.has_names());
+        named.and_then(|eval| eval.columns.clone()).unwrap_or_default()
     }
 
     /// Notes a hidden test set with too many groups for a receipt that has the accuracy of each.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::own_data::curation::is_by_position;
+
 use super::document::problems::{Problems, within};
 use super::document::yaml::At;
 use super::examples::{Examples, ExpectedColumns};
@@ -33,13 +35,20 @@ pub(super) struct Opened {
     pub(super) examples: Examples,
 }
 
+impl Opened {
+    /// Whether the columns have names of their own, by which those of other sources can be matched.
+    pub(super) fn has_names(&self) -> bool {
+        self.columns.as_ref().is_some_and(|names| !is_by_position(names))
+    }
+}
+
 impl Source {
-    /// Reads the source once, and notes everything that is wrong with it. Its columns are matched with those of `eval`, where that is there.
+    /// Reads the source once, and notes everything that is wrong with it. Its columns are matched with those of `other`, where that is there.
     pub(super) fn open(
         &self,
         from: &Path,
         expected: &ExpectedColumns,
-        eval: Option<&Opened>,
+        other: Option<&Opened>,
         problems: &mut Problems,
     ) -> Option<Opened> {
         let (features, examples) = match &self.files {
@@ -66,9 +75,13 @@ impl Source {
             ));
             return None;
         }
+        if let Err(errors) = file.order_counted() {
+            problems.extend(errors);
+            return None;
+        }
         let mut note = None;
-        if let Some(eval) = eval {
-            match file.choose(&eval.features.name, eval.columns.as_deref()) {
+        if let Some(other) = other {
+            match file.choose(&other.features.name, other.columns.as_deref()) {
                 Ok(noted) => note = noted,
                 Err(errors) => {
                     problems.extend(errors);

@@ -39,6 +39,8 @@ const PRICED: ExpectedColumns = ExpectedColumns {
     required: &["seller", "price"],
     optional: &[],
 };
+/// The largest price and budget: costs of many rows stay finite.
+const MAX_AMOUNT: f64 = 1e100;
 /// The most sellers in a market.
 const MAX_SELLERS: usize = 1000;
 /// The most training sets that may be sampled.
@@ -93,10 +95,10 @@ impl Import for Acquisition {
             problems: &mut problems,
         };
         let members = members(&mut reader, &document, KEYS, from)?;
-        let positive = |number: f64| number > 0.0 && number.is_finite();
+        let positive = |number: f64| number > 0.0 && number <= MAX_AMOUNT;
         let budget = reader
             .required(members, "budget")
-            .and_then(|node| reader.number(node, "budget", "above 0", positive));
+            .and_then(|node| reader.number(node, "budget", "above 0 and at most 1e100", positive));
         let n_trials = members.get("trials").map_or(Some(N_TRIALS as f64), |node| {
             reader.whole(node, "trials", 1.0, MAX_TRIALS)
         });
@@ -114,18 +116,19 @@ impl Import for Acquisition {
         progress.begin("reading own data", 0);
         let evals = Evals::open(from, common.as_mut(), &mut problems);
         let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
-        let opened = sources
-            .iter()
-            .map(|(name, source)| (name, source.open(from, &LABELLED, eval, &mut problems)));
-        let opened: Vec<(&String, Option<Opened>)> = opened.collect();
+        let mut opened: Vec<(&String, Opened)> = Vec::new();
+        for (name, source) in &sources {
+            // by the names of the first seller with names, if the test set has none
+            let mut all = eval.into_iter().chain(opened.iter().map(|(_, opened)| opened));
+            let named = all.find(|opened| opened.has_names()).or(eval);
+            let seller = source.open(from, &LABELLED, named, &mut problems);
+            opened.extend(seller.map(|seller| (name, seller)));
+        }
         let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
         };
         let mut notes = Vec::new();
-        let sellers: Vec<(&String, &Opened)> = opened
-            .iter()
-            .filter_map(|(name, opened)| Some((*name, opened.as_ref()?)))
-            .collect();
+        let sellers: Vec<(&String, &Opened)> = opened.iter().map(|(name, opened)| (*name, opened)).collect();
         check_sellers(&sellers, &common.scoring.classes, &mut problems);
         let training: Vec<&Opened> = sellers.iter().map(|(_, opened)| *opened).collect();
         evals.check_groups(&mut problems);
@@ -183,6 +186,7 @@ impl Import for Acquisition {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let mut sellers: Vec<&Seller> = parameters.sellers.iter().collect();
         sellers.sort_by(|a, b| (a.price / a.n_rows as f64).total_cmp(&(b.price / b.n_rows as f64)));
+        let cheapest = sellers.first().copied();
         let mut left = parameters.budget * (1.0 - 1e-9); // sums of floats may be over the budget by their last digit
         let mut counts = BTreeMap::new();
         for seller in sellers {
@@ -195,6 +199,10 @@ impl Import for Acquisition {
             let count = affordable.min(seller.n_rows as f64);
             left -= count * price;
             counts.insert(&seller.name, count as usize);
+        }
+        if counts.values().all(|&count| count == 0) {
+            // the budget is the price of the cheapest row
+            counts.extend(cheapest.map(|seller| (&seller.name, 1)));
         }
         Ok(Some(json!({ "counts": counts }).to_string().into_bytes()))
     }
@@ -249,6 +257,9 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
         }
         _ => reader.wrong(node.at, "`sellers` is a folder, or a mapping of names to files"),
     }
+    if sellers.is_empty() && matches!(&node.value, Value::Map(map) if map.is_empty()) {
+        reader.wrong(node.at, "`sellers` names no seller: give at least one");
+    }
     if sellers.len() > MAX_SELLERS {
         reader.wrong(
             node.at,
@@ -286,26 +297,39 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
     }
     names.sort();
     let mut by_seller: BTreeMap<String, Files> = BTreeMap::new();
-    let is_there = |name: String| names.binary_search(&name).is_ok();
     for name in &names {
         let inner = format!("{folder}/{name}");
         let (seller, files) = if path.join(name).is_dir() {
             let features = format!("{inner}/features.npy");
             let examples = format!("{inner}/examples.csv");
             (name.as_str(), Files::Pair { features, examples })
-        } else if let Some(stem) = table_stem(name) {
-            (stem, Files::Table(inner))
-        } else if let Some(stem) = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".npz")) {
-            let examples = format!("{folder}/{stem}.csv");
-            let features = inner;
-            (stem, Files::Pair { features, examples })
-        } else if let Some(stem) = name
-            .strip_suffix(".csv")
-            .filter(|stem| !is_there(format!("{stem}.npy")) && !is_there(format!("{stem}.npz")))
-        {
-            (stem, Files::Table(inner))
         } else {
-            continue;
+            let Some((stem, form)) = seller_file(name) else {
+                continue;
+            };
+            let beside = |is_form: fn(Form) -> bool| {
+                let named = |other: &&String| {
+                    seller_file(other).is_some_and(|(name, form)| name == stem && is_form(form))
+                };
+                names.iter().find(named)
+            };
+            match form {
+                Form::Npy | Form::Npz => {
+                    let examples = beside(|form| form == Form::Csv);
+                    let examples =
+                        examples.map_or(format!("{folder}/{stem}.csv"), |name| format!("{folder}/{name}"));
+                    (
+                        stem,
+                        Files::Pair {
+                            features: inner,
+                            examples,
+                        },
+                    )
+                }
+                // the examples of the features beside them
+                Form::Csv if beside(|form| matches!(form, Form::Npy | Form::Npz)).is_some() => continue,
+                Form::Csv | Form::Table => (stem, Files::Table(inner)),
+            }
         };
         if by_seller.insert(seller.to_owned(), files).is_some() {
             return Err(format!(
@@ -322,11 +346,14 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
     Ok(by_seller.into_iter().collect())
 }
 
-/// The name of a Parquet or Feather file without its ending.
-fn table_stem(name: &str) -> Option<&str> {
+/// The name of a seller's file without its ending, and the form of the file. `None` for other files, such as `README.txt`.
+fn seller_file(name: &str) -> Option<(&str, Form)> {
     let path = Path::new(name);
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
-    stem.filter(|_| Form::from_path(path) == Some(Form::Table))
+    let is_text = path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("txt"));
+    let form = Form::from_path(path).filter(|_| !is_text)?;
+    Some((path.file_stem()?.to_str()?, form))
 }
 
 /// The price of each seller.
@@ -338,7 +365,8 @@ fn prices(
 ) -> BTreeMap<String, f64> {
     let names: Vec<&str> = sellers.iter().map(|(name, _)| name.as_str()).collect();
     let mut prices = BTreeMap::new();
-    let is_price = |price: f64| price >= 0.0 && price.is_finite();
+    let is_price = |price: f64| (0.0..=MAX_AMOUNT).contains(&price);
+    let mut are_all_read = true;
     if let Some(Value::List(list)) = members.get("sellers").map(|node| &node.value) {
         for item in list {
             // items that are no sellers have been noted before
@@ -349,7 +377,7 @@ fn prices(
             let name = seller.get("name").and_then(|node| reader.text(node, "name", 120));
             let price = seller
                 .get("price")
-                .and_then(|node| reader.number(node, "price", "0 or more", is_price));
+                .and_then(|node| reader.number(node, "price", "from 0 to 1e100", is_price));
             prices.extend(name.zip(price));
         }
     }
@@ -369,7 +397,7 @@ fn prices(
                         .zip(table.required("price"))
                         .enumerate()
                     {
-                        match price.parse::<f64>().ok().filter(|&price| is_price(price)) {
+                        match table.number(price).filter(|&price| is_price(price)) {
                             Some(price) => {
                                 let before = prices.insert(name.clone(), price);
                                 if let Some(before) = before.filter(|before| before.total_cmp(&price).is_ne())
@@ -385,20 +413,25 @@ fn prices(
                             }
                             None => problems.add(|| {
                                 format!(
-                                    "{}: `{price}` is not a price: give a number, 0 or more",
+                                    "{}: `{price}` is not a price: give a number from 0 to 1e100",
                                     table.place(row)
                                 )
                             }),
                         }
                     }
+                    are_all_read = problems.is_empty();
                     reader.problems.extend(problems.report(&table.name));
+                    reader.problems.extend(table.check_numbers());
                 }
-                Err(errors) => reader.problems.extend(errors),
+                Err(errors) => {
+                    are_all_read = false;
+                    reader.problems.extend(errors);
+                }
             }
         }
         Some(node) => {
             for (name, node) in reader.members(node, "prices").iter().flat_map(Members::iter) {
-                let Some(price) = reader.number(node, name, "0 or more", is_price) else {
+                let Some(price) = reader.number(node, name, "from 0 to 1e100", is_price) else {
                     continue;
                 };
                 let before = prices.insert(name.to_owned(), price);
@@ -420,7 +453,10 @@ fn prices(
             offer(name, &names)
         ));
     }
-    for name in names.iter().filter(|name| !prices.contains_key(**name)) {
+    for name in names
+        .iter()
+        .filter(|name| are_all_read && !prices.contains_key(**name))
+    {
         reader.problems.add(format!(
             "`{FILE}`: the seller `{name}` has no price: add one to `prices`"
         ));

@@ -1,6 +1,6 @@
 //! Imports `curation`: a test set of images or rows, and the set that participants begin with.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use dataperf::Rejection;
 use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::formats::delimited::Dialect;
+use dataperf::list_names;
 use dataperf_numerics::network::SIDES;
 
 use crate::own_data::curation::numerals::zip_of_images;
@@ -618,7 +619,8 @@ fn freeze_rows(
         reader.problems,
     );
     let n_features = evals.hidden.as_ref().map(|eval| eval.scanned.n_features);
-    let columns = evals.columns();
+    // the names of the start set, if the test set has none
+    let mut columns = evals.columns();
     let known = [false, true].map(|is_narrow| {
         let sets = evals.hidden.iter().chain(&evals.public);
         sets.map(|eval| eval.scanned.hashes_as(is_narrow).iter().copied().collect())
@@ -650,15 +652,19 @@ fn freeze_rows(
             }
         };
         notes.extend(by_position(&file.name, &read.names, &columns));
+        if columns.is_empty() && !is_by_position(&read.names) {
+            columns.clone_from(&read.names);
+        }
         let rows = &read.rows;
-        let unknown = rows
-            .iter()
-            .filter(|(class, _)| !parts.classes.contains(class))
-            .count();
-        if unknown > 0 {
+        let unknown = rows.iter().map(|(class, _)| class);
+        let unknown: Vec<&String> = unknown.filter(|class| !parts.classes.contains(class)).collect();
+        if !unknown.is_empty() {
+            let (n, distinct) = (unknown.len(), unknown.iter().copied().collect::<BTreeSet<_>>());
+            let distinct: Vec<&String> = distinct.into_iter().collect();
             reader.problems.add(format!(
-                "`{}`: {unknown} rows have a label that is not a class",
-                file.name
+                "`{}`: {n} rows have a label that is not a class: {}",
+                file.name,
+                list_names(&distinct)
             ));
         }
         let width = rows.first().map_or(0, |(_, numbers)| numbers.len());
