@@ -24,6 +24,8 @@ use crate::ids;
 
 /// The most bytes of a body that is kept in the index.
 pub(crate) const SMALL_BYTES: usize = 32 << 10;
+/// How many first letters of a body's name are the name of its directory.
+const SHARD_LETTERS: usize = 2;
 /// How the name of a file ends until a row names the body.
 pub(crate) const UNFINISHED: &str = ".partial";
 
@@ -85,13 +87,10 @@ impl Drop for NewBody {
 }
 
 impl Bodies {
-    /// Makes the directories.
+    /// Makes the directory. Those in it are made for their first files.
     pub(crate) fn open(dir: &Path) -> io::Result<Self> {
-        let bodies = Self { dir: dir.to_owned() };
-        for shard in bodies.shards() {
-            std::fs::create_dir_all(shard)?;
-        }
-        Ok(bodies)
+        std::fs::create_dir_all(dir)?;
+        Ok(Self { dir: dir.to_owned() })
     }
 
     /// The directory of them all.
@@ -100,13 +99,25 @@ impl Bodies {
     }
 
     /// The directories of the files.
-    pub(crate) fn shards(&self) -> impl Iterator<Item = PathBuf> {
-        (0..=255_u8).map(|shard| self.dir.join(format!("{shard:02x}")))
+    pub(crate) fn shards(&self) -> io::Result<Vec<PathBuf>> {
+        let mut shards = Vec::new();
+        for entry in std::fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            if entry.file_name().len() == SHARD_LETTERS && entry.file_type()?.is_dir() {
+                shards.push(entry.path());
+            }
+        }
+        Ok(shards)
+    }
+
+    /// The directory of the body called `name`.
+    fn shard(&self, name: &str) -> PathBuf {
+        self.dir.join(name.get(..SHARD_LETTERS).unwrap_or_default())
     }
 
     /// The file of the body called `name`.
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(name.get(..2).unwrap_or_default()).join(name)
+        self.shard(name).join(name)
     }
 
     /// The file of the body called `name` until a row names it.
@@ -184,6 +195,7 @@ impl Bodies {
 
     /// The file of a body, with its first bytes.
     async fn begin(&self, name: &str, first: &[u8]) -> io::Result<tokio::fs::File> {
+        tokio::fs::create_dir_all(self.shard(name)).await?;
         let mut file = tokio::fs::File::create_new(self.unfinished_path(name)).await?;
         file.set_max_buf_size(1 << 20);
         file.write_all(first).await?;
@@ -193,6 +205,7 @@ impl Bodies {
     /// Writes the bodies called `parts`, one after the other, as one new body. Blocks.
     pub(crate) fn concatenate(&self, parts: &[String]) -> Result<NewBody, Failure> {
         let mut whole = self.unwritten();
+        std::fs::create_dir_all(self.shard(&whole.name))?;
         let mut file = File::create_new(self.unfinished_path(&whole.name))?;
         for part in parts {
             whole.n_bytes += io::copy(&mut self.read(part)?, &mut file)?;
@@ -314,6 +327,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let bodies = Bodies::open(dir.path()).unwrap();
         let name = ids::fresh();
+        std::fs::create_dir(bodies.shard(&name)).unwrap();
         std::fs::write(bodies.unfinished_path(&name), "body").unwrap();
         for _ in 0..2 {
             let mut text = String::new();
@@ -331,6 +345,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let bodies = Bodies::open(dir.path()).unwrap();
         let name = ids::fresh();
+        std::fs::create_dir(bodies.shard(&name)).unwrap();
         std::fs::write(bodies.unfinished_path(&name), "body").unwrap();
         bodies.remove(&name);
         assert_eq!(bodies.finish(&name).unwrap_err().kind(), io::ErrorKind::NotFound);

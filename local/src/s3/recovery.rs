@@ -113,7 +113,7 @@ fn read_index(connection: &Connection) -> Result<Index, DatabaseError> {
 /// Sorts the files of bodies; files of other names are not ours and stay.
 fn look(bodies: &Bodies, index: &Index) -> io::Result<Files> {
     let mut files = Files::default();
-    for shard in bodies.shards() {
+    for shard in bodies.shards()? {
         for file in std::fs::read_dir(shard)? {
             let file = file?;
             let Ok(name) = file.file_name().into_string() else {

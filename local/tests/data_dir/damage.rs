@@ -27,6 +27,12 @@ fn kept() -> String {
     "kept".repeat(10_000)
 }
 
+/// Writes a file, in a directory that may be missing.
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
 /// A stopped cloud with `n_objects` objects and an item for each.
 async fn filled(dir: &Path, n_objects: usize) {
     let cloud = LocalCloud::start(config(dir)).await.unwrap();
@@ -184,7 +190,7 @@ async fn an_outdated_or_foreign_index_is_refused() {
     std::fs::copy(older, &index).unwrap();
     // an orphan that alone would be cleared away stays too
     let unfinished = dir.path().join(format!("cloud/objects/01/{ID}.partial"));
-    std::fs::write(&unfinished, "half").unwrap();
+    write(&unfinished, "half");
 
     let error = refusal(dir.path()).await;
     let StartError::UnknownObjects { n_files, n_bytes, .. } = error else {
@@ -205,7 +211,7 @@ async fn files_missing_from_the_index_can_be_moved() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path(), 1).await;
     let unknown = dir.path().join("cloud/objects/01").join(ID);
-    std::fs::write(&unknown, "whole").unwrap();
+    write(&unknown, "whole");
     let error = refusal(dir.path()).await;
     assert!(error.to_string().contains(&format!("`01/{ID}`")), "{error}");
     std::fs::rename(&unknown, dir.path().join(ID)).unwrap();
@@ -222,10 +228,10 @@ async fn startup_clears_leftovers_of_interrupted_writes_and_deletions() {
     // committed, and cut off before the file was renamed
     std::fs::rename(&named[0], named[0].with_extension("partial")).unwrap();
     // cut off before the commit
-    std::fs::write(objects.join("01").join(format!("{ID}.partial")), "half").unwrap();
+    write(&objects.join("01").join(format!("{ID}.partial")), "half");
     // deleted, and cut off before the file was
     let removed = ID.replace('0', "f");
-    std::fs::write(objects.join("f1").join(&removed), "deleted").unwrap();
+    write(&objects.join("f1").join(&removed), "deleted");
     let index = rusqlite::Connection::open(dir.path().join("cloud/index.sqlite")).unwrap();
     let name = named[1].file_name().unwrap().to_str().unwrap();
     for body in [&*removed, name] {
@@ -235,7 +241,7 @@ async fn startup_clears_leftovers_of_interrupted_writes_and_deletions() {
     }
     drop(index);
     // nobody's
-    std::fs::write(objects.join("ab/notes"), "somebody's").unwrap();
+    write(&objects.join("ab/notes"), "somebody's");
 
     holds_all(dir.path(), 2).await;
     let left: Vec<PathBuf> = tree(&objects).into_keys().filter(|path| path.is_file()).collect();

@@ -18,8 +18,9 @@ async fn a_restart_keeps_objects_and_removes_partial_writes() {
         panic!("two clouds share a directory")
     };
     cloud.shutdown().await;
-    let unfinished = format!("cloud/objects/ab/{}.partial", "ab".repeat(16));
-    std::fs::write(dir.path().join(unfinished), "half").unwrap();
+    let shard = dir.path().join("cloud/objects/ab");
+    std::fs::create_dir_all(&shard).unwrap();
+    std::fs::write(shard.join(format!("{}.partial", "ab".repeat(16))), "half").unwrap();
 
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let client = s3(&cloud);

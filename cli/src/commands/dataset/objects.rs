@@ -23,6 +23,8 @@ const PART_BYTES: u64 = 16 << 20;
 /// The most parts that an object may have in S3; a file that would need more gets larger parts.
 const MAX_PARTS: u64 = 10_000;
 const PARTS_AT_ONCE: usize = 4;
+/// Bytes that are read at once of a file that is not uploaded in parts; each read is handed to another thread.
+const READ_BYTES: usize = 1 << 20;
 
 /// A file with its digest, and the object that it is to be.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +126,10 @@ impl Object<'_> {
 
     async fn upload_whole(&self) -> Result<()> {
         let put = self.s3.put_object().bucket(self.bucket).key(self.key);
-        let body = ByteStream::from_path(self.path)
+        let body = ByteStream::read_from()
+            .path(self.path)
+            .buffer_size(READ_BYTES)
+            .build()
             .await
             .with_context(|| format!("can't read `{}`", self.path.display()))?;
         let put = put.if_none_match("*").checksum_sha256(in_base64(self.digest));
