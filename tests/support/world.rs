@@ -90,6 +90,8 @@ fn function(name: &str) -> FunctionSpec {
     if let Some(key) = environment.get_mut(CURSOR_KEY) {
         *key = "of the tests".into();
     }
+    // what is uploaded one after the other is compared without a wait
+    environment.insert("DATAPERF_COMPARED_EVERY_MILLIS".into(), "50".into());
     FunctionSpec {
         name: name.into(),
         binary: binary(name),

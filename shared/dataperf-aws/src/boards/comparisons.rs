@@ -57,15 +57,13 @@ const UNTIL: &str = "until";
 /// The bytes with the header and the deviations of an object with replicates.
 const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
 
-/// How long after a comparison a board is not compared again, since comparing many rows takes seconds. On a small board the rest of the second after
-/// a score is for waiting for the index, up to twice, and for comparing.
-fn interval(n_rows: usize) -> Duration {
-    if n_rows <= MAX_COUNTED_ROWS {
-        Duration::from_millis(700)
-    } else {
-        Duration::from_mins(1)
-    }
-}
+/// How long after a comparison a small board is not compared again. The rest of the second after a score is for waiting for the index, up to twice, and
+/// for comparing.
+const INTERVAL: Duration = Duration::from_millis(700);
+/// The same for a board of many rows, which takes seconds to compare.
+const INTERVAL_OF_LARGE: Duration = Duration::from_mins(1);
+/// The variable with another interval of small boards, in milliseconds.
+const COMPARED_EVERY: &str = "DATAPERF_COMPARED_EVERY_MILLIS";
 
 /// A board to compare, as the caretaker asks for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,8 +116,9 @@ impl BoardFacts {
 }
 
 /// Compares boards, and caches the replicates that it has read.
-#[derive(Default)]
 pub(crate) struct Comparer {
+    /// How long after a comparison a small board is not compared again.
+    interval: Duration,
     kept: Mutex<BTreeMap<SubmissionId, Arc<Replicates>>>,
 }
 
@@ -224,6 +223,23 @@ impl Table {
 }
 
 impl Comparer {
+    /// With the intervals that the environment sets.
+    ///
+    /// # Errors
+    /// When the variable is not a number.
+    pub(crate) fn from_environment() -> Result<Self, lambda_runtime::Error> {
+        let interval = match std::env::var(COMPARED_EVERY) {
+            Ok(text) => Duration::from_millis(text.parse().map_err(|_| {
+                format!("`{COMPARED_EVERY}` has to be a whole number of milliseconds, not `{text}`")
+            })?),
+            Err(_) => INTERVAL,
+        };
+        Ok(Self {
+            interval,
+            kept: Mutex::default(),
+        })
+    }
+
     /// Publishes a board as it was compared, and the final board that belongs to it.
     ///
     /// # Errors
@@ -305,14 +321,35 @@ impl Comparer {
         Ok(())
     }
 
+    /// The wait until a board may be compared again; `None` if it may be compared now.
+    async fn rest_of_interval(
+        &self,
+        board: &Board,
+        results: &S3Bucket,
+    ) -> Result<Option<Duration>, PortError> {
+        let Some(before) = summary(board, results).await? else {
+            return Ok(None);
+        };
+        let passed = now()
+            .unix_millis()
+            .saturating_sub(before.compared_at.unix_millis());
+        let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
+        let interval = if before.n_rows <= MAX_COUNTED_ROWS {
+            self.interval
+        } else {
+            INTERVAL_OF_LARGE
+        };
+        Ok(interval.checked_sub(passed).filter(|rest| !rest.is_zero()))
+    }
+
     async fn now_or_later(
         &self,
         board: &Board,
         hosted: &Descriptor,
         stores: &Stores<'_>,
     ) -> Result<(), PortError> {
-        if let Some(rest) = rest_of_interval(board, stores.results).await? {
-            if rest > interval(0) {
+        if let Some(rest) = self.rest_of_interval(board, stores.results).await? {
+            if rest > self.interval {
                 return Ok(());
             }
             tokio::time::sleep(rest).await;
@@ -626,20 +663,6 @@ pub(crate) async fn mark_without_pairs(
         table.mark_to_compare(board).await?;
     }
     Ok(())
-}
-
-/// The wait until a board may be compared again; `None` if it may be compared now.
-async fn rest_of_interval(board: &Board, results: &S3Bucket) -> Result<Option<Duration>, PortError> {
-    let Some(before) = summary(board, results).await? else {
-        return Ok(None);
-    };
-    let passed = now()
-        .unix_millis()
-        .saturating_sub(before.compared_at.unix_millis());
-    let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
-    Ok(interval(before.n_rows)
-        .checked_sub(passed)
-        .filter(|rest| !rest.is_zero()))
 }
 
 /// Whether a board had many rows when it was compared before.

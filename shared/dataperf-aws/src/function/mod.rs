@@ -147,7 +147,7 @@ async fn run_scorer(scorer: Box<dyn Scorer>) -> Result<(), lambda_runtime::Error
         resources,
         scorer,
         scored_with: Mutex::default(),
-        comparer: Comparer::default(),
+        comparer: Comparer::from_environment()?,
         last_moment: Mutex::default(),
     })
     .await
