@@ -78,6 +78,10 @@ async fn a_data_directory_without_a_marker_is_recognised() {
     put(&s3(&cloud), "results", "key", "kept").await;
     cloud.shutdown().await;
     std::fs::remove_file(dir.path().join(MARKER)).unwrap();
+    for shard in 0..=255_u8 {
+        // an old cloud made them all
+        std::fs::create_dir_all(dir.path().join(format!("cloud/objects/{shard:02x}"))).unwrap();
+    }
 
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     assert_eq!(get(&s3(&cloud), "results", "key").await, b"kept");
