@@ -1,12 +1,14 @@
 //! Bookkeeping: what the buckets, the table and the boards say of the same uploads has to agree.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ladder::Climb;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
 use dataperf::{Digest, Ending, Receipt, SubmissionId, SubmitterName};
 use dataperf_aws::Partition;
+use tokio::task::JoinHandle;
 
 use crate::support::project::{BENCHMARK, hosted};
 use crate::support::world::{Sent, World};
@@ -17,6 +19,15 @@ fn text<'a>(item: &'a Item, name: &str) -> &'a str {
     item.get(name)
         .and_then(|value| value.as_s().ok())
         .map_or("", String::as_str)
+}
+
+/// See [`World::short_leases`].
+pub(crate) struct ShortLeases(JoinHandle<()>);
+
+impl Drop for ShortLeases {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl World {
@@ -226,6 +237,37 @@ impl World {
         );
         expected.retain(|_, n| *n > 0);
         assert_eq!(n_items, expected, "the table holds these items and no others");
+    }
+
+    /// Ends leases of boards whose holders have them for half a second or longer, as if half a minute had passed, until the result is dropped. Who holds
+    /// one for so long was killed, or is slow and projects once more.
+    pub(crate) fn short_leases(&self, benchmark: &str) -> ShortLeases {
+        let (table, dynamodb) = (self.leaderboards(), self.clients.dynamodb.clone());
+        let partition = Partition::new(format!("{benchmark}#projections"));
+        let ending = async move {
+            let mut held = BTreeMap::new();
+            loop {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                for item in table.query(&partition).await.unwrap() {
+                    let Some(holder) = item.get("holder").cloned() else {
+                        continue;
+                    };
+                    if held.insert(item["sk"].as_s().unwrap().clone(), holder.clone()) != Some(holder.clone())
+                    {
+                        continue;
+                    }
+                    let over = dynamodb.update_item().table_name("dataperf");
+                    let over = over.key("pk", item["pk"].clone()).key("sk", item["sk"].clone());
+                    let over = over.update_expression("REMOVE #until, #holder");
+                    let over = over.condition_expression("#holder = :holder");
+                    let over = over.expression_attribute_names("#until", "until");
+                    let over = over.expression_attribute_names("#holder", "holder");
+                    let over = over.expression_attribute_values(":holder", holder);
+                    let _ = over.send().await; // somebody else may have it since
+                }
+            }
+        };
+        ShortLeases(tokio::spawn(ending))
     }
 
     /// Projects the boards whose projection was killed, as functions do that the caretaker asks. No lease is waited for: nothing runs any more.

@@ -532,6 +532,7 @@ async fn paired_differences_appear_only_after_the_close() {
     assert_eq!(publish(world, &spring("2026-01-02T00:00:00Z", last)).code, 0);
     let answer = difference(&reading, ANONYMOUS, ada, bo, "");
     assert_eq!(refusal(&answer), (404, "not_compared".to_owned()));
+    let _leases = world.short_leases(BENCHMARK);
     let (faults, mut n_killed) = (world.cloud.faults(), 0);
     for moment in Moment::of_writes() {
         finish(world).await;

@@ -33,7 +33,9 @@ async fn a_board_is_scored_again_by_the_functions() {
     broken_off.assert_refused("continues where it stopped");
     // a cold process makes some twenty requests for the first submission: each that is killed has brought some to their end
     world.cloud.faults().kill_at_every(BENCHMARK, 37);
+    let leases = world.short_leases(BENCHMARK);
     let ran = rescore(&["--batch", "2"]);
+    drop(leases);
     world.cloud.faults().kill_no_more(BENCHMARK);
     assert!(
         world.cloud.snapshot().await.unwrap().n_retried > 0,

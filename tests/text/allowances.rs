@@ -134,6 +134,7 @@ async fn pending_scores_do_not_restore_a_disqualified_submitter() {
     )
     .await;
     let faults = text.world.cloud.faults();
+    let _leases = text.world.short_leases(BENCHMARK);
     let mut n_on_their_way = 0;
     for n in (8..).step_by(2) {
         let who = format!("s{n:03}");
