@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::channels::{N_TOLD_APART, artifact, pool, seen, two_faced};
-use super::{closed_round, output, upload, with_programs};
+use super::{closed_round, output, send, upload, with_room_for_held_verdicts};
 use crate::challenges::{publish, receipt};
 use crate::datasets::finals::staged;
 use crate::people::organizer_mistakes::digest;
@@ -30,7 +30,7 @@ pub(super) fn has_lines_of(text: &str, table: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_programs_learn_only_one_code() {
-    let world = World::with(with_programs).await;
+    let world = World::with(with_room_for_held_verdicts).await;
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(
         digest(frozen()),
@@ -83,9 +83,10 @@ async fn hostile_programs_learn_only_one_code() {
         ),
     ] {
         let program = two_faced(&public_pool, &good, &[], |_| body.clone());
-        let sent = upload(&world, "ada", program).await;
+        let sent = send(&world, "ada", program).await;
         expected.push((name, sent, code, true));
     }
+    world.settle().await;
 
     let reading = Reading::new(world).await;
     for (name, sent, code, is_hidden_run) in &expected {

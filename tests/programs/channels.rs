@@ -10,7 +10,7 @@ use dataperf::{Ending, Timestamp};
 use dataperf_closed::Code;
 use serde_json::{Value, json};
 
-use super::{closed_round, output, stored, upload, with_programs};
+use super::{closed_round, output, send, stored, with_room_for_held_verdicts};
 use crate::challenges::{publish, receipt};
 use crate::datasets::finals::staged;
 use crate::people::organizer_mistakes::digest;
@@ -116,6 +116,15 @@ pub(super) fn two_faced(
 /// Writes one of the texts.
 fn say(fd: u32, (begin, n): (usize, usize)) -> String {
     format!("(call $say (i32.const {fd}) (i32.const {begin}) (i32.const {n}))")
+}
+
+/// A program that compiles at once: it knows an artifact of the public data, and one of the data in a directory, both of clips from a place on.
+pub(super) fn small(world: &World, hidden: &Path, from: usize) -> Vec<u8> {
+    let name = |data: &str| format!("{data}-{from}");
+    let public_pool = pool(world, frozen(), &name("public"));
+    let hidden_pool = pool(world, hidden, &name("hidden"));
+    let [public, hidden] = [&public_pool, &hidden_pool].map(|pool| artifact(pool, from));
+    two_faced(&public_pool, &public, &[&hidden], |at| say(1, at[0]))
 }
 
 /// A verdict on hidden data is recorded at a step since the upload, and every time that its author sees is one of such a step.
@@ -281,7 +290,7 @@ fn groups(public_pool: &str, hidden_pool: &str) -> Vec<(&'static str, Vec<Vec<u8
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hidden_data_produce_only_scores_or_one_code() {
-    let world = World::with(with_programs).await;
+    let world = World::with(with_room_for_held_verdicts).await;
     let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({}));
     round[0]["daily_limit"] = json!(1000);
@@ -297,9 +306,10 @@ async fn hidden_data_produce_only_scores_or_one_code() {
     let mut sent = Vec::new();
     for (name, programs) in &groups {
         for program in programs {
-            sent.push((*name, upload(&world, "ada", program.clone()).await));
+            sent.push((*name, send(&world, "ada", program.clone()).await));
         }
     }
+    world.settle().await;
     for (_, sent) in &sent {
         let output = output(&world, sent).await.unwrap();
         assert!(output.is_hidden_run, "{output:?}");

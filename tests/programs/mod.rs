@@ -20,6 +20,7 @@ use dataperf::{Descriptor, Digest, Ending, NoIntervals, Receipt};
 use dataperf_aws::Addresses;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_local::{Config, FunctionSpec, Moment, Storm, Trigger};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::challenges::{publish, receipt};
@@ -49,6 +50,12 @@ fn with_programs(config: &mut Config) {
     config.functions.push(runner);
 }
 
+/// As [`with_programs`], with a process for each of many verdicts that are held at the same time.
+fn with_room_for_held_verdicts(config: &mut Config) {
+    with_programs(config);
+    config.functions[0].concurrency = 8;
+}
+
 fn closed_round(public: Digest, hidden: Digest, programs: &Value) -> Value {
     let mut programs = programs.clone();
     programs["public"] = json!(public);
@@ -58,9 +65,13 @@ fn closed_round(public: Digest, hidden: Digest, programs: &Value) -> Value {
     }])
 }
 
-async fn upload(world: &World, submitter: &str, bytes: impl Into<Vec<u8>>) -> Sent {
+async fn send(world: &World, submitter: &str, bytes: impl Into<Vec<u8>>) -> Sent {
     let key = format!("{BENCHMARK}/en-25/{submitter}/selector.wasm");
-    let sent = world.put(&key, bytes).await;
+    world.put(&key, bytes).await
+}
+
+async fn upload(world: &World, submitter: &str, bytes: impl Into<Vec<u8>>) -> Sent {
+    let sent = send(world, submitter, bytes).await;
     world.settle().await;
     sent
 }
@@ -488,9 +499,22 @@ async fn an_evaluated_program_is_not_run_again() {
     assert_eq!(stored_at().await, first, "a run takes a second at least");
 }
 
-/// Whatever is killed, the program's upload ends once, with one score.
+/// Whatever is killed, the program's upload ends once, with one score. Each verdict is held for a while, so several clouds share the moments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_function_scores_a_program_once() {
+    const N_CLOUDS: usize = 6;
+    let ended = join_all((0..N_CLOUDS).map(|cloud| kill_at_every(N_CLOUDS, cloud))).await;
+    for (place, function) in [CLOSED, BENCHMARK].into_iter().enumerate() {
+        let n_killed: usize = ended.iter().map(|(n_killed, _)| n_killed[place]).sum();
+        assert!(n_killed >= 2, "{function} writes: {n_killed}");
+    }
+    let mut scores: Vec<f64> = ended.into_iter().flat_map(|(_, scores)| scores).collect();
+    scores.dedup();
+    assert_eq!(scores.len(), 1, "one program, one score: {scores:?}");
+}
+
+/// Kills both functions at each moment that has its turn in this cloud. Gives how often each was killed, and the scores.
+async fn kill_at_every(n_clouds: usize, cloud: usize) -> ([usize; 2], Vec<f64>) {
     let world = World::with(|config| {
         with_programs(config);
         config.idle_timeout = std::time::Duration::ZERO;
@@ -499,16 +523,16 @@ async fn a_killed_function_scores_a_program_once() {
         }
     })
     .await;
-    let (_, hidden) = staged(&world);
+    let (directory, hidden) = staged(&world);
     let mut round = closed_round(digest(frozen()), hidden, &json!({}));
     round[0]["daily_limit"] = json!(1000);
     assert_eq!(publish(&world, &round).code, 0);
-    let module = std::fs::read(program("speech_selection-c")).unwrap();
-    let mut scores = Vec::new();
-    for function in [CLOSED, BENCHMARK] {
-        let mut n_killed = 0;
+    let module = channels::small(&world, &directory, 0);
+    let (mut scores, mut n_killed) = (Vec::new(), [0; 2]);
+    for (place, function) in [CLOSED, BENCHMARK].into_iter().enumerate() {
         // an invoked function may run between two writes, so a kill before a write differs from one after the preceding write
-        for moment in (1..).flat_map(|n| [Moment::BeforeWrite(n), Moment::AfterWrite(n)]) {
+        let moments = (1..).flat_map(|n| [Moment::BeforeWrite(n), Moment::AfterWrite(n)]);
+        for moment in moments.skip(cloud).step_by(n_clouds) {
             world.cloud.faults().kill_at(function, moment);
             let sent = upload(&world, "ada", module.clone()).await;
             let is_over = world.cloud.faults().kill_no_more(function);
@@ -517,18 +541,16 @@ async fn a_killed_function_scores_a_program_once() {
             if is_over {
                 break;
             }
-            n_killed += 1;
+            n_killed[place] += 1;
         }
-        assert!(n_killed >= 2, "{function} writes: {n_killed}");
     }
-    scores.dedup();
-    assert_eq!(scores.len(), 1, "one program, one score: {scores:?}");
     let board = crate::datasets::finals::board("closed");
     let series = world.leaderboards().series(&board).await.unwrap();
     let mut ids: Vec<&str> = series.iter().map(|entry| entry.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), series.len(), "each counts once");
+    (n_killed, scores)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,7 +10,8 @@ use dataperf::{Ending, Receipt};
 use dataperf_local::Storm;
 use serde_json::json;
 
-use super::{closed_round, offline, program, with_programs};
+use super::channels::small;
+use super::{closed_round, offline, with_programs};
 use crate::challenges::publish;
 use crate::datasets::finals::staged;
 use crate::faults::storms::{n_uploads, without_retries};
@@ -19,8 +20,8 @@ use crate::read_api::{ADA, Reading};
 use crate::support::project::{BENCHMARK, frozen};
 use crate::support::world::World;
 
-/// Fuel with which the examples end and an endless program ends soon.
-const MAX_FUEL: u64 = 200_000_000;
+/// Fuel with which an endless program ends soon.
+const MAX_FUEL: u64 = 20_000_000;
 /// More than are uploaded.
 const LIMIT: u64 = 100_000;
 
@@ -46,15 +47,16 @@ async fn programs_are_run_in_a_storm() {
     round[0]["total_limit"] = json!(LIMIT);
     let ran = publish(&world, &round);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let good = |name: &str| {
-        let path = program(name);
+    let good = |n: usize| {
+        let (path, module) = (world.scratch().join("good.wasm"), small(&world, &directory, n));
+        std::fs::write(&path, &module).unwrap();
         let score = offline(&path, &directory)["score"].as_f64().unwrap();
-        (std::fs::read(path).unwrap(), Ok(rounded(score, 312)))
+        (module, Ok(rounded(score, 312)))
     };
     let programs: [(Vec<u8>, Result<f64, &str>); 4] = [
-        good("speech_selection-c"),
+        good(0),
         (wat::parse_str(ENDLESS).unwrap(), Err("out_of_fuel")),
-        good("speech_selection-rust"),
+        good(1),
         (b"\0asm\x01\0\0\0".to_vec(), Err("not_a_command")),
     ];
     world.cloud.faults().storm(Some(Storm {
