@@ -22,13 +22,18 @@ fn typed(command: &str, folder: &Path) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(printed).unwrap())
 }
 
-fn demo(more: &str) -> String {
+/// The demo whose cloud stays up.
+fn keep_running() -> String {
     let data = root().join("demo");
     format!(
-        "'{}' demo --data '{}' {more}",
+        "'{}' demo --keep-running --data '{}'",
         binary("dataperf").display(),
         data.display()
     )
+}
+
+fn unquoted(command: &str) -> String {
+    command.replace('\'', "")
 }
 
 /// The score of a submitter on a board.
@@ -70,18 +75,7 @@ fn assert_areas(board: &Value) {
 #[test]
 fn the_story_is_true() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(binary("dataperf"))
-        .args(["--format", "json", "demo", "--data"])
-        .arg(root().join("demo"))
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let story: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let story = told(folder.path());
     let boards = story["leaderboards"].as_array().unwrap();
     assert!((4..=6).contains(&boards.len()), "{}", boards.len());
     let board = |leaderboard: &str| {
@@ -163,13 +157,51 @@ fn the_story_is_true() {
             .iter()
             .all(|receipt| receipt["status"] == "scored" || receipt == hastys[0])
     );
+    let ada = score(board("digits-20"), "ada");
+    commands_work(&story["commands"], ada, folder.path());
+}
+
+/// The demo's story as JSON.
+fn told(folder: &Path) -> Value {
+    let output = Command::new(binary("dataperf"))
+        .args(["--format", "json", "demo", "--data"])
+        .arg(root().join("demo"))
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The demo's commands work as they stand; the third runs the demo again, which another test does.
+fn commands_work(commands: &Value, ada: f64, folder: &Path) {
+    let commands: Vec<&str> = commands
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|command| command.as_str().unwrap())
+        .collect();
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    let (code, imported) = typed(commands[0], folder);
+    assert_eq!(code, 0, "{imported}");
+    let (code, scored) = typed(commands[1], folder);
+    assert_eq!(code, 0, "{scored}");
+    let offline = scored.split("scored ").nth(1).unwrap().lines().next().unwrap();
+    let offline: f64 = offline.trim().parse().unwrap();
+    assert!(
+        (offline - ada).abs() < 1e-4,
+        "the same score as on the board: {offline} and {ada}"
+    );
+    assert_eq!(unquoted(commands[2]), unquoted(&keep_running()));
 }
 
 #[test]
 fn the_printed_commands_work_as_they_stand() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, message) = typed(&demo(""), folder.path());
-    assert_eq!(code, 0, "{message}");
     let program = binary("dataperf").display().to_string();
     let printed = |message: &str| -> Vec<String> {
         let lines = message.lines().map(str::trim);
@@ -178,23 +210,9 @@ fn the_printed_commands_work_as_they_stand() {
             .map(str::to_owned)
             .collect()
     };
-    let commands = printed(&message);
-    assert_eq!(commands.len(), 3, "{message}");
-    let (code, imported) = typed(&commands[0], folder.path());
-    assert_eq!(code, 0, "{imported}");
-    let (code, scored) = typed(&commands[1], folder.path());
-    assert_eq!(code, 0, "{scored}");
-    let offline = scored.split("scored ").nth(1).unwrap().lines().next().unwrap();
-    assert!(
-        message
-            .lines()
-            .any(|line| line.contains(offline) && line.contains(" ada ")),
-        "the same score as on the board: {offline}"
-    );
-
-    // the third runs until it is stopped
+    // it runs until it is stopped
     let mut running = Command::new("sh")
-        .args(["-c", &format!("exec {}", commands[2])])
+        .args(["-c", &format!("exec {}", keep_running())])
         .current_dir(folder.path())
         .env("COLUMNS", "1000")
         .stdout(Stdio::piped())
@@ -210,6 +228,7 @@ fn the_printed_commands_work_as_they_stand() {
             break;
         }
     }
+    assert!(message.lines().any(|line| line.contains(" ada ")), "{message}");
     let commands = printed(&message);
     let outcomes: Vec<(i32, String)> = commands
         .iter()
