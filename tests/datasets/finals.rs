@@ -402,7 +402,7 @@ async fn a_late_verdict_uses_its_closed_boards_data() {
 /// One upload a round; each round is finished by a run that is killed at another of its writes. Two clouds share the moments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
-    let n_killed = join(finish_killed(0), finish_killed(1)).await;
+    let n_killed = Box::pin(join(finish_killed(0), finish_killed(1))).await;
     assert!(n_killed.0 + n_killed.1 >= 9, "a run writes: {n_killed:?}");
 }
 

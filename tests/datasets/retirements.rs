@@ -513,7 +513,7 @@ async fn a_document_unable_to_retire_is_refused() {
 /// One upload a round; each round's data set is retired by a run that is killed at another of its writes. Two clouds share the moments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retiring_killed_at_any_moment() {
-    let n_killed = join(retire_killed(0), retire_killed(1)).await;
+    let n_killed = Box::pin(join(retire_killed(0), retire_killed(1))).await;
     assert!(n_killed.0 + n_killed.1 >= 11, "a run writes: {n_killed:?}");
 }
 

@@ -399,12 +399,15 @@ async fn everything_at_once() {
         }));
         sent.extend(upload(&world, part * n..(part + 1) * n).await);
         if part % 2 == 0 {
+            let leases = world.short_leases(BENCHMARK);
             world.replace(datasets[(part / 2 + 1) % 2]);
+            drop(leases);
         } else if part + 1 < n_parts {
             add(&mut injected, &world);
             world.restart().await;
         }
     }
+    let _leases = world.short_leases(BENCHMARK);
     let books = ride_out(&world, &sent, injected).await;
     books.met_often(&[
         "S3 503",
