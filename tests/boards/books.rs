@@ -1,7 +1,7 @@
 //! Bookkeeping: what the buckets, the table and the boards say of the same uploads has to agree.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ladder::Climb;
@@ -239,21 +239,28 @@ impl World {
         assert_eq!(n_items, expected, "the table holds these items and no others");
     }
 
-    /// Ends leases of boards whose holders have them for half a second or longer, as if half a minute had passed, until the result is dropped. Who holds
-    /// one for so long was killed, or is slow and projects once more.
+    /// Ends leases of boards whose holders have them for three seconds or longer, as if half a minute had passed, until the result is dropped. Such a
+    /// holder was killed, or is slow and projects once more.
     pub(crate) fn short_leases(&self, benchmark: &str) -> ShortLeases {
         let (table, dynamodb) = (self.leaderboards(), self.clients.dynamodb.clone());
         let partition = Partition::new(format!("{benchmark}#projections"));
         let ending = async move {
-            let mut held = BTreeMap::new();
+            let mut held: BTreeMap<String, (AttributeValue, Instant)> = BTreeMap::new();
             loop {
                 tokio::time::sleep(Duration::from_millis(500)).await;
-                for item in table.query(&partition).await.unwrap() {
+                let Ok(items) = table.query(&partition).await else {
+                    continue; // a fault of the storm
+                };
+                for item in items {
                     let Some(holder) = item.get("holder").cloned() else {
                         continue;
                     };
-                    if held.insert(item["sk"].as_s().unwrap().clone(), holder.clone()) != Some(holder.clone())
-                    {
+                    let since = held.entry(item["sk"].as_s().unwrap().clone());
+                    let since = since.or_insert_with(|| (holder.clone(), Instant::now()));
+                    if since.0 != holder {
+                        *since = (holder.clone(), Instant::now());
+                    }
+                    if since.1.elapsed() < Duration::from_secs(3) {
                         continue;
                     }
                     let over = dynamodb.update_item().table_name("dataperf");

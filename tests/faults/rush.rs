@@ -18,7 +18,7 @@ fn units() -> u32 {
 
 /// Uploads of each rush. 5,000 by hand: `DATAPERF_RUSH=5000 cargo test --workspace rush`.
 fn n_uploads() -> usize {
-    std::env::var("DATAPERF_RUSH").map_or(12, |n| n.parse().unwrap())
+    std::env::var("DATAPERF_RUSH").map_or(20, |n| n.parse().unwrap())
 }
 
 /// Sends everything at once, and waits until everything has ended.

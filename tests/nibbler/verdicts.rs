@@ -406,7 +406,7 @@ async fn a_killed_last_verdict_still_decides() {
     )
     .await;
     nibbler.name_raters(&["rosa"]).await;
-    let mut pairs = nibbler.many_pairs("ada", 40).await.into_iter();
+    let mut pairs = nibbler.many_pairs("ada", 60).await.into_iter();
     let mut n_decided = 0;
     for moment in Moment::of_writes() {
         let pair = pairs.next().expect("a run writes less often");

@@ -325,7 +325,7 @@ async fn submitters_read_the_signed_form_everywhere() {
 /// another of its writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn releasing_killed_at_any_moment() {
-    const N_ROUNDS: usize = 12;
+    const N_ROUNDS: usize = 16;
     let mut world = World::new().await;
     assert_eq!(world.command(["keys", "publish"]).code, 0);
     let keys = keys(&world, "keys.json");

@@ -103,7 +103,7 @@ impl Bodies {
         let mut shards = Vec::new();
         for entry in std::fs::read_dir(&self.dir)? {
             let entry = entry?;
-            if entry.file_name().len() == SHARD_LETTERS && entry.file_type()?.is_dir() {
+            if entry.file_name().len() == SHARD_LETTERS && entry.path().is_dir() {
                 shards.push(entry.path());
             }
         }

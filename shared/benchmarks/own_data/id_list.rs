@@ -31,7 +31,7 @@ pub(super) struct IdList {
 /// Whether an artifact is JSON and no CSV: it begins with a brace or bracket, or is empty. A byte order mark before JSON is reported as
 /// such.
 pub(super) fn is_json(artifact: &[u8]) -> bool {
-    // of UTF-16 the bytes after the mark that are not zero
+    // in UTF-16 every other byte of such text is zero
     let marks: [&[u8]; 3] = [b"\xEF\xBB\xBF", b"\xFF\xFE", b"\xFE\xFF"];
     let text = marks
         .iter()

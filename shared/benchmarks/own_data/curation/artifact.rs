@@ -275,11 +275,11 @@ pub fn is_by_position(names: &[String]) -> bool {
 }
 
 impl Rows {
-    /// Puts the numbers into the order of `columns`, the test set's columns. If either has no
-    /// names, places count. Missing names and names of no column are noted. Returns whether the
-    /// order has changed.
+    /// Puts the numbers into the order of `columns`, the contest's columns. Numbers in place of names are sorted; if either has no names,
+    /// places count. Missing names and names of no column are noted. Returns whether the order has changed.
     pub(super) fn arrange(&mut self, columns: &[String], reasons: &mut Reasons) -> bool {
-        let counted = counted_order(&self.names);
+        let is_same_set = || columns.iter().collect::<BTreeSet<_>>() == self.names.iter().collect();
+        let counted = counted_order(&self.names).filter(|_| columns.is_empty() || !is_same_set());
         let columns = match &counted {
             Some(order) => order,
             None if columns.is_empty() || is_by_position(columns) => return false,
@@ -302,7 +302,7 @@ impl Rows {
         let extra: Vec<&String> = self.names.iter().filter(|name| !columns.contains(name)).collect();
         if !missing.is_empty() {
             let message = format!(
-                "the test set's column {} is missing: the columns are matched by name. Name them {}, or `f0`, `f1` and so on to match by \
+                "the column {} is missing: the columns are matched by name. Name them {}, or `f0`, `f1` and so on to match by \
                  position",
                 list_names(&missing),
                 list_names(columns)
@@ -310,7 +310,7 @@ impl Rows {
             reasons.add(Reason::new("missing_column", "line 1", message));
         }
         if !extra.is_empty() {
-            let message = format!("the test set has no column {}: leave it out", list_names(&extra));
+            let message = format!("the contest has no column {}: leave it out", list_names(&extra));
             reasons.add(Reason::new("unknown_column", "line 1", message));
         }
         let is_match = missing.is_empty() && extra.is_empty();

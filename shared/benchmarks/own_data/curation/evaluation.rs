@@ -26,7 +26,7 @@ use dataperf::{Reason, Reasons, Rejection, explain_every, kind_of_file, offer, q
 pub struct Frozen {
     scoring: Scoring<Model>,
     examples: ExampleKind,
-    /// The names of the test set's columns; none where they have no names.
+    /// The names of the columns that artifacts are matched with; none where they have no names.
     columns: Vec<String>,
     board: Board,
     eval: Option<EvalSet>,

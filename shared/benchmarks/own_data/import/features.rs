@@ -39,7 +39,7 @@ pub(super) struct FeatureFile {
     pub(super) name: String,
     path: PathBuf,
     form: Form,
-    /// The columns that are read, in this order; all in the order of the file unless they are matched with those of another file.
+    /// The columns that are read, in this order; all in the order of the file unless they are sorted or matched with those of another file.
     chosen: Option<Vec<String>>,
     /// The array of an `.npz`, unpacked.
     _unpacked: Option<Arc<NamedTempFile>>,
@@ -173,13 +173,17 @@ impl FeatureFile {
         }
     }
 
-    /// Reads columns that have numbers in place of names in the order of these numbers.
+    /// Reads columns that have numbers in place of names in the order of these numbers. Returns a sentence if the file has another order.
     ///
     /// # Errors
     /// Sentences if the file can't be read.
-    pub(super) fn order_counted(&mut self) -> Result<(), Vec<String>> {
-        self.chosen = self.columns()?.and_then(|names| counted_order(&names));
-        Ok(())
+    pub(super) fn order_counted(&mut self) -> Result<Option<String>, Vec<String>> {
+        let Some(names) = self.columns()? else {
+            return Ok(None);
+        };
+        self.chosen = counted_order(&names);
+        let is_moved = self.chosen.as_ref().is_some_and(|order| *order != names);
+        Ok(is_moved.then(|| sorted_note(&self.name)))
     }
 
     /// Reads the columns in the order of `columns`, those of the file called `other`. Returns a sentence if they are matched by position.
@@ -508,7 +512,7 @@ impl FeatureFile {
             let place = |column: &String| header.iter().position(|name| name == column);
             return Ok(chosen.iter().filter_map(place).collect());
         }
-        // a name is no number of the file, whose decimal marks are compared
+        // a copy, because names don't count when decimal marks are compared
         let names = dialect.clone();
         if header.iter().all(|name| names.number(name).is_some()) {
             return Err(about(
@@ -542,6 +546,11 @@ impl FeatureFile {
     ) -> Result<(), ImportError> {
         freeze_all(&[(self, scanned)], table, writer)
     }
+}
+
+/// A sentence about a file whose columns have numbers in place of names, in another order.
+pub(super) fn sorted_note(name: &str) -> String {
+    format!("the columns of `{name}` are sorted by the numbers in their names")
 }
 
 /// Checks the number of rows and of numbers in each.

@@ -136,9 +136,15 @@ impl Evals {
         Self { hidden, public }
     }
 
+    /// The test set that the columns of other files are matched with: the hidden one, unless only the public one has names.
+    fn named(&self) -> Option<&Opened> {
+        let mut both = self.hidden.iter().chain(&self.public);
+        both.find(|eval| eval.has_names).or(self.hidden.as_ref())
+    }
+
     /// The names of the columns; none where they have no names.
     fn columns(&self) -> Vec<String> {
-        let named = self.hidden.as_ref().filter(|eval| eval.has_names());
+        let named = self.named().filter(|eval| eval.has_names);
         named.and_then(|eval| eval.columns.clone()).unwrap_or_default()
     }
 

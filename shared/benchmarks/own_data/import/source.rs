@@ -29,17 +29,12 @@ pub(super) struct Opened {
     pub(super) features: FeatureFile,
     /// The names of the columns with numbers, in the order in which they are read; `None` where they have no names.
     pub(super) columns: Option<Vec<String>>,
+    /// Whether the columns have names of their own, by which those of other sources can be matched.
+    pub(super) has_names: bool,
     /// A sentence about how the columns were matched, if not all of them by name.
     pub(super) note: Option<String>,
     pub(super) scanned: Scanned,
     pub(super) examples: Examples,
-}
-
-impl Opened {
-    /// Whether the columns have names of their own, by which those of other sources can be matched.
-    pub(super) fn has_names(&self) -> bool {
-        self.columns.as_ref().is_some_and(|names| !is_by_position(names))
-    }
 }
 
 impl Source {
@@ -75,14 +70,16 @@ impl Source {
             ));
             return None;
         }
-        if let Err(errors) = file.order_counted() {
-            problems.extend(errors);
-            return None;
-        }
-        let mut note = None;
+        let mut note = match file.order_counted() {
+            Ok(note) => note,
+            Err(errors) => {
+                problems.extend(errors);
+                return None;
+            }
+        };
         if let Some(other) = other {
             match file.choose(&other.features.name, other.columns.as_deref()) {
-                Ok(noted) => note = noted,
+                Ok(matched) => note = note.or(matched),
                 Err(errors) => {
                     problems.extend(errors);
                     return None;
@@ -100,6 +97,7 @@ impl Source {
             return None;
         }
         Some(Opened {
+            has_names: columns.as_ref().is_some_and(|names| !is_by_position(names)),
             features: file,
             columns,
             note,

@@ -1,6 +1,6 @@
 //! Imports `acquisition`: sellers with their prices, a budget and the buyer's test set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -115,12 +115,12 @@ impl Import for Acquisition {
         let mut common = reader.common(members, "acquisition", true);
         progress.begin("reading own data", 0);
         let evals = Evals::open(from, common.as_mut(), &mut problems);
-        let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
+        let eval = evals.as_ref().and_then(Evals::named);
         let mut opened: Vec<(&String, Opened)> = Vec::new();
         for (name, source) in &sources {
             // by the names of the first seller with names, if the test set has none
             let mut all = eval.into_iter().chain(opened.iter().map(|(_, opened)| opened));
-            let named = all.find(|opened| opened.has_names()).or(eval);
+            let named = all.find(|opened| opened.has_names).or(eval);
             let seller = source.open(from, &LABELLED, named, &mut problems);
             opened.extend(seller.map(|seller| (name, seller)));
         }
@@ -257,7 +257,12 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
         }
         _ => reader.wrong(node.at, "`sellers` is a folder, or a mapping of names to files"),
     }
-    if sellers.is_empty() && matches!(&node.value, Value::Map(map) if map.is_empty()) {
+    let is_empty = match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        _ => false,
+    };
+    if is_empty {
         reader.wrong(node.at, "`sellers` names no seller: give at least one");
     }
     if sellers.len() > MAX_SELLERS {
@@ -278,7 +283,7 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
     sellers
 }
 
-/// The sellers in a folder: one for each table, for each `.npy` file with a `.csv` of the same name, and for each folder with such
+/// The sellers in a folder: one for each table, for each `.npy` file with a CSV of the same name, and for each folder with such
 /// files.
 fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> {
     let unlisted = |error: std::io::Error| format!("`{folder}` can't be listed: {error}");
@@ -296,54 +301,54 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
         }
     }
     names.sort();
-    let mut by_seller: BTreeMap<String, Files> = BTreeMap::new();
+    let mut by_seller: BTreeMap<&str, Vec<(&String, Option<Form>)>> = BTreeMap::new();
     for name in &names {
-        let inner = format!("{folder}/{name}");
-        let (seller, files) = if path.join(name).is_dir() {
-            let features = format!("{inner}/features.npy");
-            let examples = format!("{inner}/examples.csv");
-            (name.as_str(), Files::Pair { features, examples })
+        let file = if path.join(name).is_dir() {
+            Some((name.as_str(), None))
         } else {
-            let Some((stem, form)) = seller_file(name) else {
-                continue;
-            };
-            let beside = |is_form: fn(Form) -> bool| {
-                let named = |other: &&String| {
-                    seller_file(other).is_some_and(|(name, form)| name == stem && is_form(form))
-                };
-                names.iter().find(named)
-            };
-            match form {
-                Form::Npy | Form::Npz => {
-                    let examples = beside(|form| form == Form::Csv);
-                    let examples =
-                        examples.map_or(format!("{folder}/{stem}.csv"), |name| format!("{folder}/{name}"));
-                    (
-                        stem,
-                        Files::Pair {
-                            features: inner,
-                            examples,
-                        },
-                    )
-                }
-                // the examples of the features beside them
-                Form::Csv if beside(|form| matches!(form, Form::Npy | Form::Npz)).is_some() => continue,
-                Form::Csv | Form::Table => (stem, Files::Table(inner)),
-            }
+            seller_file(name).map(|(stem, form)| (stem, Some(form)))
         };
-        if by_seller.insert(seller.to_owned(), files).is_some() {
-            return Err(format!(
-                "`{folder}` has the seller `{seller}` in more than one form: keep one of them, a folder, a \
-                 table, or a `.npy` with its `.csv`"
-            ));
+        if let Some((seller, form)) = file {
+            by_seller.entry(seller).or_default().push((name, form));
         }
     }
-    if by_seller.is_empty() {
+    let inner = |name: &str| format!("{folder}/{name}");
+    let mut sellers = Vec::new();
+    for (seller, mut found) in by_seller {
+        // features before their examples
+        found.sort_by_key(|(_, form)| *form == Some(Form::Csv));
+        let files = match found[..] {
+            [(name, None)] => Files::Pair {
+                features: inner(&format!("{name}/features.npy")),
+                examples: inner(&format!("{name}/examples.csv")),
+            },
+            [(name, Some(Form::Npy | Form::Npz))] => Files::Pair {
+                features: inner(name),
+                examples: inner(&format!("{seller}.csv")),
+            },
+            [(name, Some(Form::Csv | Form::Table))] => Files::Table(inner(name)),
+            [
+                (features, Some(Form::Npy | Form::Npz)),
+                (examples, Some(Form::Csv)),
+            ] => Files::Pair {
+                features: inner(features),
+                examples: inner(examples),
+            },
+            _ => {
+                return Err(format!(
+                    "`{folder}` has the seller `{seller}` in more than one form: keep one of them, a folder, a \
+                     table, or a `.npy` with its `.csv`"
+                ));
+            }
+        };
+        sellers.push((seller.to_owned(), files));
+    }
+    if sellers.is_empty() {
         return Err(format!(
             "`{folder}` has no seller: put a table `NAME.parquet` or `NAME.csv`, or `NAME.npy` and `NAME.csv`, there for each"
         ));
     }
-    Ok(by_seller.into_iter().collect())
+    Ok(sellers)
 }
 
 /// The name of a seller's file without its ending, and the form of the file. `None` for other files, such as `README.txt`.
@@ -366,7 +371,8 @@ fn prices(
     let names: Vec<&str> = sellers.iter().map(|(name, _)| name.as_str()).collect();
     let mut prices = BTreeMap::new();
     let is_price = |price: f64| (0.0..=MAX_AMOUNT).contains(&price);
-    let mut are_all_read = true;
+    // the names with a price, right or wrong; `None` if they can't be read
+    let mut given = Some(BTreeSet::new());
     if let Some(Value::List(list)) = members.get("sellers").map(|node| &node.value) {
         for item in list {
             // items that are no sellers have been noted before
@@ -375,6 +381,9 @@ fn prices(
                 continue;
             };
             let name = seller.get("name").and_then(|node| reader.text(node, "name", 120));
+            if let (Some(given), Some(name), Some(_)) = (&mut given, &name, seller.get("price")) {
+                given.insert(name.clone());
+            }
             let price = seller
                 .get("price")
                 .and_then(|node| reader.number(node, "price", "from 0 to 1e100", is_price));
@@ -397,6 +406,9 @@ fn prices(
                         .zip(table.required("price"))
                         .enumerate()
                     {
+                        if let Some(given) = &mut given {
+                            given.insert(name.clone());
+                        }
                         match table.number(price).filter(|&price| is_price(price)) {
                             Some(price) => {
                                 let before = prices.insert(name.clone(), price);
@@ -419,18 +431,20 @@ fn prices(
                             }),
                         }
                     }
-                    are_all_read = problems.is_empty();
                     reader.problems.extend(problems.report(&table.name));
                     reader.problems.extend(table.check_numbers());
                 }
                 Err(errors) => {
-                    are_all_read = false;
+                    given = None;
                     reader.problems.extend(errors);
                 }
             }
         }
         Some(node) => {
             for (name, node) in reader.members(node, "prices").iter().flat_map(Members::iter) {
+                if let Some(given) = &mut given {
+                    given.insert(name.to_owned());
+                }
                 let Some(price) = reader.number(node, name, "from 0 to 1e100", is_price) else {
                     continue;
                 };
@@ -453,10 +467,8 @@ fn prices(
             offer(name, &names)
         ));
     }
-    for name in names
-        .iter()
-        .filter(|name| are_all_read && !prices.contains_key(**name))
-    {
+    let is_without = |name: &&&str| given.as_ref().is_some_and(|given| !given.contains(**name));
+    for name in names.iter().filter(is_without) {
         reader.problems.add(format!(
             "`{FILE}`: the seller `{name}` has no price: add one to `prices`"
         ));

@@ -23,7 +23,7 @@ use crate::own_data::import::document::problems::{MAX_OF_FILE, Problems, within}
 use crate::own_data::import::document::yaml::{At, Value};
 use crate::own_data::import::document::{FILE, Members, Parts, Reader};
 use crate::own_data::import::examples::csv_of;
-use crate::own_data::import::features::hash;
+use crate::own_data::import::features::{hash, sorted_note};
 use crate::own_data::import::{
     Draws, Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read,
     refused, to_json, too_much_evidence,
@@ -651,8 +651,12 @@ fn freeze_rows(
                 continue;
             }
         };
+        if read.is_arranged && is_by_position(&read.names) {
+            notes.push(sorted_note(&file.name));
+        }
         notes.extend(by_position(&file.name, &read.names, &columns));
-        if columns.is_empty() && !is_by_position(&read.names) {
+        let is_distinct = read.names.iter().collect::<BTreeSet<_>>().len() == read.names.len();
+        if columns.is_empty() && is_distinct && !is_by_position(&read.names) {
             columns.clone_from(&read.names);
         }
         let rows = &read.rows;
@@ -707,11 +711,11 @@ fn freeze_rows(
     Ok(n_features.map(|n_features| (ExampleKind::Table { n_features }, columns)))
 }
 
-/// A sentence if columns are matched with the test set's `columns` by position, because only one of the two has names.
+/// A sentence if columns are matched with the contest's `columns` by position, because only one of the two has names.
 fn by_position(name: &str, own: &[String], columns: &[String]) -> Option<String> {
     (columns.is_empty() != is_by_position(own)).then(|| {
         format!(
-            "the columns of `{name}` and of the test set are matched by position, because one has no column names"
+            "the columns of `{name}` and of the contest are matched by position, because one has no column names"
         )
     })
 }

@@ -80,7 +80,7 @@ impl Import for Debugging {
         let mut common = reader.common(members, "debugging", false);
         progress.begin("reading own data", 0);
         let evals = Evals::open(from, common.as_mut(), &mut problems);
-        let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
+        let eval = evals.as_ref().and_then(Evals::named);
         let train = train.and_then(|train| train.open(from, &LABELLED, eval, &mut problems));
         let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));

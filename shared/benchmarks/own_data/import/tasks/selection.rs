@@ -98,7 +98,7 @@ impl Import for Selection {
             &UNLABELLED
         };
         let evals = Evals::open(from, common.as_mut(), &mut problems);
-        let eval = evals.as_ref().and_then(|evals| evals.hidden.as_ref());
+        let eval = evals.as_ref().and_then(Evals::named);
         let pool = pool.and_then(|pool| pool.open(from, wanted, eval, &mut problems));
         let (Some(mut common), Some(evals)) = (common, evals) else {
             return Err(refused(from, problems));
