@@ -85,15 +85,15 @@ impl Units {
     /// Kish, L. (1965), "Survey Sampling", section 11.7. The degrees of freedom are those of Satterthwaite, F. E. (1946), "An approximate
     /// distribution of estimates of variance components", Biometrics Bulletin 2. The widening makes up for deviations from a weighted
     /// mean, which are on average smaller than those from the true one; it is the boards' where all weights are equal.
-    fn new(table: &Table, resampler: &Resampler) -> Self {
-        let Some(weights) = &table.weights else {
+    fn new(table: &Table, weights: Option<&[f64]>, resampler: &Resampler) -> Self {
+        let Some(weights) = weights else {
             return Self {
                 n_effective: resampler.smallest() as f64,
                 n_of_variance: resampler.smallest(),
                 widening: resampler.widening(),
             };
         };
-        let mut of_units = weights.clone();
+        let mut of_units = weights.to_vec();
         if let Some(clusters) = &table.clusters {
             of_units = vec![0.0; resampler.smallest()];
             for (&cluster, weight) in clusters.iter().zip(weights) {
@@ -109,6 +109,15 @@ impl Units {
             widening: if left > 0.0 { left.powf(-0.5) } else { 1.0 },
         }
     }
+}
+
+/// The weights of a table's items, scaled by a power of two so that neither their sums nor their fourth powers get too large or too small.
+fn scaled_weights(table: &Table) -> Option<Vec<f64>> {
+    let weights = table.weights.as_ref()?;
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let exponent = (largest.to_bits() >> 52).clamp(1, 2045); // with its bias, 1023
+    let scale = f64::from_bits((2046 - exponent) << 52);
+    Some(weights.iter().map(|weight| weight * scale).collect())
 }
 
 /// How the values of a table are drawn.
@@ -131,7 +140,8 @@ impl Draws {
         };
         let shape = (table.systems.len(), n_items);
         let values = Array2::from_shape_fn(shape, |(system, item)| table.values[system][item]);
-        let weights = table.weights.as_deref();
+        let scaled = scaled_weights(table);
+        let weights = scaled.as_deref();
         let weight = |item: usize| weights.map_or(1.0, |weights| weights[item]);
         let total: f64 = (0..n_items).map(weight).sum();
         let score = |row: &Vec<f64>| {
@@ -142,7 +152,7 @@ impl Draws {
                 / total
         };
         let scores: Vec<f64> = table.values.iter().map(score).collect();
-        let units = Units::new(table, &resampler);
+        let units = Units::new(table, weights, &resampler);
         let (is_clustered, widening) = (resampler.is_clustered(), units.widening);
         let sign = if is_less_better { -1.0 } else { 1.0 };
         let sample = Sample {

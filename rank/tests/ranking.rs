@@ -158,3 +158,31 @@ fn clusters_widen_and_weights_shift() {
     let pair = Pair::new(&weighted, &Draws::new(&weighted, false), 0, 1);
     assert_eq!((pair.test, pair.p_value), (None, None));
 }
+
+#[test]
+fn the_unit_of_weights_changes_nothing() {
+    let plain = table(60, &[40, 30, 20]);
+    let weighted = |unit: f64| {
+        let weights = (0..60).map(|item| if item < 20 { 3.0 * unit } else { unit });
+        ranked(
+            &Table {
+                weights: Some(weights.collect()),
+                ..plain.clone()
+            },
+            false,
+        )
+    };
+    let expected = weighted(1.0);
+    assert!(expected.why_none.is_none());
+    for unit in [2_f64.powi(-1000), 2_f64.powi(-300), 2_f64.powi(1020)] {
+        assert_eq!(weighted(unit), expected, "{unit}");
+    }
+    for unit in [5e-324, 1e-200, 1e200, 5e307] {
+        for (row, expected) in weighted(unit).rows.iter().zip(&expected.rows) {
+            let ranks = [row.rank_low, row.rank_high];
+            assert_eq!(ranks, [expected.rank_low, expected.rank_high], "{unit}");
+            let difference = row.score_low.unwrap() - expected.score_low.unwrap();
+            assert!(difference.abs() < 1e-6, "{unit}: {difference}");
+        }
+    }
+}
