@@ -35,6 +35,29 @@ impl Cell<'_> {
         }
     }
 
+    /// The cell as a whole number that is not below 0.
+    pub(crate) fn count(&self) -> Option<i64> {
+        let number = match self {
+            Self::Whole(number) => *number,
+            Self::Text(text) => text.trim().parse().ok()?,
+            #[allow(clippy::float_cmp, reason = "a whole number is meant")]
+            Self::Number(number) if (*number as i64) as f64 == *number => *number as i64,
+            Self::Number(_) | Self::Missing | Self::Nested => return None,
+        };
+        Some(number).filter(|number| (0..i64::MAX).contains(number))
+    }
+
+    /// The cell without what it borrows.
+    pub(crate) fn owned(&self) -> Cell<'static> {
+        match self {
+            Self::Missing => Cell::Missing,
+            Self::Number(number) => Cell::Number(*number),
+            Self::Whole(number) => Cell::Whole(*number),
+            Self::Text(text) => Cell::Text(Cow::Owned(text.clone().into_owned())),
+            Self::Nested => Cell::Nested,
+        }
+    }
+
     /// The cell as a value: 1 for right and 0 for wrong; `None` where the value is missing.
     ///
     /// # Errors
@@ -152,6 +175,35 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
+/// The first number of a line that JSON does not have, as Python writes it, and its key.
+pub(crate) fn no_json_number(line: &[u8]) -> Option<(String, &'static str)> {
+    let (mut key, mut begin, mut is_escaped) = (0..0, None, false);
+    let mut last = 0..0;
+    for (at, &byte) in line.iter().enumerate() {
+        if let Some(first) = begin {
+            if !is_escaped && byte == b'"' {
+                (last, begin) = (first..at, None);
+            }
+            is_escaped = !is_escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => begin = Some(at + 1),
+            b':' => key = last.clone(),
+            _ => {
+                let rest = &line[at..];
+                if let Some(word) = ["NaN", "-Infinity", "Infinity"]
+                    .into_iter()
+                    .find(|word| rest.starts_with(word.as_bytes()))
+                {
+                    return Some((String::from_utf8_lossy(&line[key]).into_owned(), word));
+                }
+            }
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +226,16 @@ mod tests {
         for text in ["easy", "inf", "1,5"] {
             assert_eq!(value(text), Err(text.to_owned()));
         }
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_are_found() {
+        let found = |line: &str| no_json_number(line.as_bytes());
+        assert_eq!(
+            found(r#"{"a": 1, "b\"": [0, -Infinity]}"#),
+            Some((r#"b\""#.into(), "-Infinity"))
+        );
+        assert_eq!(found(r#"{"a": "x, NaN", "NaN": 1"#), None);
     }
 
     #[test]

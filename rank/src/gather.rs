@@ -114,6 +114,13 @@ impl Gathered {
         self.has_tasks = true;
     }
 
+    /// Notes an assumption, however many files it is made for.
+    pub(crate) fn note_once(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// Notes a value; `at` is its place, for the message on a second one.
     pub(crate) fn set(&mut self, system: usize, item: usize, value: f64, at: impl Fn() -> String) {
         let row = &mut self.values[system];

@@ -6,6 +6,7 @@ use dataperf::{offer, quote};
 
 use crate::cell::Cell;
 use crate::gather::{Gathered, Stop};
+use crate::head::Head;
 use crate::options::{Layout, Options};
 use crate::problems::{Cause, Problems};
 
@@ -47,12 +48,15 @@ const VALUE: [&str; 10] = [
 ];
 const CLUSTER: &str = "cluster";
 const WEIGHT: &str = "weight";
+/// The beginnings of names that pandas gives to an index without a name, in CSV and in Parquet.
+const INDEXES: [&str; 2] = ["Unnamed: 0", "__index_level_"];
 
 /// The columns of one table, by their places.
 #[derive(Debug)]
 pub(crate) struct Columns {
     layout: Layout,
-    item: usize,
+    /// `None` where items are the rows in their order.
+    item: Option<usize>,
     system: usize,
     /// Of a long table the value; of others the systems, or the tasks, with their names.
     values: Vec<(usize, String)>,
@@ -62,6 +66,7 @@ pub(crate) struct Columns {
     seen: HashSet<String>,
     /// The index of the gathered systems or tasks.
     places: Vec<usize>,
+    n_rows: usize,
 }
 
 /// The place of the column that an option names, or else of the first with one of the usual names.
@@ -85,12 +90,77 @@ fn find(
         .find_map(|name| header.iter().position(|column| is(column, name)))
 }
 
+/// Leaves out the column that pandas writes for an index without a name.
+fn leave_out_index(header: &[String], head: &Head, values: &mut Vec<usize>, gathered: &mut Gathered) {
+    let is_index = |place: usize| {
+        let name = header[place].trim();
+        let is_named_so = INDEXES.iter().any(|index| name.starts_with(index));
+        (is_named_so || place == 0 && name.is_empty()) && head.is_index(place)
+    };
+    values.retain(|&place| {
+        if is_index(place) {
+            let column = match header[place].trim() {
+                "" => "the first column, which has no name,".to_owned(),
+                name => format!("the column {}", quote(name)),
+            };
+            gathered.note_once(format!(
+                "{column} counts the rows as the index of pandas does, and is left out"
+            ));
+        }
+        !is_index(place)
+    });
+}
+
+/// The column of items' ids in a wide table where none has a usual name: the first column, unless it may be a system's values, or else
+/// another whose cells can only be ids. `None` where the rows are the items.
+fn find_ids(header: &[String], head: &Head, values: &[usize], gathered: &mut Gathered) -> Option<usize> {
+    let first = *values.first()?;
+    if head.0.is_empty() || head.has_texts(first) {
+        return Some(first);
+    }
+    let has_ids = |place: &usize| {
+        let others: Vec<usize> = values.iter().copied().filter(|other| other != place).collect();
+        head.has_distinct_texts(*place) || head.has_number_ids(*place, &others)
+    };
+    let found = values.iter().copied().find(has_ids);
+    let note = match found {
+        Some(place) if place == first => return found,
+        Some(place) => format!(
+            "the column {} holds the items' ids, as it seems; `--item` names another",
+            quote(&header[place])
+        ),
+        None => "no column holds items' ids, so that each row is an item by its number; `--item` names a column of ids"
+            .to_owned(),
+    };
+    gathered.note_once(note);
+    found
+}
+
+fn check_names(header: &[String], values: &[usize], problems: &mut Problems) -> Result<(), Stop> {
+    let nameless: Vec<usize> = values
+        .iter()
+        .copied()
+        .filter(|place| header[*place].trim().is_empty())
+        .collect();
+    for place in &nameless {
+        let example = format!("column {}", place + 1);
+        let remedy = "give each a name in the first line, or remove it from the file";
+        problems.note(Cause::Column, "columns have no name", example, remedy);
+    }
+    if nameless.is_empty() { Ok(()) } else { Err(Stop) }
+}
+
 impl Columns {
-    /// Finds the columns of a table by its header.
+    /// Finds the columns of a table by its header and its first rows.
     ///
     /// # Errors
     /// [`Stop`] after noting what is wrong with the header.
-    pub(crate) fn new(header: &[String], options: &Options, gathered: &mut Gathered) -> Result<Self, Stop> {
+    pub(crate) fn new(
+        header: &[String],
+        head: &Head,
+        options: &Options,
+        gathered: &mut Gathered,
+    ) -> Result<Self, Stop> {
         let problems = &mut gathered.problems;
         let n_before = problems.n();
         let flagged = |flag, name: &'_ Option<String>| name.clone().map(|name| (flag, name));
@@ -116,7 +186,7 @@ impl Columns {
             problems.note(Cause::Column, problem, "", offer(name, header));
         }
         for (place, name) in header.iter().enumerate() {
-            if header[..place].contains(name) {
+            if !name.trim().is_empty() && header[..place].contains(name) {
                 let problem = "columns have the same name";
                 problems.note(
                     Cause::Column,
@@ -126,7 +196,16 @@ impl Columns {
                 );
             }
         }
-        let is_long = options.value.is_some() || (item.is_some() && system.is_some() && value.is_some());
+        // a column `model` is a system of that name where it has values
+        let has_value = value.is_some();
+        let names_systems = |place: &usize| {
+            options.system.is_some()
+                || head.0.is_empty()
+                || head.has_texts(*place)
+                || (has_value || item.is_none()) && head.may_name(*place)
+        };
+        let system = system.filter(names_systems);
+        let is_long = options.value.is_some() || (item.is_some() && system.is_some() && has_value);
         let guessed = match (is_long, system) {
             (true, _) => Layout::Long,
             (false, Some(_)) => Layout::Systems,
@@ -151,19 +230,27 @@ impl Columns {
         if problems.n() > n_before {
             return Err(Stop);
         }
-        let (item, system) = (item.unwrap_or(0), system.unwrap_or(0));
         let id = if layout == Layout::Systems { system } else { item };
-        let named = header.iter().enumerate().filter(|(place, name)| match layout {
-            Layout::Long => Some(*place) == value,
-            Layout::Wide | Layout::Systems => {
-                *place != id
-                    && Some(*place) != cluster
-                    && Some(*place) != weight
-                    && !options.ignored.contains(name)
+        let mut values: Vec<usize> = match layout {
+            Layout::Long => value.into_iter().collect(),
+            Layout::Wide | Layout::Systems => (0..header.len())
+                .filter(|place| ![id, cluster, weight].contains(&Some(*place)))
+                .filter(|place| !options.ignored.contains(&header[*place]))
+                .collect(),
+        };
+        let mut item = item;
+        if layout != Layout::Long {
+            leave_out_index(header, head, &mut values, gathered);
+            if layout == Layout::Wide && item.is_none() {
+                item = find_ids(header, head, &values, gathered);
+                values.retain(|place| Some(*place) != item);
             }
-        });
-        let values = named
-            .map(|(place, name)| (place, name.trim().to_owned()))
+            check_names(header, &values, &mut gathered.problems)?;
+        }
+        let system = system.unwrap_or(0);
+        let values = values
+            .into_iter()
+            .map(|place| (place, header[place].trim().to_owned()))
             .collect();
         let mut columns = Self {
             layout,
@@ -174,6 +261,7 @@ impl Columns {
             weight: weight.filter(|_| layout != Layout::Systems),
             seen: HashSet::new(),
             places: Vec::new(),
+            n_rows: 0,
         };
         for (_, name) in &columns.values {
             match layout {
@@ -191,9 +279,9 @@ impl Columns {
     /// Whether a column is read.
     pub(crate) fn reads(&self, place: usize) -> bool {
         let is_id = match self.layout {
-            Layout::Wide => place == self.item,
+            Layout::Wide => Some(place) == self.item,
             Layout::Systems => place == self.system,
-            Layout::Long => place == self.item || place == self.system,
+            Layout::Long => Some(place) == self.item || place == self.system,
         };
         let is_other = self.cluster == Some(place) || self.weight == Some(place);
         is_id || is_other || self.values.iter().any(|(value, _)| *value == place)
@@ -206,11 +294,16 @@ impl Columns {
         at: &dyn Fn() -> String,
         gathered: &mut Gathered,
     ) -> Result<(), Stop> {
+        self.n_rows += 1;
         let name = |place: usize| cells[place].name();
+        let of_item = || match self.item {
+            Some(place) => name(place),
+            None => Some(self.n_rows.to_string().into()),
+        };
         let ids = match self.layout {
-            Layout::Wide => [name(self.item), None],
+            Layout::Wide => [of_item(), None],
             Layout::Systems => [name(self.system), None],
-            Layout::Long => [name(self.item), name(self.system)],
+            Layout::Long => [of_item(), name(self.system)],
         };
         let [Some(id), of_system] = &ids else {
             Self::no_id(at, gathered);

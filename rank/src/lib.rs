@@ -6,6 +6,7 @@
 
 mod cell;
 mod gather;
+mod head;
 mod layout;
 mod logs;
 mod options;

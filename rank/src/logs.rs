@@ -17,6 +17,7 @@ use crate::cell::Cell;
 use crate::gather::{Gathered, Stop};
 use crate::options::Options;
 use crate::problems::Cause;
+use crate::read::note_no_number;
 
 /// The beginning of the names of sample logs.
 pub(crate) const SAMPLES: &str = "samples_";
@@ -101,9 +102,11 @@ impl SampleLog {
             Err(error) => {
                 let remedy = "write the log again with `--log_samples`";
                 let example = format!("{error} {}", at());
-                gathered
-                    .problems
-                    .note(Cause::File, "lines are not samples of a log", example, remedy);
+                if !note_no_number(line, at, gathered) {
+                    gathered
+                        .problems
+                        .note(Cause::File, "lines are not samples of a log", example, remedy);
+                }
                 return Ok(());
             }
         };
@@ -156,6 +159,19 @@ impl SampleLog {
                 .filter(|(name, cell)| !NO_METRICS.contains(&name.as_str()) && is_number(cell));
             cells.map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
+        if numbers().is_empty() {
+            let problem = "samples have no number, so they have no metric";
+            let remedy =
+                "leave out logs whose metrics are `null`, texts or lists, or write one number a sample";
+            let keys = sample.others.iter().filter(|(_, cell)| **cell == Cell::Missing);
+            let nulls = keys
+                .map(|(name, _)| format!("{} is `null` ", quote(name)))
+                .collect::<String>();
+            gathered
+                .problems
+                .note(Cause::Value, problem, format!("{nulls}{}", at()), remedy);
+            return None;
+        }
         let named = sample.metrics.clone().unwrap_or_else(numbers);
         let single = if let [metric] = named.as_slice() {
             Some(metric)

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use dataperf::formats::delimited::{Dialect, HEAD_BYTES};
 use dataperf::{kind_of_file, quote};
 
-use crate::cell::{Cell, Object};
+use crate::cell::{Cell, Object, no_json_number};
 use crate::gather::{Gathered, Stop};
+use crate::head::{HEAD_ROWS, Head};
 use crate::layout::Columns;
 use crate::logs::{DETAILS, RESULTS, Resolved, SAMPLES, SampleLog, is_sample, take_resolved};
 use crate::options::Options;
@@ -222,7 +223,14 @@ fn read_csv(
             return Ok(());
         }
     };
-    let mut columns = Columns::new(&header, options, gathered)?;
+    let head = match head_of_csv(&mut reader, header.len()) {
+        Ok(head) => head,
+        Err(error) => {
+            unreadable(path, &error, &mut gathered.problems);
+            return Ok(());
+        }
+    };
+    let mut columns = Columns::new(&header, &head, options, gathered)?;
     let mut record = csv::StringRecord::new();
     loop {
         match reader.read_record(&mut record) {
@@ -250,6 +258,21 @@ fn read_csv(
     }
 }
 
+/// The first rows that have as many cells as the header. The reader is left where it was.
+fn head_of_csv(reader: &mut csv::Reader<File>, n_columns: usize) -> csv::Result<Head> {
+    let begin = reader.position().clone();
+    // a line that can't be read is an error when its turn comes
+    let records = reader.records().take(HEAD_ROWS).map_while(Result::ok);
+    let cells = |record: csv::StringRecord| -> Vec<Cell<'static>> {
+        let texts = record.iter().map(|text| Cell::Text(text.to_owned().into()));
+        texts.collect()
+    };
+    let rows = records.filter(|record| record.len() == n_columns).map(cells);
+    let head = Head(rows.collect());
+    reader.seek(begin)?;
+    Ok(head)
+}
+
 fn read_parquet(path: &Path, file: File, options: &Options, gathered: &mut Gathered) -> Result<(), Stop> {
     let rows = match ParquetRows::open(file) {
         Ok(rows) => rows,
@@ -258,7 +281,16 @@ fn read_parquet(path: &Path, file: File, options: &Options, gathered: &mut Gathe
             return Ok(());
         }
     };
-    let columns = RefCell::new(Columns::new(&rows.header, options, gathered)?);
+    let mut head = Head::default();
+    let looked = rows.each_row(&|_| true, |_, cells| {
+        head.0.push(cells.iter().map(Cell::owned).collect());
+        head.0.len() < HEAD_ROWS
+    });
+    if let Err(error) = looked {
+        unreadable(path, &error, &mut gathered.problems);
+        return Ok(());
+    }
+    let columns = RefCell::new(Columns::new(&rows.header, &head, options, gathered)?);
     let wanted: Vec<bool> = (0..rows.header.len())
         .map(|place| columns.borrow().reads(place))
         .collect();
@@ -318,21 +350,49 @@ fn read_lines(path: &Path, file: File, options: &Options, gathered: &mut Gathere
             Err(error) => {
                 let example = format!("{error} {}", at());
                 let remedy = "write one JSON object a line";
-                gathered
-                    .problems
-                    .note(Cause::File, "lines are not JSON objects", example, remedy);
+                if !note_no_number(&line, &at, gathered) {
+                    gathered
+                        .problems
+                        .note(Cause::File, "lines are not JSON objects", example, remedy);
+                }
                 continue;
             }
         };
         if lines.is_none() {
             let header: Vec<String> = row.iter().map(|(name, _)| name.clone()).collect();
-            let columns = Columns::new(&header, options, gathered)?;
+            let head = head_of_lines(path, &header);
+            let columns = Columns::new(&header, &head, options, gathered)?;
             lines = Some(Lines::Rows { header, columns });
         }
         if let Some(Lines::Rows { header, columns }) = &mut lines {
             columns.row(&in_order(row, header, &at, gathered), &at, gathered)?;
         }
     }
+}
+
+/// Notes that a line has a number which JSON does not have, if it has.
+pub(crate) fn note_no_number(line: &[u8], at: &dyn Fn() -> String, gathered: &mut Gathered) -> bool {
+    let found = no_json_number(line);
+    if let Some((key, word)) = &found {
+        let example = format!("{}: `{word}` {}", quote(key), at());
+        let problem = "lines have numbers that JSON does not have";
+        let remedy = "write a finite number instead, or leave the item out";
+        gathered.problems.note(Cause::File, problem, example, remedy);
+    }
+    found.is_some()
+}
+
+/// The first rows. What can't be read is an error when its turn comes.
+fn head_of_lines(path: &Path, header: &[String]) -> Head {
+    let file = File::open(path).map(|file| BufReader::new(file.take(MAX_JSON_BYTES)));
+    let lines = file.into_iter().map(serde_json::Deserializer::from_reader);
+    let objects = lines.flat_map(|lines| lines.into_iter::<Object>());
+    let cells = |Object(row): Object| -> Vec<Cell<'static>> {
+        let of = |column: &String| row.iter().find(|(name, _)| name == column);
+        let cell = |column| of(column).map_or(Cell::Missing, |(_, cell)| cell.clone());
+        header.iter().map(cell).collect()
+    };
+    Head(objects.take(HEAD_ROWS).map_while(Result::ok).map(cells).collect())
 }
 
 /// The cells of an object in the order of the header.

@@ -415,3 +415,110 @@ fn large_results_are_refused_with_the_limit() {
     let refused = problems(&[("wide.csv", &wide)], &Options::default());
     assert!(refused.contains("more than 10000 systems"), "{refused}");
 }
+
+#[test]
+fn the_index_of_pandas_is_left_out() {
+    let plain = Options::default();
+    let first = "the first column, which has no name, counts the rows";
+    for (text, note) in [
+        (",id,a,b\n0,q2,1,0.5\n1,q1,0,1\n", first),
+        (",model,q1,q2\n0,a,0,1\n1,b,1,0.5\n", first),
+        (
+            "Unnamed: 0,id,a,b\n0,q2,1,0.5\n1,q1,0,1\n",
+            "the column `Unnamed: 0` counts",
+        ),
+    ] {
+        let table = try_read(&[("t.csv", text)], &plain).expect("an index is no system");
+        assert_eq!(
+            Table {
+                notes: Vec::new(),
+                ..table.clone()
+            },
+            expected()
+        );
+        assert!(
+            table.notes.len() == 1 && table.notes[0].starts_with(note),
+            "{:?}",
+            table.notes
+        );
+    }
+    // ids without a name are ids
+    assert_eq!(
+        try_read(&[("t.csv", ",a,b\nq2,1,0.5\nq1,0,1\n")], &plain).expect("ids"),
+        expected()
+    );
+    for (text, place) in [
+        (",id,a,b\n3,q2,1,0.5\n1,q1,0,1\n", "column 1"),
+        ("id,a,b,,\nq2,1,0.5,,\nq1,0,1,,\n", "column 4, column 5"),
+    ] {
+        let refused = problems(&[("t.csv", text)], &plain);
+        let whole = format!(
+            "columns have no name ({place}): give each a name in the first line, or remove it from the file"
+        );
+        assert_eq!(refused, whole);
+    }
+}
+
+#[test]
+fn a_system_is_not_taken_for_ids() {
+    let plain = Options::default();
+    let table =
+        |text: &str| try_read(&[("t.csv", text)], &plain).unwrap_or_else(|why| panic!("{text}: {why}"));
+    for text in [
+        "a,b\n0.5,0.25\n0.75,1\n",
+        "a,b\ntrue,1\nfalse,0\n",
+        ",a,b\n0,0.5,1\n1,0.25,0\n",
+    ] {
+        let read = table(text);
+        assert_eq!(
+            (&read.items[..], &read.systems),
+            (&["1", "2"].map(String::from)[..], &expected().systems)
+        );
+        let note = read.notes.last().expect("a note");
+        assert!(note.contains("each row is an item by its number"), "{note}");
+    }
+    for text in ["a,b,qid\n1,0.5,2\n0,1,1041\n", "a,b,question\n1,0.5,x\n0,1,y\n"] {
+        let read = table(text);
+        assert_eq!(read.systems, expected().systems);
+        assert!(read.notes[0].contains("holds the items' ids"), "{:?}", read.notes);
+    }
+    for text in ["q,a,b\n7,1,0.5\n3,0,1\n", "q,a,b\n1,50,7\n2,30,8\n3,40,9\n"] {
+        let read = table(text);
+        assert_eq!((&read.systems, read.notes.len()), (&expected().systems, 0));
+    }
+    // a system that is called as columns of names are
+    for name in ["agent", "model", "method"] {
+        let read = table(&format!("item,{name},b\nq1,0.5,1\nq2,1,0\n"));
+        assert_eq!(read.systems, [name, "b"]);
+        assert_eq!(read.values, [[0.5, 1.0], [1.0, 0.0]]);
+    }
+    let numbered = "item,model,score\nq1,1,0\nq1,2,1\nq2,1,1\nq2,2,0.5\n";
+    assert_eq!(table(numbered).systems, ["1", "2"]);
+}
+
+#[test]
+fn samples_without_a_number_say_why() {
+    let line =
+        |metric: &str| format!("{{\"doc_id\": 0, \"resps\": [[\"4\"]], \"target\": \"4\", {metric}}}\n");
+    let refused = |metric: &str| {
+        let log = line("\"acc\": 1") + &line(metric).replace("\"doc_id\": 0", "\"doc_id\": 1");
+        problems(&[("m/samples_t.jsonl", &log)], &Options::default())
+    };
+    let null = refused("\"acc\": null");
+    assert!(
+        null.starts_with("samples have no number, so they have no metric (`acc` is `null` in line 2 of"),
+        "{null}"
+    );
+    let list = refused("\"acc\": [1, 2]");
+    assert!(list.contains("lists, or write one number a sample"), "{list}");
+    let nan = refused("\"acc\": NaN");
+    assert!(
+        nan.starts_with("lines have numbers that JSON does not have (`acc`: `NaN` in line 2 of"),
+        "{nan}"
+    );
+    let rows = problems(
+        &[("t.jsonl", "{\"id\": \"q1\", \"a\": NaN}\n")],
+        &Options::default(),
+    );
+    assert!(rows.contains("(`a`: `NaN` in line 1 of"), "{rows}");
+}
