@@ -113,7 +113,7 @@ impl<R: Read> Read for Lines<R> {
             let was_quoted = self.is_quoted;
             match byte {
                 b'"' if self.is_quoted || self.begins_field => self.is_quoted = !self.is_quoted,
-                b'\n' if !self.is_quoted => self.n_bytes = 0,
+                b'\n' | b'\r' if !self.is_quoted => self.n_bytes = 0,
                 _ => {}
             }
             // two quotation marks in a quoted field mean one: the second one continues the field
@@ -131,5 +131,33 @@ impl<R: Read> Read for Lines<R> {
             }
         }
         Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n_bytes(text: &[u8]) -> Result<usize> {
+        let mut lines = Lines {
+            inner: text,
+            separator: b',',
+            n_bytes: 0,
+            is_quoted: false,
+            begins_field: true,
+        };
+        lines.read_to_end(&mut Vec::new())
+    }
+
+    #[test]
+    fn every_end_of_a_line_ends_it() {
+        for end in ["\n", "\r", "\r\n"] {
+            let text = format!("{}{end}", "1".repeat(MAX_LINE_BYTES / 2)).repeat(3);
+            assert_eq!(n_bytes(text.as_bytes()).ok(), Some(text.len()), "{end:?}");
+            let quoted = format!("\"{text}");
+            let why = n_bytes(quoted.as_bytes()).map_err(|error| error.to_string());
+            assert!(why.is_err_and(|why| why.contains("quotation mark")), "{end:?}");
+        }
+        assert!(n_bytes(&vec![b'1'; MAX_LINE_BYTES + 1]).is_err());
     }
 }
