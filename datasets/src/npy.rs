@@ -10,17 +10,38 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use dataperf::dataset::frozen::Dtype;
-use dataperf::{kind_of_file, list_names};
+use dataperf::{FileKind, kind_of_file, list_names};
 use tempfile::NamedTempFile;
 use zip::ZipArchive;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+const ZIP: &[u8] = b"PK";
 /// The largest header that is read, in bytes; `NumPy` writes about a hundred.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Headers end at a multiple of this, so that numbers are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
 /// Numbers decoded at a time.
 const BLOCK_NUMBERS: usize = 1 << 17;
+
+/// Whether a file is an archive of arrays, by its first bytes; `None` if it is neither that nor an array.
+///
+/// # Errors
+/// A sentence when the file can't be read.
+pub fn is_archive(path: &Path) -> Result<Option<bool>, String> {
+    let mut head = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    file.map_err(|error| error.to_string())?;
+    let begins = |magic: &[u8]| head.starts_with(magic);
+    Ok((begins(MAGIC) || begins(ZIP)).then(|| begins(ZIP)))
+}
+
+/// Says that a file is of another kind than the ending of its name; `written` is how a file of that kind is written.
+pub(crate) fn instead(kind: &FileKind, form: &str, written: &str) -> String {
+    // what was downloaded instead of the file, or is around it
+    let is_on_the_way = kind.is_text || kind.remedy.starts_with("unpack");
+    let remedy = if is_on_the_way { kind.remedy } else { written };
+    format!("it is {} instead of {form}: {remedy}", kind.name)
+}
 
 /// The type of a file's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +117,9 @@ impl Header {
                 .take(4096)
                 .read_to_end(&mut head)
                 .map_err(|error| error.to_string())?;
-            let kind = kind_of_file(&head).map(|kind| format!("it is {kind} instead of a `.npy` file"));
-            return Err(kind.unwrap_or_else(|| no_npy.into()));
+            let kind = kind_of_file(&head);
+            let why = kind.map(|kind| instead(&kind, "a `.npy` file", "write it with `numpy.save`"));
+            return Err(why.unwrap_or_else(|| no_npy.into()));
         }
         let n_length = match start[6] {
             1 => 2,
@@ -307,9 +329,9 @@ pub fn unpack(path: &Path) -> Result<NamedTempFile, String> {
         .take(4096)
         .read_to_end(&mut head)
         .map_err(|error| error.to_string())?;
-    let no_npz = |error: zip::result::ZipError| match kind_of_file(&head).filter(|_| !head.starts_with(b"PK"))
-    {
-        Some(kind) => format!("it is {kind} instead of a `.npz` file"),
+    let other = |kind: FileKind| instead(&kind, "a `.npz` file", "write it with `numpy.savez`");
+    let no_npz = |error: zip::result::ZipError| match kind_of_file(&head).filter(|_| !head.starts_with(ZIP)) {
+        Some(kind) => other(kind),
         None => format!("it is not a `.npz` file ({error}): write it with `numpy.savez`"),
     };
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(no_npz)?;
@@ -318,6 +340,11 @@ pub fn unpack(path: &Path) -> Result<NamedTempFile, String> {
         .filter_map(|name| name.strip_suffix(NPY))
         .map(str::to_owned)
         .collect();
+    if names.is_empty()
+        && let Some(kind) = kind_of_file(&head)
+    {
+        return Err(other(kind));
+    }
     let [name] = names.as_slice() else {
         let is_sparse = ["indices", "indptr", "row", "offsets"]
             .iter()
@@ -465,6 +492,35 @@ mod tests {
         let text = tempfile::NamedTempFile::new().expect("a file");
         fs::write(&text, "1,2\n3,4\n").expect("written");
         assert!(Header::read(text.path()).is_err_and(|why| why.contains("numpy.save")));
+    }
+
+    #[test]
+    fn another_file_says_what_it_is_and_how_to_write_it() {
+        let path = tempfile::NamedTempFile::new().expect("a file");
+        for (bytes, of_array, of_archive) in [
+            (
+                &b"\x80\x04\x95\x10\0\0\0\0\0\0\0"[..],
+                "it is a Python pickle instead of a `.npy` file: write it with `numpy.save`",
+                "it is a Python pickle instead of a `.npz` file: write it with `numpy.savez`",
+            ),
+            (
+                b"FEA1\0\0\0\0",
+                "it is a Feather file of version 1 instead of a `.npy` file: write it with `numpy.save`",
+                "it is a Feather file of version 1 instead of a `.npz` file: write it with `numpy.savez`",
+            ),
+            (
+                b"version https://git-lfs.github.com/spec/v1\n",
+                "`git lfs pull`",
+                "`git lfs pull`",
+            ),
+        ] {
+            fs::write(&path, bytes).expect("written");
+            let array = Header::read(path.path()).expect_err("no array");
+            assert!(array.ends_with(of_array), "{array}");
+            let archive = unpack(path.path()).expect_err("no archive");
+            assert!(archive.ends_with(of_archive), "{archive}");
+            assert_eq!(is_archive(path.path()), Ok(None));
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::reader::ChunkReader;
 use serde_json::Value;
 
+use crate::npy::instead;
+
 /// Rows decoded at a time: 4 MB of 1024 floats.
 const BATCH_ROWS: usize = 1024;
 /// The beginning of the names of columns that pandas writes for an index without a name.
@@ -31,6 +33,10 @@ const INDEX: &str = "__index_level_";
 /// The first bytes of Parquet and Feather files.
 const PARQUET: &[u8] = b"PAR1";
 const FEATHER: &[u8] = b"ARROW1";
+/// The first bytes of a stream of Arrow, which has no footer.
+const STREAM: &[u8] = &[0xff; 4];
+const IS_STREAM: &str = "it is a stream of Arrow instead of a file: write it as one, \
+                         `pyarrow.feather.write_feather(pyarrow.ipc.open_stream(FILE).read_all(), NAME)`";
 
 /// Whether these are the first bytes of a file that [`TableFile`] reads.
 pub fn is_table_file(bytes: &[u8]) -> bool {
@@ -128,7 +134,13 @@ impl TableFile {
         let read = unless_damaged(|| ArrowReaderMetadata::load(file, ArrowReaderOptions::default()));
         read.map_err(|why| {
             let kind = kind_of_file(head).filter(|_| !head.starts_with(PARQUET));
-            let why = kind.map_or(why, |kind| format!("it is {kind} instead of a Parquet file"));
+            let written = "write it with pandas, `frame.to_parquet`";
+            let why = kind.map_or(why, |kind| instead(&kind, "a Parquet file", written));
+            let why = if head.starts_with(STREAM) {
+                IS_STREAM.into()
+            } else {
+                why
+            };
             vec![format!("`{name}`: {why}")]
         })
     }
@@ -472,12 +484,22 @@ fn again(file: &File) -> Result<File, ArrowError> {
     Ok(file)
 }
 
-/// Reads, where the library panics on some damaged files.
+/// Reads, where the library panics on some damaged files, and on types that it does not know.
 fn unless_damaged<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(|error| format!("it is damaged ({error}): fetch it again")),
-        Err(_) => Err("it is damaged: fetch it again".into()),
+    let error = match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => return read.map_err(|error| unknown_or_damaged(&error.to_string())),
+        Err(error) => error,
+    };
+    let text = error.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| error.downcast_ref::<&str>().copied());
+    Err(text.map_or_else(|| "it is damaged: fetch it again".into(), unknown_or_damaged))
+}
+
+fn unknown_or_damaged(error: &str) -> String {
+    if error.contains("bit width of 128") {
+        return "it has 128-bit whole numbers: write them as 64-bit ones, `frame.cast({COLUMN: polars.Int64})`".into();
     }
+    format!("it is damaged ({error}): fetch it again")
 }
 
 /// The values of a column that stores each of them once.
@@ -567,6 +589,12 @@ fn holds(kind: &DataType) -> Holds {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             Holds::Other("bytes, which have to be decoded (`frame[COLUMN].str.decode(\"utf-8\")`)".into())
         }
+        DataType::ListView(_) | DataType::LargeListView(_) => {
+            Holds::Other("list views, which have to be lists (`column.cast(pyarrow.list_(pyarrow.float32()))`)".into())
+        }
+        DataType::RunEndEncoded(..) => {
+            Holds::Other("run-end encoded, which has to be decoded (`pyarrow.compute.run_end_decode(column)`)".into())
+        }
         DataType::Null => Holds::Other("empty in all rows".into()),
         DataType::Struct(_) | DataType::Map(..) => Holds::Other("nested, which has to be flattened into columns of its own".into()),
         kind if kind.is_temporal() => {
@@ -600,5 +628,96 @@ fn no_texts(kind: &Holds) -> Option<String> {
     match kind {
         Holds::Texts | Holds::Numbers(_) => None,
         other => Some(format!("{}, not texts or whole numbers", in_words(other))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::builder::{ListViewBuilder, StringRunBuilder};
+    use arrow_array::{Int32Array, Int64Array, RunArray};
+    use arrow_ipc::writer::{FileWriter, StreamWriter};
+
+    use super::*;
+
+    fn batch(column: ArrayRef) -> RecordBatch {
+        RecordBatch::try_from_iter([("c", column)]).expect("a table")
+    }
+
+    fn feather(column: ArrayRef) -> Vec<u8> {
+        let batch = batch(column);
+        let mut writer = FileWriter::try_new(Vec::new(), &batch.schema()).expect("a file");
+        writer.write(&batch).expect("written");
+        writer.into_inner().expect("finished")
+    }
+
+    fn why_not(bytes: Vec<u8>) -> String {
+        TableFile::read(bytes, "t").err().expect("refused").join(" ")
+    }
+
+    #[test]
+    fn another_file_is_named() {
+        let batch = batch(Arc::new(Int64Array::from(vec![1, 2])));
+        let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).expect("a stream");
+        writer.write(&batch).expect("written");
+        let stream = writer.into_inner().expect("finished");
+        for (bytes, why) in [
+            (
+                stream,
+                "`t`: it is a stream of Arrow instead of a file: write it as one",
+            ),
+            (
+                b"\x80\x04\x95\x10".to_vec(),
+                "`t`: it is a Python pickle instead of a Parquet file: write it with pandas",
+            ),
+        ] {
+            let message = why_not(bytes);
+            assert!(message.starts_with(why), "{message}");
+        }
+    }
+
+    #[test]
+    fn unusual_types_are_named() {
+        let mut runs = StringRunBuilder::<arrow_array::types::Int32Type>::new();
+        runs.extend([Some("a"), Some("a"), Some("b")]);
+        let runs: RunArray<_> = runs.finish();
+        let mut lists = ListViewBuilder::new(Int32Array::builder(2));
+        lists.append_value([Some(1), Some(2)]);
+        let columns: [(ArrayRef, &str); 2] = [
+            (Arc::new(runs), "is run-end encoded, which has to be decoded"),
+            (Arc::new(lists.finish()), "is list views, which have to be lists"),
+        ];
+        for (column, why) in columns {
+            let table = TableFile::read(feather(column), "t").expect("a table");
+            let message = table.texts("c").expect_err("refused").join(" ");
+            assert!(
+                message.starts_with(&format!("`t`: the column `c` {why}")),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn wide_whole_numbers_are_named() {
+        let mut bytes = feather(Arc::new(Int64Array::from(vec![1, 2])));
+        // the type's width, in bits, where it is given in the footer
+        let widths: Vec<usize> = (0..bytes.len() - 4)
+            .filter(|&at| bytes[at..at + 4] == [64, 0, 0, 0])
+            .collect();
+        let messages = widths.into_iter().map(|at| {
+            bytes[at] = 128;
+            let message = TableFile::read(bytes.clone(), "t")
+                .err()
+                .unwrap_or_default()
+                .join(" ");
+            bytes[at] = 64;
+            message
+        });
+        let messages: Vec<String> = messages.collect();
+        assert!(
+            messages
+                .iter()
+                .any(|message| message.starts_with("`t`: it has 128-bit whole numbers")),
+            "{messages:?}"
+        );
     }
 }
