@@ -325,6 +325,31 @@ fn a_row_with_fewer_digits_is_the_same() {
 }
 
 #[test]
+fn an_array_is_read_whatever_its_ending_says() {
+    let folder = contest();
+    with(&folder, "features: eval.csv", "features: eval.npy");
+    let array = npy(&[[0.1, 0.4], [5.1, 5.1], [4.9, 5.2]]);
+    fs::write(folder.path().join("eval.npy"), &array).unwrap();
+    let eval = |folder: &TempDir| {
+        let (out, _) = frozen::<Selection>(folder.path());
+        fs::read(out.path().join("frozen/eval.npy")).unwrap()
+    };
+    let expected = eval(&folder);
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    archive.start_file("arr_0.npy", options).unwrap();
+    std::io::Write::write_all(&mut archive, &array).unwrap();
+    let archive = archive.finish().unwrap().into_inner();
+    fs::write(folder.path().join("eval.npy"), &archive).unwrap();
+    assert_eq!(eval(&folder), expected);
+    with(&folder, "features: eval.npy", "features: eval.npz");
+    for bytes in [&archive, &array] {
+        fs::write(folder.path().join("eval.npz"), bytes).unwrap();
+        assert_eq!(eval(&folder), expected);
+    }
+}
+
+#[test]
 fn numbers_too_large_for_trees_are_refused() {
     for (file, text) in [
         ("pool.csv", "x,y\n0,0\n0.5,1e39\n5,5\n5.5,5\n6,5\n"),

@@ -125,6 +125,17 @@ impl FeatureFile {
         if !path.is_file() {
             return Err(format!("`{name}` is not a file"));
         }
+        // either may have the other's name
+        let form = match form {
+            Form::Npy | Form::Npz => {
+                match npy::is_archive(&path).map_err(|why| format!("`{name}`: {why}"))? {
+                    Some(true) => Form::Npz,
+                    Some(false) => Form::Npy,
+                    None => form,
+                }
+            }
+            other => other,
+        };
         let unpacked = match form {
             Form::Npz => Some(npy::unpack(&path).map_err(|why| format!("`{name}`: {why}"))?),
             _ => None,
