@@ -57,6 +57,9 @@ pub trait Import: Benchmark {
     /// A description of the public layout, for `--help`.
     const LAYOUT: &'static str;
 
+    /// Whether items are rows of numbers with labels, so that they can be audited and corrected.
+    const HAS_LABELS: bool = true;
+
     /// Reads the layout at `from`, writes the frozen files, and gives the manifest's parameters.
     ///
     /// # Errors

@@ -148,6 +148,17 @@ fn kits_support_validation_baselines_and_practice_scoring() {
     assert!(n_scoring > 0);
 }
 
+#[test]
+fn a_kit_without_a_test_set_is_not_audited() {
+    for benchmark in ["acquisition", "curation"] {
+        let exported = Exported::new(benchmark);
+        let ran = dataperf(["audit", path_str(&exported.kit)]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        let why = "is a participants' kit without a test set";
+        assert!(ran.stderr.contains(why), "{ran:?}");
+    }
+}
+
 /// The keys of which the page checks a file before an upload are those of the example; every board has a title.
 fn names_the_keys_of_its_examples(exported: &Exported) {
     let facts = hosted(&exported.manifest.benchmark);

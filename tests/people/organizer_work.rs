@@ -88,6 +88,8 @@ async fn the_displayed_document_publishes_the_same_challenge() {
 
     let refused = world.command(["status", "--format", "yaml"]);
     assert_eq!(refused.code, 1, "{refused:?}");
+    let remedy = "choose `text`, `json` or, for tables, `csv`";
+    assert!(refused.stderr.contains(remedy), "{refused:?}");
     // a date that there is not
     let mut wrong = document("wrong", &json!([]));
     wrong["announcements"][0]["date"] = json!("2026-02-30");

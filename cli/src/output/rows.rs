@@ -30,7 +30,9 @@ impl RowFormat {
                 )
             }
             Self::Yaml => {
-                anyhow::bail!("`--format yaml` is for `dataperf challenge show`: choose `text` or `json`")
+                anyhow::bail!(
+                    "`--format yaml` is for `dataperf challenge show`: choose `text`, `json` or, for tables, `csv`"
+                )
             }
         }
     }

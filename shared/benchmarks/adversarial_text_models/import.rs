@@ -47,6 +47,7 @@ fn test_set() -> Split {
 }
 
 impl Import for AdversarialTextModels {
+    const HAS_LABELS: bool = false;
     const LAYOUT: &'static str = "a directory with `models.yaml`: `title`, `rounds`, which has for the name of each round the directory that \
         `dataperf dynamic export` made of it, and if need be `part`, `test` or `dev`, and `rates`, what is worth a point: `fuel`, `memory`, \
         `robustness`, `fairness`";
