@@ -136,6 +136,23 @@ fn find_ids(header: &[String], head: &Head, values: &[usize], gathered: &mut Gat
     found
 }
 
+/// Notes ignored columns that do not exist, and names that appear twice.
+fn check_header(header: &[String], options: &Options, problems: &mut Problems) {
+    for name in options.ignored.iter().filter(|name| !header.contains(name)) {
+        let problem = format!(
+            "`--ignore` names the column {}, which does not exist",
+            quote(name)
+        );
+        problems.note(Cause::Column, problem, "", offer(name, header));
+    }
+    for (place, name) in header.iter().enumerate() {
+        if !name.trim().is_empty() && header[..place].contains(name) {
+            let remedy = "rename or leave out one of them";
+            problems.note(Cause::Column, "columns have the same name", quote(name), remedy);
+        }
+    }
+}
+
 fn check_names(header: &[String], values: &[usize], problems: &mut Problems) -> Result<(), Stop> {
     let nameless: Vec<usize> = values
         .iter()
@@ -178,24 +195,7 @@ impl Columns {
         let value = place("--value", &options.value, &VALUE);
         let cluster = place("--cluster", &options.cluster, &[CLUSTER]);
         let weight = place("--weight", &options.weight, &[WEIGHT]);
-        for name in options.ignored.iter().filter(|name| !header.contains(name)) {
-            let problem = format!(
-                "`--ignore` names the column {}, which does not exist",
-                quote(name)
-            );
-            problems.note(Cause::Column, problem, "", offer(name, header));
-        }
-        for (place, name) in header.iter().enumerate() {
-            if !name.trim().is_empty() && header[..place].contains(name) {
-                let problem = "columns have the same name";
-                problems.note(
-                    Cause::Column,
-                    problem,
-                    quote(name),
-                    "rename or leave out one of them",
-                );
-            }
-        }
+        check_header(header, options, problems);
         // a column `model` is a system of that name where it has values
         let has_value = value.is_some();
         let names_systems = |place: &usize| {

@@ -166,7 +166,8 @@ impl SampleLog {
             let keys = sample.others.iter().filter(|(_, cell)| **cell == Cell::Missing);
             let nulls = keys
                 .map(|(name, _)| format!("{} is `null` ", quote(name)))
-                .collect::<String>();
+                .collect::<Vec<_>>()
+                .concat();
             gathered
                 .problems
                 .note(Cause::Value, problem, format!("{nulls}{}", at()), remedy);

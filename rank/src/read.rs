@@ -386,7 +386,7 @@ pub(crate) fn note_no_number(line: &[u8], at: &dyn Fn() -> String, gathered: &mu
 fn head_of_lines(path: &Path, header: &[String]) -> Head {
     let file = File::open(path).map(|file| BufReader::new(file.take(MAX_JSON_BYTES)));
     let lines = file.into_iter().map(serde_json::Deserializer::from_reader);
-    let objects = lines.flat_map(|lines| lines.into_iter::<Object>());
+    let objects = lines.flat_map(serde_json::Deserializer::into_iter::<Object>);
     let cells = |Object(row): Object| -> Vec<Cell<'static>> {
         let of = |column: &String| row.iter().find(|(name, _)| name == column);
         let cell = |column| of(column).map_or(Cell::Missing, |(_, cell)| cell.clone());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::MAX_EXAMPLES;
 use crate::own_data::table::{LABEL, NO_FEATURES, truth};
 use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack_folders};
-use dataperf::formats::delimited::{described, text_of};
+use dataperf::formats::delimited::{Dialect, described, text_of};
 use dataperf::{
     LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, list_names, quote,
 };
@@ -176,13 +176,7 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
             continue;
         }
         let fields = columns.numbers.iter().map(|&place| &record[place]);
-        let numbers = fields.map(|field| {
-            dialect
-                .number(field)
-                .or_else(|| truth(field))
-                .filter(|number| number.is_finite())
-        });
-        let numbers: Vec<Option<f64>> = numbers.collect();
+        let numbers: Vec<Option<f64>> = fields.map(|field| finite(&dialect, field)).collect();
         if let Some(wrong) = numbers.iter().position(Option::is_none) {
             let place = columns.numbers[wrong];
             *not_numbers.entry(place).or_insert(0) += 1;
@@ -232,6 +226,12 @@ fn rows(artifact: &[u8], max_examples: usize) -> Result<Artifact, Rejection> {
         }),
         reasons,
     })
+}
+
+/// The finite number in a field, perhaps a truth value.
+fn finite(dialect: &Dialect, field: &str) -> Option<f64> {
+    let number = dialect.number(field).or_else(|| truth(field));
+    number.filter(|number| number.is_finite())
 }
 
 /// The columns of a table: the places of the label and of the numbers.

@@ -457,23 +457,29 @@ fn prices(
             }
         }
     }
-    let unknown: Vec<&String> = prices
-        .keys()
-        .filter(|name| !names.contains(&name.as_str()))
-        .collect();
-    for name in unknown {
+    check_names(reader, &names, &prices, given.as_ref());
+    prices
+}
+
+/// Notes prices of unknown sellers, and sellers without a price.
+fn check_names(
+    reader: &mut Reader<'_>,
+    names: &[&str],
+    prices: &BTreeMap<String, f64>,
+    given: Option<&BTreeSet<String>>,
+) {
+    for name in prices.keys().filter(|name| !names.contains(&name.as_str())) {
         reader.problems.add(format!(
             "`{FILE}`: `prices` has `{name}`, which is not a seller: {}",
-            offer(name, &names)
+            offer(name, names)
         ));
     }
-    let is_without = |name: &&&str| given.as_ref().is_some_and(|given| !given.contains(**name));
+    let is_without = |name: &&&str| given.is_some_and(|given| !given.contains(**name));
     for name in names.iter().filter(is_without) {
         reader.problems.add(format!(
             "`{FILE}`: the seller `{name}` has no price: add one to `prices`"
         ));
     }
-    prices
 }
 
 fn check_sellers(sellers: &[(&String, &Opened)], classes: &[String], problems: &mut Problems) {

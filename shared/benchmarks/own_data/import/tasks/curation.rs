@@ -660,17 +660,9 @@ fn freeze_rows(
             columns.clone_from(&read.names);
         }
         let rows = &read.rows;
-        let unknown = rows.iter().map(|(class, _)| class);
-        let unknown: Vec<&String> = unknown.filter(|class| !parts.classes.contains(class)).collect();
-        if !unknown.is_empty() {
-            let (n, distinct) = (unknown.len(), unknown.iter().copied().collect::<BTreeSet<_>>());
-            let distinct: Vec<&String> = distinct.into_iter().collect();
-            reader.problems.add(format!(
-                "`{}`: {n} rows have a label that is not a class: {}",
-                file.name,
-                list_names(&distinct)
-            ));
-        }
+        reader
+            .problems
+            .extend(unknown_labels(&file.name, rows, &parts.classes));
         let width = rows.first().map_or(0, |(_, numbers)| numbers.len());
         if n_features.is_some_and(|n_features| n_features != width) {
             let n_features = n_features.unwrap_or_default();
@@ -709,6 +701,20 @@ fn freeze_rows(
         evals.freeze(writer)?;
     }
     Ok(n_features.map(|n_features| (ExampleKind::Table { n_features }, columns)))
+}
+
+/// A sentence about labels that are not classes.
+fn unknown_labels(name: &str, rows: &[(String, Vec<f64>)], classes: &[String]) -> Option<String> {
+    let labels = rows.iter().map(|(label, _)| label);
+    let unknown: Vec<&String> = labels.filter(|label| !classes.contains(label)).collect();
+    let distinct: BTreeSet<&String> = unknown.iter().copied().collect();
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "`{name}`: {} rows have a label that is not a class: {}",
+            unknown.len(),
+            list_names(distinct)
+        )
+    })
 }
 
 /// A sentence if columns are matched with the contest's `columns` by position, because only one of the two has names.
