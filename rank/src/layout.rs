@@ -122,15 +122,19 @@ fn find_ids(header: &[String], head: &Head, values: &[usize], gathered: &mut Gat
         let others: Vec<usize> = values.iter().copied().filter(|other| other != place).collect();
         head.has_distinct_texts(*place) || head.has_number_ids(*place, &others)
     };
-    let found = values.iter().copied().find(has_ids);
+    // only a first column may have ids and no name
+    let may_have_ids = |place: &usize| *place == first || !header[*place].trim().is_empty();
+    let found = values.iter().copied().filter(may_have_ids).find(has_ids);
     let note = match found {
         Some(place) if place == first => return found,
         Some(place) => format!(
-            "the column {} holds the items' ids, as it seems; `--item` names another",
+            "the items' ids are taken from the column {}; `--item` names another",
             quote(&header[place])
         ),
-        None => "no column holds items' ids, so that each row is an item by its number; `--item` names a column of ids"
-            .to_owned(),
+        None => {
+            "no column has items' ids, so each row is an item by its number; `--item` names a column of ids"
+                .to_owned()
+        }
     };
     gathered.note_once(note);
     found

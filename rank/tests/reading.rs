@@ -450,6 +450,7 @@ fn the_index_of_pandas_is_left_out() {
     for (text, place) in [
         (",id,a,b\n3,q2,1,0.5\n1,q1,0,1\n", "column 1"),
         ("id,a,b,,\nq2,1,0.5,,\nq1,0,1,,\n", "column 4, column 5"),
+        ("a,b,\n1,0.5,2\n0,1,1041\n", "column 3"),
     ] {
         let refused = problems(&[("t.csv", text)], &plain);
         let whole = format!(
@@ -480,7 +481,11 @@ fn a_system_is_not_taken_for_ids() {
     for text in ["a,b,qid\n1,0.5,2\n0,1,1041\n", "a,b,question\n1,0.5,x\n0,1,y\n"] {
         let read = table(text);
         assert_eq!(read.systems, expected().systems);
-        assert!(read.notes[0].contains("holds the items' ids"), "{:?}", read.notes);
+        assert!(
+            read.notes[0].contains("the items' ids are taken from"),
+            "{:?}",
+            read.notes
+        );
     }
     for text in ["q,a,b\n7,1,0.5\n3,0,1\n", "q,a,b\n1,50,7\n2,30,8\n3,40,9\n"] {
         let read = table(text);
