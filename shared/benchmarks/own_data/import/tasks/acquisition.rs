@@ -468,7 +468,8 @@ fn check_names(
     prices: &BTreeMap<String, f64>,
     given: Option<&BTreeSet<String>>,
 ) {
-    for name in prices.keys().filter(|name| !names.contains(&name.as_str())) {
+    let is_unknown = |name: &&String| !names.is_empty() && !names.contains(&name.as_str());
+    for name in prices.keys().filter(is_unknown) {
         reader.problems.add(format!(
             "`{FILE}`: `prices` has `{name}`, which is not a seller: {}",
             offer(name, names)
