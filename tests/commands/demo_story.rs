@@ -75,7 +75,7 @@ fn assert_areas(board: &Value) {
 #[test]
 fn the_story_is_true() {
     let folder = tempfile::tempdir().unwrap();
-    let story = told(folder.path());
+    let story = run_story(folder.path());
     let boards = story["leaderboards"].as_array().unwrap();
     assert!((4..=6).contains(&boards.len()), "{}", boards.len());
     let board = |leaderboard: &str| {
@@ -162,18 +162,14 @@ fn the_story_is_true() {
 }
 
 /// The demo's story as JSON.
-fn told(folder: &Path) -> Value {
+fn run_story(folder: &Path) -> Value {
     let output = Command::new(binary("dataperf"))
         .args(["--format", "json", "demo", "--data"])
         .arg(root().join("demo"))
         .current_dir(folder)
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
