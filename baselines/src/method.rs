@@ -1,9 +1,10 @@
 //! The interface for a benchmark's baselines: their descriptions, and the making of an artifact from a frozen data set.
 
 use dataperf::benchmark::Benchmark;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::challenge::BASELINE_PREFIX;
+use dataperf::dataset::DatasetError;
 use dataperf::dataset::frozen::{FrozenError, Manifest};
-use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::offer;
 use dataperf::progress::Progress;
 use dataperf_numerics::models::FitError;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::DatasetError;
 use dataperf::dataset::frozen::Manifest;
-use dataperf::dataset::{Dataset, DatasetError};
 pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 

@@ -6,7 +6,8 @@ use std::fmt::Display;
 use std::time::Instant;
 
 use dataperf::benchmark::FrozenPart;
-use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::DatasetError;
 use dataperf::evaluation::evaluate::check;
 use dataperf::evaluation::failure_judge::FaultKind;
 use dataperf::evaluation::workflow::WorkflowError;

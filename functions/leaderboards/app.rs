@@ -8,8 +8,8 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use dataperf::Digest;
+use dataperf::board::Board;
 use dataperf::closing::finishing::FinalReport;
-use dataperf::ports::leaderboard::Board;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
 use dataperf_http::{Problem, s3_as_reached};
 

@@ -3,8 +3,9 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use dataperf::Timestamp;
+use dataperf::board::Board;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::submission::Entry;
 use dataperf_aws::Holder;
 
 use crate::app::App;

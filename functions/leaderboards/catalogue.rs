@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataperf::benchmark::Leaderboard;
+use dataperf::board::Board;
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::dataset::active::{InForce, published_manifest};
 use dataperf::dataset::frozen::FrozenError;
 use dataperf::dataset::{DatasetError, kit_key, rules_key, summary_key};
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::submission::Entry;
 use dataperf::{Descriptor, Digest, Receipt, Shown, offer};
 use dataperf_aws::Table;
 use dataperf_hosted::{IDS, hosted};

@@ -1,6 +1,6 @@
 //! What of a verdict's metrics can be drawn, as the answers have it.
 
-use dataperf::benchmark::figures;
+use dataperf::receipt::figures;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use dataperf::closing::finishing::FinalReport;
 use dataperf::comparison::{Area, Line as ComparedLine};
-use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
+use dataperf::rows::ranking::is_of_other_dataset;
+use dataperf::submission::Entry;
 use dataperf::{Digest, Direction, Ending, Feedback, Receipt, SubmissionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -443,7 +444,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use dataperf::Timestamp;
-    use dataperf::ports::leaderboard::Board;
+    use dataperf::board::Board;
 
     use super::*;
 

@@ -3,7 +3,8 @@
 #![no_main]
 
 use dataperf_benchmarks::speech_selection::SpeechSelection;
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::dataset::frozen::MANIFEST;
 use dataperf::ports::bucket::Bucket;

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use dataperf_benchmarks::speech_selection::SpeechSelection;
-use dataperf::dataset::Dataset;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Ending, MAX_LISTED_REASONS};
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
 //! Ranks with what they are worth.
 
-use dataperf::comparison::{MIN_CLUSTERS, MIN_ITEMS};
+use dataperf::replicates::no_intervals::{MIN_CLUSTERS, MIN_ITEMS};
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, N_DRAWS, Resampler, draws_of};
 use dataperf_numerics::ranks::{
     Compared, Entry, compare, degrees_of_freedom, difference_interval, score_interval, sure_orders,

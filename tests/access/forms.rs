@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf_hosted::HOSTED;
 use dataperf_local::MAX_FORM_FILE_BYTES;
 

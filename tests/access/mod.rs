@@ -3,7 +3,7 @@
 mod forms;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Ending, Upload};
 use dataperf_aws::{Clients, Evaluators, with_causes};
 use dataperf_benchmarks::speech_selection::SpeechSelection;

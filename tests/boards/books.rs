@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::ladder::Climb;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
+use dataperf::board::{Board, OPEN_ROUND};
+use dataperf::receipt::released_score::Climb;
+use dataperf::submission::Entry;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Digest, Ending, Receipt, SubmissionId, SubmitterName};
 use dataperf_aws::Partition;
 use tokio::task::JoinHandle;

@@ -1,9 +1,9 @@
 //! The reliability of ranks: a board is compared after its scores, whatever breaks on the way, and
 //! everybody can read the result.
 
+use dataperf::board::Board;
 use dataperf::comparison::leading_pairs::Pairs;
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::Board;
 use dataperf::{Digest, Timestamp};
 use dataperf_local::{Config, Moment};
 use serde_json::{Value, json};

@@ -19,10 +19,13 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use dataperf::Reason;
 use dataperf::benchmark::scorecard::Metrics;
-use dataperf::board::facts::Rules;
+use dataperf::board::{Board, Order, Ranking};
 use dataperf::challenge::{Limits, Reserved, Terms};
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards as _, Projected, Submission};
-use dataperf::ports::maintenance::{Finalized, Maintenance as _, Order, Ranking, Revision};
+use dataperf::rows::facts::Rules;
+use dataperf::rows::revision::{Finalized, Revision};
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::{Leaderboards as _, Projected};
+use dataperf::table::maintenance::Maintenance as _;
 use dataperf::{
     Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict,
 };

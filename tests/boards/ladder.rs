@@ -1,7 +1,8 @@
 //! The Ladder end to end: no way out tells more than what it has released, until the round closes.
 
-use dataperf::ladder::Climb;
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::board::Board;
+use dataperf::receipt::released_score::Climb;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Feedback, Receipt};
 use serde_json::{Value, json};
 

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dataperf::SubmissionId;
 use dataperf::comparison::{Comparison, Read};
-use dataperf::evidence::replicates::Replicates;
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::submission::upload::receipt_key;
+use dataperf::replicates::Replicates;
+use dataperf::table::leaderboard::Leaderboards as _;
+use dataperf::upload::receipt_key;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::boards::comparisons::{BOARD, contest, submission};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue as Sent;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Direction, RankKey, SubmissionId, Timestamp};
 use dynoxide::{AttributeValue, Database, ImportOptions, Item};
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::board::Board;
+use dataperf::table::leaderboard::Leaderboards;
 use serde_json::json;
 
 use super::{key, publish};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use dataperf::Ending;
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::board::Board;
+use dataperf::table::leaderboard::Leaderboards as _;
 use serde_json::{Value, json};
 
 use super::{key, receipt, rush};

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
+use dataperf::board::Board;
 use dataperf::challenge::{Challenge, Reserved, Terms};
-use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
+use dataperf::submission::Submission;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 

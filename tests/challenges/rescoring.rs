@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::board::Board;
+use dataperf::table::leaderboard::Leaderboards;
 use serde_json::json;
 
 use super::{key, receipt, stored};

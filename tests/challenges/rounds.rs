@@ -1,7 +1,7 @@
 //! Rounds open and close.
 
 use dataperf::Ending;
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use serde_json::json;
 
 use super::{publish, upload_at};

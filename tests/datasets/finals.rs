@@ -1,14 +1,16 @@
 //! Final data sets: scored with once, after the close, whatever is killed, and seen by no upload before.
 
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::board::Board;
 use dataperf::closing::finishing::FinalReport;
 use dataperf::closing::receipt_release::ReleaseProgress;
 use dataperf::comparison::Comparison;
-use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
+use dataperf::dataset::{Integrity, dataset_prefix};
 use dataperf::evaluation::evaluate::evaluate;
-use dataperf::evidence::replicates::Replicates;
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
-use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::replicates::Replicates;
+use dataperf::table::leaderboard::Leaderboards as _;
+use dataperf::table::maintenance::Maintenance as _;
 use dataperf::{Digest, Direction, Receipt};
 use dataperf_aws::BoardPlace;
 use dataperf_benchmarks::speech_selection::SpeechSelection;

@@ -1,8 +1,9 @@
 //! Data sets that are retired for a fresh one at a date, whatever is killed, with a report of the gap.
 
+use dataperf::board::Board;
 use dataperf::closing::retirement::RetirementReport;
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Digest, NoIntervals, Receipt};
 use dataperf_local::Moment;
 use futures_util::future::join;

@@ -5,7 +5,7 @@
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Benchmark, Ending};
 use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf_datasets::{Import, Silent, import};

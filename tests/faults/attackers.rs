@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::StorageClass;
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Benchmark as _, Ending, Receipt, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_local::{Config, Storm};

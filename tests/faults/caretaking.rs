@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Timestamp};
 use dataperf_local::{Shortage, Storm};
 use serde_json::{Value, json};
@@ -223,7 +223,7 @@ async fn uploads_unfinished_for_too_long_are_given_up() {
     })
     .await;
     // The one run that gets as far as the table leaves its submission unfinished.
-    let received = dataperf::ports::leaderboard::Submission::new(
+    let received = dataperf::submission::Submission::new(
         crate::support::world::board("en-25"),
         "ada",
         false,
@@ -239,8 +239,8 @@ async fn uploads_unfinished_for_too_long_are_given_up() {
     world.settle().await;
     let mut upload = received.upload;
     upload.version = Some(sent.version.clone());
-    let received = dataperf::ports::leaderboard::Submission::new(received.board, "ada", false, upload);
-    dataperf::ports::leaderboard::Leaderboards::receive(&world.leaderboards(), &received)
+    let received = dataperf::submission::Submission::new(received.board, "ada", false, upload);
+    dataperf::table::leaderboard::Leaderboards::receive(&world.leaderboards(), &received)
         .await
         .unwrap();
     world.sweep().await;
@@ -254,7 +254,7 @@ async fn retried_uploads_are_not_given_up_after_days() {
     let world = World::with(with_caretaker).await;
     let table = world.leaderboards();
     let sent = world.put_into(SAMPLE_BUCKET, &key("ada", 0), good(0)).await; // announced to nobody
-    let received = dataperf::ports::leaderboard::Submission::new(
+    let received = dataperf::submission::Submission::new(
         crate::support::world::board("en-25"),
         "ada",
         false,
@@ -266,11 +266,11 @@ async fn retried_uploads_are_not_given_up_after_days() {
             received_at: Timestamp::from_unix_millis(1),
         },
     );
-    dataperf::ports::leaderboard::Leaderboards::receive(&table, &received)
+    dataperf::table::leaderboard::Leaderboards::receive(&table, &received)
         .await
         .unwrap();
     world.sweep().await;
-    let known = dataperf::ports::leaderboard::Leaderboards::submission(&table, BENCHMARK, &received.id);
+    let known = dataperf::table::leaderboard::Leaderboards::submission(&table, BENCHMARK, &received.id);
     let receipt = known.await.unwrap().unwrap().receipt.unwrap();
     assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
 }

@@ -6,9 +6,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::evaluate;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Digest, Ending, Feedback, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::DirectoryBucket;

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, Submission};
+use dataperf::board::OPEN_ROUND;
+use dataperf::submission::Submission;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Ending, SubmissionId, Timestamp, Upload};
 use dataperf_local::Storm;
 use futures_util::{StreamExt as _, stream};

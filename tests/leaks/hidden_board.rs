@@ -1,7 +1,7 @@
 //! A blind round: only the organizer sees the rows of its board.
 
 use dataperf::Receipt;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf_aws::Key;
 use serde_json::{Value, json};
 

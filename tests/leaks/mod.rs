@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Benchmark, Ending, Feedback, Verdict};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};

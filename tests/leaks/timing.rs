@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use dataperf::benchmark::FrozenPart;
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::check;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::{PortError, async_trait};

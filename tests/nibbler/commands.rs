@@ -3,7 +3,7 @@
 use std::fs;
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf_aws::Clients;
 use serde_json::{Value, json};
 

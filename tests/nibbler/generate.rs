@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use dataperf::ports::leaderboard::{Board, Leaderboards as _, Submission};
+use dataperf::board::Board;
+use dataperf::submission::Submission;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Receipt, Upload};
 use dataperf_aws::{Change, Key, Step};
 use dataperf_local::image_service::Behaviour;

@@ -1,7 +1,7 @@
 //! The second version of the scores, and what does not depend on the order in which uploads are processed.
 
 use dataperf::Ending;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf_collections_aws::common::{Kept, Occasion, Standings, decide, read};
 use dataperf_collections_aws::nibbler::Pairs;
 use dataperf_local::Storm;

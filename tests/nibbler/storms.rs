@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf::board::{Board, OPEN_ROUND};
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf_collections::nibbler::{CharacterNgrams, Embed, Scoring, Standing, ValidatedPair, Vocabulary};
 use serde_json::json;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf::board::{Board, OPEN_ROUND};
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Ending, Feedback, Receipt};
 use dataperf_collections_aws::nibbler::Pairs;
 use dataperf_local::Moment;

@@ -3,7 +3,8 @@
 mod signing;
 
 use dataperf::Ending;
-use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND};
+use dataperf::board::OPEN_ROUND;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf_aws::{FormKey, FormRequest, upload_form};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 use serde_json::{Value, json};

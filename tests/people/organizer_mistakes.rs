@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dataperf::dataset::active::InForce;
 use dataperf::dataset::dataset_prefix;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Digest, Ending};
 use serde_json::{Value, json};
 

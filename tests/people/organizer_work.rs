@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::table::leaderboard::Leaderboards;
 use serde_json::{Value, json};
 
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};

@@ -12,10 +12,10 @@ mod text_models;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::dataset_prefix;
-use dataperf::evidence::replicates::Replicates;
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::programs::{Layer, Output, ProgramRequest, Programs, rounded};
+use dataperf::replicates::Replicates;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Descriptor, Digest, Ending, NoIntervals, Receipt};
 use dataperf_aws::Addresses;
 use dataperf_benchmarks::speech_selection::SpeechSelection;

@@ -4,8 +4,8 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::programs::rounded;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Receipt};
 use dataperf_local::Storm;
 use serde_json::json;

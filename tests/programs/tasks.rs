@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::programs::Output;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Receipt};
 use serde_json::{Map, Value, json};
 

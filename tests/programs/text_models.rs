@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::board::Board;
 use dataperf::programs::{Output, rounded};
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Ending, Receipt};
 use serde_json::{Value, json};
 

@@ -7,10 +7,11 @@ mod tokens;
 use std::collections::BTreeMap;
 
 use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf::board::facts::Rules;
+use dataperf::board::{Order, Ranking};
 use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::{Leaderboards, Projected, Submission};
-use dataperf::ports::maintenance::{Order, Ranking};
+use dataperf::rows::facts::Rules;
+use dataperf::submission::Submission;
+use dataperf::table::leaderboard::{Leaderboards, Projected};
 use dataperf::{Receipt, SubmissionId, Timestamp, Upload, Verdict};
 use dataperf_aws::{Holder, Issued, Token, days_after};
 use serde_json::Value;

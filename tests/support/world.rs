@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aws_sdk_s3::primitives::ByteStream;
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards as _, OPEN_ROUND};
 use dataperf::signature::Keys;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Receipt, SubmissionId, Timestamp};
 use dataperf_aws::{Clients, RANKING_INDEX, ReceiptKeys, S3Bucket, TABLE_KEYS, Table};
 use dataperf_hosted::deployment::{

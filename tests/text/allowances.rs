@@ -2,7 +2,7 @@
 //! and given up.
 
 use dataperf::Ending;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf_collections_aws::text::Examples;
 use dataperf_local::Moment;
 use serde_json::json;

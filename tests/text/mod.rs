@@ -11,8 +11,9 @@ mod targets;
 
 use std::collections::BTreeMap;
 
-use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf::progress::Silent;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{LineOutcome, Receipt};
 use dataperf_collections::text::models::{Labelled, LinearSettings, train_linear};
 use dataperf_collections::text::{BENCHMARK, DESCRIPTOR, Gold, Input, Task, import_text};

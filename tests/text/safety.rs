@@ -1,7 +1,7 @@
 //! Who sees what: a rater sees nothing that could influence the verdict, and nobody sees a verdict
 //! before the decision.
 
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf_collections_aws::text::Examples;
 use serde_json::{Value, json};
 

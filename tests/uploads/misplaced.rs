@@ -1,8 +1,8 @@
 //! Misplaced files: each has one note with its right place.
 
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::submission::misplaced::Note;
+use dataperf::table::leaderboard::Leaderboards as _;
+use dataperf::upload::misplaced::Note;
 use dataperf_aws::{S3Bucket, versions};
 use dataperf_local::Moment;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dataperf::closing::receipt_release::ReleaseProgress;
-use dataperf::ports::maintenance::{Maintenance as _, Withdrawn};
+use dataperf::table::maintenance::{Maintenance as _, Withdrawn};
 use dataperf::{Ending, Receipt};
 use dataperf_local::{Config, Moment, Storm};
 use serde_json::{Value, json};

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
+use dataperf::board::Board;
 use dataperf::challenge::{Announcement, Challenge};
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards as _, Submission};
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{MAX_RECEIPT_BYTES, SubmissionId, SubmitterName};
 
 use crate::cloud::api::{Page, Token, is_private};

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
+use dataperf::board::{Board, OPEN_ROUND, POST_ROUND};
 use dataperf::challenge::{BASELINE_PREFIX, Challenge, Round};
 use dataperf::dataset::DatasetError;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, POST_ROUND};
+use dataperf::submission::Entry;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Descriptor, SubmissionId, SubmitterName, Timestamp, offer, similar};
 use dataperf_aws::versions;
 use dataperf_hosted::is_step;

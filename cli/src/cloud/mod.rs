@@ -11,9 +11,9 @@ pub(crate) mod stored_tokens;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use dataperf::board::{Board, Order};
 use dataperf::challenge::{Challenge, Ranking};
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
-use dataperf::ports::maintenance::Order;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf_aws::{Clients, Evaluators, ReceiptKeys, S3Bucket, Service, Table};
 use dataperf_hosted::deployment::{DATASETS, RESULTS, SIGNING_KEY, SUBMISSIONS, TABLE};
 #[cfg(feature = "local")]

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
+use dataperf::board::OPEN_ROUND;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::{Ending, Receipt, SubmitterName};
 use serde::Serialize;
 

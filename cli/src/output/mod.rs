@@ -12,8 +12,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use dataperf::benchmark::figures::{self, Column, Figures};
 use dataperf::programs::PublicRun;
+use dataperf::receipt::figures::{self, Column, Figures};
 use dataperf::{Digest, Ending, LineOutcome, Reason, Timestamp, Verdict, decimals};
 use serde::Serialize;
 use serde_json::Value;

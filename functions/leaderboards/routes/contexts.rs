@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::board::OPEN_ROUND;
 use dataperf::dataset::active::InForce;
 use dataperf::dataset::dataset_prefix;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::{Descriptor, Digest};
 use dataperf_aws::now;
 use dataperf_http::Problem;

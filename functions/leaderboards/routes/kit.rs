@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use dataperf::board::Board;
 use dataperf::dataset::kit_key;
-use dataperf::ports::leaderboard::Board;
 
 use super::board::must_exist;
 use super::{name, round};

@@ -16,7 +16,7 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
 use axum::routing::get;
-use dataperf::ports::leaderboard::OPEN_ROUND;
+use dataperf::board::OPEN_ROUND;
 use serde_json::Value;
 use tower_http::cors::{Any, CorsLayer};
 use tower_http::set_header::SetResponseHeaderLayer;

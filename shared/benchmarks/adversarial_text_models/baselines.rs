@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dataperf::benchmark::FrozenPart;
-use dataperf::dataset::Dataset;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::progress::Progress;
 use dataperf_baselines::random::Random;
 use dataperf_baselines::{BaselineError, Baselines, Made, Method, no_such_method};

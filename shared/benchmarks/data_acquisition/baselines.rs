@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::data_acquisition::{DataAcquisition, Parameters, seller_file};
 use dataperf::Benchmark;
-use dataperf::dataset::Dataset;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::dataset::frozen::FrozenError;
 use dataperf::progress::Progress;
 use serde::Deserialize;

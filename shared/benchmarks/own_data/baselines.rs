@@ -4,8 +4,9 @@ use crate::own_data::debugging::{self, Debugging, TRAIN};
 use crate::own_data::selection::{self, LabelSource, POOL, Selection};
 use crate::own_data::table::{ID, LABEL, Table, features_file, read};
 use crate::own_data::{PUBLIC_EVAL, Scoring};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Files;
 use dataperf::dataset::frozen::{FrozenError, Manifest};
-use dataperf::dataset::{Dataset, Files};
 use dataperf::progress::Progress;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::speech_selection::{EMBEDDINGS, Parameters, SpeechSelection, train_file, train_ids_file};
-use dataperf::dataset::Dataset;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::dataset::frozen::FrozenError;
 use dataperf::progress::Progress;
 use serde_json::json;

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use dataperf::benchmark::closed::ClosedTask;
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
 use dataperf_benchmarks::own_data::curation::Curation;

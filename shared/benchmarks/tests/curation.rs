@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::Path;
 
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::dataset::frozen::Manifest;
-use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
 use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_images, read_rows};

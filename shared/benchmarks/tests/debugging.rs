@@ -7,7 +7,8 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::vision_debugging::VisionDebugging;

@@ -13,15 +13,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmark::FrozenPart;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::benchmark::scorecard::MetricValue;
+use dataperf::dataset::Integrity;
 use dataperf::dataset::frozen::{MANIFEST, Manifest};
-use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::{Evaluated, evaluate, gather};
-use dataperf::evidence::replicates::Replicates;
 use dataperf::evidence::{
     Draws, Evidence, EvidenceError, PLACES, Repeats, UnitEvidence, Weights, shown_area,
 };
 use dataperf::ladder::Margin;
+use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Descriptor, Digest, Ending, Feedback, Scorecard, Verdict};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_benchmarks::vision_debugging::VisionDebugging;

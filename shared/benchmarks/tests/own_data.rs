@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use dataperf::Benchmark as _;
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::dataset::frozen::Manifest;
-use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::{check, evaluate};
 use dataperf::{Descriptor, Digest};
 use dataperf_benchmarks::own_data::acquisition::Acquisition;

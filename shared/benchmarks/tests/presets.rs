@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::dataset::frozen::Manifest;
-use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Benchmark, Verdict};
 use dataperf_benchmarks::own_data::debugging::Debugging;

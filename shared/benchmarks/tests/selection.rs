@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;

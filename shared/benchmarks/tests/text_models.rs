@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use dataperf::benchmark::FrozenPart as _;
 use dataperf::benchmark::closed::{ClosedBoards, Measured};
-use dataperf::dataset::{Dataset, Integrity};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::{evaluate, gather};
-use dataperf::evidence::replicates::Replicates;
+use dataperf::replicates::Replicates;
 use dataperf::{Benchmark, Ending, Verdict};
 use dataperf_benchmarks::adversarial_text_models::AdversarialTextModels;
 use dataperf_collections::text::compare::{Rates, Trial, TrialItem, TrialRun, WEIGHTS};

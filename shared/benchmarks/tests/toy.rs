@@ -5,10 +5,11 @@
 
 use bytes::Bytes;
 use dataperf::benchmark::closed::NoClosedBoards;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::benchmark::scorecard::{Metric, Metrics, Scorecard};
 use dataperf::benchmark::{Benchmark, FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
-use dataperf::dataset::{Dataset, DatasetError, Files, Integrity};
+use dataperf::dataset::{DatasetError, Files, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Repeats, UnitEvidence, Weights};
 use dataperf::{Direction, Ending, Reason, Reasons, Rejection};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::vision_debugging::{EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Files;
 use dataperf::dataset::frozen::FrozenError;
-use dataperf::dataset::{Dataset, Files};
 use dataperf::progress::Progress;
 use ndarray::Array2;
 use serde_json::json;

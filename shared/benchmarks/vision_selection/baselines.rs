@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::vision_selection::{POOL_FILE, Parameters, VisionSelection, examples_file};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Files;
 use dataperf::dataset::frozen::{Dtype, FrozenError};
 use dataperf::dataset::pool::RECORDS;
-use dataperf::dataset::{Dataset, Files};
 use dataperf::progress::Progress;
 use ndarray::{Array2, ArrayView2};
 use serde_json::json;

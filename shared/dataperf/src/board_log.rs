@@ -10,16 +10,16 @@ use ring::hmac;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::board::ranking::{Ranked, differ, is_of_other_dataset, with_shared_ranks};
 use crate::board::{Board, Ranking};
 use crate::comparison::{Area, CONFIDENCE, Comparison, Line};
 use crate::dataset::frozen::Manifest;
-use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::signer::Signer;
+use crate::replicates::Replicates;
+use crate::rows::ranking::{Ranked, differ, is_of_other_dataset, with_shared_ranks};
 use crate::signature::Signature;
 use crate::submission::Entry;
-use crate::submission::upload::SubmissionId;
+use crate::upload::SubmissionId;
 use crate::{Digest, Direction, Feedback, NoIntervals, Timestamp};
 
 /// How many documents before it a document names.

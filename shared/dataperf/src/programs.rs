@@ -18,8 +18,8 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::receipt::verdict::{Ending, Verdict, is_false};
 use crate::rejection::{Reason, Reasons, Rejection};
-use crate::submission::upload::{SubmissionId, UNNAMED, Upload};
 use crate::timestamp::Timestamp;
+use crate::upload::{SubmissionId, UNNAMED, Upload};
 
 pub use crate::receipt::verdict::{Layer, Program, PublicRun};
 

@@ -5,7 +5,7 @@
 pub mod deployment;
 pub mod lists;
 
-use dataperf::ports::leaderboard::Board;
+use dataperf::board::Board;
 use dataperf::{Benchmark, Descriptor};
 
 macro_rules! hosted {
@@ -86,11 +86,7 @@ mod tests {
                 n_steps += usize::from(!hosted.kinds.is_empty());
             }
             // a key that names no kind and no leaderboard is an upload, which gets rejected
-            for upload in hosted
-                .kinds
-                .iter()
-                .chain(&[dataperf::submission::upload::UNNAMED])
-            {
+            for upload in hosted.kinds.iter().chain(&[dataperf::upload::UNNAMED]) {
                 assert!(!is_step(hosted.id, upload), "{upload}");
             }
         }

@@ -3,8 +3,8 @@
 
 use super::story::{HOSTED, Outcome, Story};
 use dataperf::challenge::Ranking;
-use dataperf::ports::leaderboard::Ranked;
-use dataperf::ports::maintenance::{Maintenance, Revised};
+use dataperf::rows::ranking::Ranked;
+use dataperf::table::maintenance::{Maintenance, Revised};
 use dataperf::{Digest, Receipt, Timestamp};
 
 /// Less is better in it.

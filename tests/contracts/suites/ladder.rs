@@ -1,10 +1,14 @@
 //! Requirements on tables when the Ladder releases scores: the order of recording decides.
 
 use super::story::{HOSTED, Outcome, Story};
+use dataperf::board::Board;
 use dataperf::challenge::{Ranking, Together};
-use dataperf::ladder::{Climb, LastReleased, Margin, Rung, released};
-use dataperf::ports::leaderboard::{Board, Entry, Recorded};
-use dataperf::ports::maintenance::{Finalized, Maintenance, Revised, Revision};
+use dataperf::ladder::{LastReleased, Margin, Rung, released};
+use dataperf::receipt::released_score::Climb;
+use dataperf::rows::revision::{Finalized, Revision};
+use dataperf::submission::Entry;
+use dataperf::table::leaderboard::Recorded;
+use dataperf::table::maintenance::{Maintenance, Revised};
 use dataperf::{Digest, Receipt, Timestamp};
 
 /// Less is better in it.
@@ -61,7 +65,7 @@ async fn submit<T: Maintenance>(
 /// The series as `score`, with a star if that is the submission's own.
 async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, dataperf::ports::PortError> {
     let series = story.table.series(&story.board).await?;
-    let line = |line: &dataperf::ports::leaderboard::Entry| {
+    let line = |line: &dataperf::submission::Entry| {
         let star = if line.climb == Some(Climb::Climbed) {
             "*"
         } else {
@@ -401,9 +405,8 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
                 assert!(table.finalize(&of_row, &HOSTED).await?);
             }
         }
-        let shown = |rows: &[dataperf::ports::leaderboard::Ranked]| -> Vec<(String, Option<f64>)> {
-            let row =
-                |row: &dataperf::ports::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
+        let shown = |rows: &[dataperf::rows::ranking::Ranked]| -> Vec<(String, Option<f64>)> {
+            let row = |row: &dataperf::rows::ranking::Ranked| (row.entry.submitter.clone(), row.entry.score);
             rows.iter().map(row).collect()
         };
         let standing = story.ranked(&last).await?;

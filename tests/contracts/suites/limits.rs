@@ -7,11 +7,13 @@ use dataperf::Digest;
 use dataperf::Reason;
 use dataperf::Timestamp;
 use dataperf::Verdict;
+use dataperf::board::{Board, Usage};
 use dataperf::challenge::{Limits, OverLimit, Ranking, Reserved, Together};
-use dataperf::ports::leaderboard::{Board, Recorded, Reopened, Submission, Usage};
-use dataperf::ports::maintenance::Maintenance;
 use dataperf::programs::{Program, Programs, PublicRun};
 use dataperf::receipt::fault::Cause;
+use dataperf::submission::Submission;
+use dataperf::table::leaderboard::{Recorded, Reopened};
+use dataperf::table::maintenance::Maintenance;
 
 /// Places are kept while uploads are evaluated, once each, and given back where no score comes of it.
 pub(crate) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome {

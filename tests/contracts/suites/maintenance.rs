@@ -1,9 +1,12 @@
 //! Requirements on tables for rankings, baselines, limits, withdrawals and re-scoring.
 
 use super::story::{COUNTED, HOSTED, Outcome, Story};
+use dataperf::board::Usage;
 use dataperf::challenge::{Limits, OverLimit, Ranking, Together};
-use dataperf::ports::leaderboard::{Entry, Ranked, Recorded, Usage, Withdrawal};
-use dataperf::ports::maintenance::{Maintenance, Reinstated, Revised, Withdrawn};
+use dataperf::rows::ranking::Ranked;
+use dataperf::submission::{Entry, Withdrawal};
+use dataperf::table::leaderboard::Recorded;
+use dataperf::table::maintenance::{Maintenance, Reinstated, Revised, Withdrawn};
 use dataperf::{Ending, Receipt};
 use dataperf::{SubmissionId, Timestamp};
 

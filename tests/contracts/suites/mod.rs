@@ -6,14 +6,13 @@ use dataperf::Descriptor;
 use dataperf::Direction;
 use dataperf::Reason;
 use dataperf::benchmark::scorecard::{MetricValue, Metrics, Scorecard};
-use dataperf::board::facts::Rules;
+use dataperf::board::{Board, OPEN_ROUND, Order, Ranking};
 use dataperf::challenge::{BASELINE_PREFIX, Terms};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{
-    Board, Entry, Leaderboards, OPEN_ROUND, Projected, Recorded, Reopened, Submission,
-};
-use dataperf::ports::maintenance::{Order, Ranking};
+use dataperf::rows::facts::Rules;
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::{Leaderboards, Projected, Recorded, Reopened};
 use dataperf::{Digest, SubmissionId, SubmitterName, Timestamp, Upload};
 use dataperf::{Ending, Receipt, Verdict};
 use story::HOSTED;
@@ -388,7 +387,7 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
         let projected = table.project(&board, &rules, Some(submitter)).await?;
         assert_eq!(projected, Projected::Current);
     }
-    let shown = |ranked: &dataperf::ports::leaderboard::Ranked| {
+    let shown = |ranked: &dataperf::rows::ranking::Ranked| {
         (ranked.rank, ranked.entry.submitter.clone(), ranked.entry.score)
     };
     let top: Vec<_> = table.top(&board, 10).await?.iter().map(shown).collect();

@@ -6,10 +6,13 @@ use dataperf::Descriptor;
 use dataperf::Direction;
 use dataperf::Reason;
 use dataperf::benchmark::scorecard::{Metrics, Scorecard};
-use dataperf::board::facts::Rules;
+use dataperf::board::{Board, OPEN_ROUND, Order};
 use dataperf::challenge::{BASELINE_PREFIX, Ranking, Terms};
-use dataperf::ports::leaderboard::{Board, Entry, OPEN_ROUND, Projected, Ranked, Recorded, Submission};
-use dataperf::ports::maintenance::{Maintenance, Order};
+use dataperf::rows::facts::Rules;
+use dataperf::rows::ranking::Ranked;
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::{Projected, Recorded};
+use dataperf::table::maintenance::Maintenance;
 use dataperf::{Digest, Timestamp, Upload};
 use dataperf::{Receipt, Verdict};
 
@@ -187,7 +190,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
     /// The board as `rank submitter score`, baselines without a rank.
     pub(crate) async fn top(&self) -> Result<Vec<String>, dataperf::ports::PortError> {
         let top = self.ranked(&self.board).await?;
-        let row = |ranked: &dataperf::ports::leaderboard::Ranked| {
+        let row = |ranked: &dataperf::rows::ranking::Ranked| {
             let rank = ranked
                 .shown_rank()
                 .map_or("-".to_owned(), |rank| rank.to_string());

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::board::Board as BoardId;
 use dataperf::challenge::Announcement;
 use dataperf::closing::finishing::FinalReport;
 use dataperf::comparison::{Area, Line as ComparedLine};
-use dataperf::ladder::Climb;
-use dataperf::ports::leaderboard::{Board as BoardId, Entry, Submission as Stored, Withdrawal};
+use dataperf::receipt::released_score::Climb;
+use dataperf::submission::{Entry, Submission as Stored, Withdrawal};
 use dataperf::{Digest, Ending, Receipt, SubmissionId, SubmitterName, Timestamp, Upload};
 use serde::Deserialize;
 

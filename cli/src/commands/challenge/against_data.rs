@@ -8,10 +8,10 @@ use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::dataset::active::{InForce, published_manifest};
 use dataperf::dataset::frozen::{FileEntry, FrozenError, Manifest};
-use dataperf::dataset::history::Noted;
+use dataperf::dataset_history::Noted;
 use dataperf::ports::bucket::Bucket;
-use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::table::leaderboard::Leaderboards as _;
+use dataperf::table::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
 use dataperf_aws::{S3Bucket, Table};
 

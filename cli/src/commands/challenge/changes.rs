@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use dataperf::challenge::{Challenge, ChallengeError, Preset, Round};
-use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::table::leaderboard::Leaderboards as _;
+use dataperf::table::maintenance::Maintenance as _;
 use dataperf::{Feedback, Reason, pointer};
 
 use crate::cloud::{Cloud, now};
@@ -89,7 +89,7 @@ async fn lost(cloud: &Cloud, benchmark: &str, published: &Challenge, round: &Rou
             continue;
         }
         let lines = table.series(&board).await?;
-        let is_withheld = |line: &&dataperf::ports::leaderboard::Entry| {
+        let is_withheld = |line: &&dataperf::submission::Entry| {
             line.climb.is_some() || published.shown(&board, line.dataset, at).level < Feedback::Full
         };
         n_scored += lines.len();

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::board::Board;
 use dataperf::challenge::{Challenge, Round};
-use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::table::leaderboard::Leaderboards as _;
 use serde::Deserialize;
 use serde_json::json;
 

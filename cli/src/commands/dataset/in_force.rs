@@ -8,7 +8,7 @@ use dataperf::benchmark::Leaderboard;
 use dataperf::dataset::DatasetError;
 use dataperf::dataset::active::InForce;
 use dataperf::dataset::frozen::FrozenError;
-use dataperf::dataset::history::note_seen;
+use dataperf::dataset_history::note_seen;
 use dataperf::offer;
 use dataperf_aws::{S3Bucket, change_in_force};
 use serde_json::{Value, json};

@@ -219,7 +219,9 @@ fn print_outcomes_json(
 mod tests {
     use std::collections::BTreeMap;
 
-    use dataperf::ports::leaderboard::{Board, Entry, Ranked};
+    use dataperf::board::Board;
+    use dataperf::rows::ranking::Ranked;
+    use dataperf::submission::Entry;
     use dataperf::{SubmissionId, Timestamp};
 
     use super::*;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use dataperf::Benchmark as _;
 use dataperf::Ending;
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf_audit::{Audit, DetectionCounts, SetAudit, count_found, plant};
 use dataperf_baselines::random::Random;
 use dataperf_benchmarks::own_data::selection::Selection;

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
+use dataperf::board::Board;
 use dataperf::dataset::Integrity;
-use dataperf::ports::leaderboard::{Board, Leaderboards as _, Ranked};
 use dataperf::programs::Output;
+use dataperf::rows::ranking::Ranked;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Benchmark as _, Digest};
 use dataperf_benchmarks::adversarial_text_models::{AdversarialTextModels, LEADERBOARD, trial_run};
 use dataperf_collections::text::compare::{Measured, Outcome, Report, TrialRun};

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf::comparison::{CONFIDENCE, MAX_ROWS, joint_orders};
 use dataperf::evidence::MAX_EVIDENCE_BYTES;
-use dataperf::evidence::replicates::{HEAD_BYTES, Replicates};
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, Entry, OPEN_ROUND};
+use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::submission::Entry;
 use dataperf::{Direction, NoIntervals, quote};
 use dataperf_datasets::tables::lines::{csv_reader, dialect};
 use dataperf_numerics::agreement::{

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf::closing::finishing::FinalReport;
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND, with_shared_ranks};
+use dataperf::rows::ranking::with_shared_ranks;
 
 use super::Shown;
 use crate::cloud::api::Page;

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::board::Board;
 use dataperf::challenge::{Challenge, Retire};
 use dataperf::closing::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
-use dataperf::ports::leaderboard::Board;
 use serde_json::{Value, json};
 
 use super::words::sentence;

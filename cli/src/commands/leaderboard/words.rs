@@ -2,7 +2,7 @@
 
 use dataperf::NoIntervals;
 use dataperf::closing::finishing::FinalReport;
-use dataperf::ports::leaderboard::Ranked;
+use dataperf::rows::ranking::Ranked;
 
 use crate::cloud::comparison::Summary;
 use crate::output::{SCORE_DIGITS, score, shown_score};

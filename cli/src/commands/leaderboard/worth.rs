@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use dataperf::SubmissionId;
+use dataperf::board::Board;
 use dataperf::challenge::Challenge;
 use dataperf::comparison::{Line, Read as Comparison};
 use dataperf::dataset::active::InForce;
-use dataperf::ports::leaderboard::{Board, Leaderboards, Ranked, with_shared_ranks};
+use dataperf::rows::ranking::{Ranked, with_shared_ranks};
+use dataperf::table::leaderboard::Leaderboards;
 use serde_json::{Map, Value, json};
 
 use super::on_page;

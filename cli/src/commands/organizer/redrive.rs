@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::ports::leaderboard::{Leaderboards, Reopened};
+use dataperf::table::leaderboard::{Leaderboards, Reopened};
 use dataperf::{SubmissionId, similar};
 use serde_json::{Value, json};
 

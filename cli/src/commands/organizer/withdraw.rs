@@ -3,8 +3,9 @@
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
-use dataperf::ports::maintenance::{Maintenance, Reinstated, Withdrawn};
+use dataperf::submission::{Submission, Withdrawal};
+use dataperf::table::leaderboard::Leaderboards;
+use dataperf::table::maintenance::{Maintenance, Reinstated, Withdrawn};
 use serde_json::json;
 
 use crate::Done;

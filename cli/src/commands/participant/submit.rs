@@ -9,16 +9,16 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::board::OPEN_ROUND;
 use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
 use dataperf::dataset::active::InForce;
 use dataperf::evaluation::evaluate::too_large;
 use dataperf::formats::archive::is_zip;
-use dataperf::ladder::Climb;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::programs::Programs;
-use dataperf::submission::upload::receipt_key;
+use dataperf::receipt::released_score::Climb;
+use dataperf::upload::receipt_key;
 use dataperf::{
     Descriptor, Digest, Ending, Feedback, MAX_RECEIPT_BYTES, Receipt, SubmissionId, SubmitterName, UTF_16,
     UploadKey, Verdict, kind_of_file, offer,

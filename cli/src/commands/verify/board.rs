@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use dataperf::board::ranking::differ;
 use dataperf::board_log::{
     BoardDocument, BoardParts, EvidenceKey, LogCheck, MAX_EARLIER, PublishedBoard, PublishedRow,
     canonical_digest,
@@ -15,9 +14,11 @@ use dataperf::comparison::{Comparison, MAX_COUNTED_ROWS, Rows};
 use dataperf::dataset::Integrity;
 use dataperf::evaluation::evaluate::gather;
 use dataperf::evidence::Weights;
-use dataperf::evidence::replicates::Replicates;
-use dataperf::ladder::{Climb, Margin};
-use dataperf::ports::leaderboard::{Entry, Ranked};
+use dataperf::ladder::Margin;
+use dataperf::receipt::released_score::Climb;
+use dataperf::replicates::Replicates;
+use dataperf::rows::ranking::{Ranked, differ};
+use dataperf::submission::Entry;
 use dataperf::{Digest, Direction, Ending, Feedback, NoIntervals, Receipt, SubmissionId, SubmitterName};
 use dataperf_datasets::Import;
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@ use dataperf::dataset::Integrity;
 use dataperf::formats::json::Json;
 use dataperf::programs::Program;
 use dataperf::signature::Keys;
-use dataperf::submission::upload::names_of;
+use dataperf::upload::names_of;
 use dataperf::{Digest, Ending, Feedback, MAX_RECEIPT_BYTES, Receipt, SubmissionId, Verdict};
 use serde_json::{Value, json};
 

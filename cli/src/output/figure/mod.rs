@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use dataperf::Verdict;
-use dataperf::benchmark::figures::{Curve, Figures};
+use dataperf::receipt::figures::{Curve, Figures};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 

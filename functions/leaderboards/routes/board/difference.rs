@@ -4,9 +4,10 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use dataperf::Digest;
+use dataperf::board::Board;
 use dataperf::challenge::Challenge;
 use dataperf::comparison::leading_pairs::{PAIRED_ROWS, Pairs};
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::submission::Entry;
 use serde::Serialize;
 use utoipa::ToSchema;
 

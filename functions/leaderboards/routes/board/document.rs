@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::board::Board;
 use dataperf::board_log::{BoardDocument, MAX_DOCUMENT_BYTES};
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::Board;
 
 use crate::answer::Wishes;
 use crate::app::App;

@@ -1,8 +1,8 @@
 //! The leader and the number of rows of a board, for lists of boards.
 
 use dataperf::Descriptor;
+use dataperf::board::Board;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::Board;
 use dataperf_aws::{BoardPlace, Table};
 use serde::Serialize;
 use utoipa::ToSchema;

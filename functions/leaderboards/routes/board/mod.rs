@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::benchmark::figures::Figures;
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf::challenge::{Challenge, shown_of_released};
 use dataperf::closing::finishing::FinalReport;
 use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
-use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf::receipt::figures::Figures;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Column, Descriptor, Digest, Direction, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
 use serde::{Deserialize, Serialize};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::board::Board;
 use dataperf::closing::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
 use dataperf::comparison::rounded_outward;
-use dataperf::ports::leaderboard::Board;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Digest, Feedback, SubmissionId};
 use dataperf_aws::{Cursor, now};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::ports::leaderboard::Board;
+use dataperf::board::Board;
 use dataperf_aws::Page;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -5,7 +5,7 @@ use axum::response::Response;
 use dataperf::benchmark::PictureForm;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::Submission;
+use dataperf::submission::Submission;
 use dataperf::{LineOutcome, Receipt};
 
 use super::find_submission;

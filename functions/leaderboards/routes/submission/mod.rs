@@ -7,8 +7,9 @@ pub(crate) mod unfinished;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::comparison::Read as Comparison;
-use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
 use dataperf::programs::PublicRun;
+use dataperf::submission::{Submission, Withdrawal};
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -298,9 +299,9 @@ pub(super) async fn figures(
             let shown = catalogue::shown(&app, &caller, &receipt).await?;
             let hosted = catalogue::benchmark(&benchmark)?;
             let verdict = receipt.shown(shown.level, hosted).verdict;
-            dataperf::benchmark::figures::Figures::from_verdict(&verdict, hosted.metrics)
+            dataperf::receipt::figures::Figures::from_verdict(&verdict, hosted.metrics)
         }
-        None => dataperf::benchmark::figures::Figures::default(),
+        None => dataperf::receipt::figures::Figures::default(),
     };
     let figures = Figures::from(figures);
     Ok(wishes.list(

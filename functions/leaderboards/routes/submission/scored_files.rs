@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::SubmissionId;
-use dataperf::ports::leaderboard::Board;
+use dataperf::board::Board;
 use dataperf_hosted::is_step;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::ports::leaderboard::Entry;
+use dataperf::submission::Entry;
 use dataperf_aws::{Cursor, Page};
 
 use crate::answer::Wishes;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Entry, Submission};
+use dataperf::submission::{Entry, Submission};
 use dataperf::{SubmissionId, SubmitterName};
 use dataperf_aws::{Cursor, Page, Table, history_place};
 use dataperf_hosted::is_step;
@@ -188,7 +188,7 @@ pub(crate) async fn history(
 
 #[cfg(test)]
 mod tests {
-    use dataperf::ports::leaderboard::Board;
+    use dataperf::board::Board;
     use dataperf::{Ending, Timestamp};
     use dataperf_aws::Holder;
 

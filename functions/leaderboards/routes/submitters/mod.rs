@@ -6,7 +6,7 @@ pub(crate) mod token;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::ports::leaderboard::Entry;
+use dataperf::submission::Entry;
 use dataperf::{Endings, SubmitterName};
 use dataperf_aws::{Cursor, Table, submitters as names_of};
 use dataperf_hosted::is_step;

@@ -3,9 +3,10 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::benchmark::allowance::DailyAllowance;
+use dataperf::board::{Board, Usage};
+use dataperf::challenge::daily_allowances;
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::dataset::active::daily_allowances;
-use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Descriptor, SubmitterName, Timestamp};
 use dataperf_aws::{Table, now};
 use dataperf_http::Problem;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::dataset::Dataset;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::progress::Progress;
 use dataperf_baselines::acquisition::price_per_gain;
 use dataperf_baselines::random::Random;

@@ -2,7 +2,7 @@
 
 use crate::own_data::curation::numerals::zip_of_images;
 use crate::own_data::curation::{Curation, ExampleKind, Parameters, START, read_images, read_rows};
-use dataperf::dataset::Dataset;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::progress::Progress;
 use dataperf::{Benchmark, Rejection};

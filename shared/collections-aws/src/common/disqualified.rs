@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Withdrawal;
+use dataperf::submission::Withdrawal;
 use dataperf::{Reason, Timestamp, quote};
 use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collections::common::{Disqualified, Subject};

@@ -12,7 +12,7 @@ use dataperf::dataset::frozen::FrozenError;
 use dataperf::evaluation::admission::Admission;
 use dataperf::evaluation::artifact_judge::Evaluator;
 use dataperf::evaluation::workflow::{Settled, WorkflowError};
-use dataperf::ports::leaderboard::Submission;
+use dataperf::submission::Submission;
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
 use dataperf_aws::{Fault, Function, Resources, Table};
 use dataperf_collections::common::{Disqualified, Line, LineItem, read};

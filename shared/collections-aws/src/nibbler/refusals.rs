@@ -1,6 +1,6 @@
 //! The reasons for which nothing is taken of a rater, or of another round.
 
-use dataperf::ports::leaderboard::{Stage, parse_round};
+use dataperf::board::{Stage, parse_round};
 use dataperf::{Reason, Rejection, quote};
 
 /// The rejection of a rater's files as a participant: raters do not take part.

@@ -3,7 +3,7 @@
 use crate::common::Allowance;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collections::nibbler::{BENCHMARK, ImageId, SetId};

@@ -7,9 +7,9 @@ use crate::common::{
     Case, Collection as _, Common, Filed, Judged, LineFunction, Notes, duplicate, file, filed, index,
     is_rater, no_more, read, serve_lines,
 };
+use dataperf::board::{Stage, parse_round};
 use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Stage, parse_round};
 use dataperf::{LineOutcome, Reason, Rejection, quote};
 use dataperf_collections::common::Disqualified;
 use dataperf_collections::nibbler::{Configuration, Duplicate, Line, PairId, Submission};

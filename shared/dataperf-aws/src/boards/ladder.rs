@@ -1,8 +1,9 @@
 //! The Ladder's released scores of each submitter, in the table.
 
-use dataperf::ladder::{Climb, LastReleased, Rung};
+use dataperf::ladder::{LastReleased, Rung};
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Entry;
+use dataperf::receipt::released_score::Climb;
+use dataperf::submission::Entry;
 use dataperf::{Direction, Receipt};
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,13 @@
 //! The table's port on `DynamoDB`.
 
-use dataperf::board::facts::{Fact, Rules};
+use dataperf::board::{Board, Usage};
 use dataperf::challenge::{Reserved, Terms};
 use dataperf::ladder::Rung;
-use dataperf::ports::leaderboard::{
-    Board, Entry, Leaderboards, Projected, Ranked, Recorded, Reopened, Submission, Usage, with_shared_ranks,
-};
 use dataperf::ports::{PortError, async_trait};
+use dataperf::rows::facts::{Fact, Rules};
+use dataperf::rows::ranking::{Ranked, with_shared_ranks};
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::{Leaderboards, Projected, Recorded, Reopened};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, SubmitterName, Timestamp};
 
 use crate::boards::projections::fact_item;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dataperf::board::facts::Rules;
+use dataperf::board::Board;
 use dataperf::board_log::{
     BoardDocument, BoardParts, INTERVAL_MILLIS, MAX_DOCUMENT_BYTES, MAX_EARLIER, PublishedBoard,
     canonical_digest,
@@ -16,8 +16,9 @@ use dataperf::challenge::{Challenge, shown, shown_of_released};
 use dataperf::comparison::{Comparison, MAX_ROWS};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, Ranked};
 use dataperf::ports::signer::Signer;
+use dataperf::rows::facts::Rules;
+use dataperf::rows::ranking::Ranked;
 use dataperf::{Descriptor, Digest, SubmissionId, Timestamp};
 
 use crate::runtime::now;

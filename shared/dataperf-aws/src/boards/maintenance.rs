@@ -1,11 +1,12 @@
 //! An organizer's later changes to the table.
 
-use dataperf::ladder::Released;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::ports::maintenance::{
-    DataNote, Finalized, Maintenance, Reinstated, Revised, Revision, Run, Withdrawn,
-};
+use dataperf::board::Board;
 use dataperf::ports::{PortError, async_trait};
+use dataperf::receipt::released_score::Released;
+use dataperf::rows::revision::{Finalized, Revision, Run};
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::Leaderboards;
+use dataperf::table::maintenance::{DataNote, Maintenance, Reinstated, Revised, Withdrawn};
 use dataperf::{Descriptor, Direction, Receipt, SubmissionId, Timestamp};
 
 use crate::boards::comparisons::comparison_mark;

@@ -4,8 +4,9 @@
 //! therefore read twice, once for each kind; a board of one data set, as nearly every one is, is read once.
 
 use dataperf::Digest;
+use dataperf::board::Board;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, is_of_other_dataset};
+use dataperf::rows::ranking::is_of_other_dataset;
 use serde::{Deserialize, Serialize};
 
 use crate::table::Table;

@@ -11,15 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::board::facts::{self, Fact, FinalOutcome, Rules, count_scored, scored_with};
+use dataperf::board::{Board, Order};
 use dataperf::board_log::INTERVAL_MILLIS;
 use dataperf::challenge::{Challenge, ChallengeError};
 use dataperf::comparison::MAX_COUNTED_ROWS;
 use dataperf::dataset::DatasetError;
 use dataperf::dataset::active::InForce;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry, Projected, Ranked, rank_key_of, with_shared_ranks};
-use dataperf::ports::maintenance::{Finalized, Order};
+use dataperf::rows::facts::{self, Fact, FinalOutcome, Rules, count_scored, scored_with};
+use dataperf::rows::ranking::{Ranked, rank_key_of, with_shared_ranks};
+use dataperf::rows::revision::Finalized;
+use dataperf::submission::Entry;
+use dataperf::table::leaderboard::Projected;
 use dataperf::{Descriptor, Digest, Direction, SubmissionId, Timestamp};
 use futures_util::{StreamExt, TryStreamExt, stream};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Entry;
+use dataperf::submission::Entry;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::runtime::now;

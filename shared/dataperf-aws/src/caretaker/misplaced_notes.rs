@@ -7,7 +7,7 @@ use dataperf::dataset::active::InForce;
 use dataperf::evaluation::rescoring::Request;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::submission::misplaced::{Note, Place as Board, is_misplaced, is_of_no_kind};
+use dataperf::upload::misplaced::{Note, Place as Board, is_misplaced, is_of_no_kind};
 use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 use tokio::sync::OnceCell;

@@ -7,11 +7,12 @@ mod sweep;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
+use dataperf::board::Board;
 use dataperf::closing::finishing::FinishRequest;
 use dataperf::evaluation::rescoring::Request;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::programs::Output;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Descriptor, Ending};
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};

@@ -1,8 +1,8 @@
 //! The benchmarks' functions, started with an event as S3 starts them.
 
+use dataperf::board::Board;
 use dataperf::closing::finishing::FinishRequest;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Board;
 use dataperf::programs::ProgramRequest;
 use dataperf::{Descriptor, Upload};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use dataperf::Descriptor;
-use dataperf::board::facts::Rules;
+use dataperf::board::Board;
 use dataperf::challenge::{Challenge, Round};
 use dataperf::closing::finishing::{Finish, FinishRequest, Finished, due_time};
 use dataperf::closing::receipt_release::{self, Release, is_over};
@@ -13,9 +13,10 @@ use dataperf::evaluation::rescoring::Rescorer;
 use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::Bucket;
-use dataperf::ports::leaderboard::{Board, Leaderboards};
-use dataperf::ports::maintenance::Maintenance;
 use dataperf::ports::signer::Signer;
+use dataperf::rows::facts::Rules;
+use dataperf::table::leaderboard::Leaderboards;
+use dataperf::table::maintenance::Maintenance;
 use lambda_runtime::Context;
 
 use crate::boards::comparisons::mark_without_pairs;

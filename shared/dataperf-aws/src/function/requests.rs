@@ -1,9 +1,9 @@
 //! Requests to a benchmark's function besides uploads: comparing the rows of a board, and finishing
 //! rounds.
 
+use dataperf::board::Board;
 use dataperf::closing::finishing::{FinishRequest, Finished};
 use dataperf::evaluation::artifact_judge::Evaluator as _;
-use dataperf::ports::leaderboard::Board;
 use lambda_runtime::Context;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -1,12 +1,12 @@
 //! Handles a request to score submissions again.
 
+use dataperf::board::Board;
 use dataperf::challenge::Challenge;
 use dataperf::evaluation::artifact_judge::Evaluator;
 use dataperf::evaluation::rescoring::{Request, Rescored, Rescorer, RunOver};
 use dataperf::evaluation::workflow::{Settled, WorkflowError};
 use dataperf::ports::bucket::Bucket;
-use dataperf::ports::leaderboard::Board;
-use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::table::maintenance::Maintenance as _;
 use dataperf::{SubmissionId, Upload};
 
 use crate::S3Bucket;

@@ -3,9 +3,11 @@
 //! no score; a failed program stays counted until a retry. An artifact whose evaluation timed out
 //! or crashed counts among the day's failures until a retry.
 
+use dataperf::board::Board;
 use dataperf::challenge::{Limits, OverLimit, Reserved, Terms};
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use dataperf::ports::PortError;
-use dataperf::submission::upload::UNNAMED;
+use dataperf::upload::UNNAMED;
 use dataperf::{SubmitterName, Timestamp};
 
 use crate::table::items::{Item, SCHEMA, count, text};

@@ -1,9 +1,11 @@
 //! The table's items: their attributes. docs/leaderboard-schema.md shows them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::board::Board;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::ports::maintenance::{DataNote, Revision, Run};
+use dataperf::rows::revision::{Revision, Run};
+use dataperf::submission::Entry;
+use dataperf::table::maintenance::DataNote;
 use dataperf::{Ending, RankKey, Timestamp, Upload};
 
 use crate::table::keys::{Key, ranking_partition};

@@ -1,8 +1,9 @@
 //! The keys of the table's items. docs/leaderboard-schema.md shows them.
 
-use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::ports::maintenance::DataNote;
-use dataperf::submission::upload::UNNAMED;
+use dataperf::board::Board;
+use dataperf::submission::Entry;
+use dataperf::table::maintenance::DataNote;
+use dataperf::upload::UNNAMED;
 use dataperf::{SubmissionId, SubmitterName};
 use serde::{Deserialize, Serialize};
 

@@ -21,8 +21,8 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
 use dataperf::SubmitterName;
+use dataperf::board::Board;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Board;
 
 use crate::sdk::meter::Meter;
 use crate::sdk::port_error::port_error;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use dataperf::board::Board;
 use dataperf::challenge::Challenge;
 use dataperf::dataset::active::InForce;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry, Submission};
+use dataperf::submission::{Entry, Submission};
 use dataperf::{Descriptor, Digest, Receipt, SubmissionId, Timestamp};
 
 use crate::sdk::port_error::port_error;

@@ -1,8 +1,8 @@
 //! Queries: each reads one partition of the table or of its index, never a scan.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use dataperf::board::Board;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Board;
 
 use crate::sdk::port_error::port_error;
 use crate::table::Table;

@@ -1,8 +1,10 @@
 //! The way back from the table's items.
 
+use dataperf::board::Board;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry, Submission};
-use dataperf::ports::maintenance::{DataNote, Revision, Run};
+use dataperf::rows::revision::{Revision, Run};
+use dataperf::submission::{Entry, Submission};
+use dataperf::table::maintenance::DataNote;
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
 use crate::table::items::{

@@ -2,9 +2,9 @@
 //! receipt for each row.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::benchmark::figures::{Figures, Spread};
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Entry;
+use dataperf::receipt::figures::{Figures, Spread};
+use dataperf::submission::Entry;
 use dataperf::{Descriptor, Digest, Feedback, Verdict};
 use serde::{Deserialize, Serialize};
 

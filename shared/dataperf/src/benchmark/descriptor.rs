@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::benchmark::allowance::DailyAllowance;
 use crate::benchmark::closed::ClosedBoards;
 use crate::benchmark::column::Column;
-use crate::benchmark::rank_key::Direction;
 use crate::benchmark::scorecard::{Form, Metric};
 use crate::benchmark::{Benchmark, FrozenPart, Leaderboard};
 use crate::board::Ranking;
+use crate::board::rank_key::Direction;
 use crate::dataset::frozen::{FrozenError, Manifest};
 
 /// A benchmark, or another thing that people upload artifacts to and that has boards.

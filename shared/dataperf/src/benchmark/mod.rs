@@ -3,16 +3,17 @@
 pub mod allowance;
 pub mod closed;
 pub(crate) mod column;
+pub mod dataset;
 pub(crate) mod descriptor;
-pub mod figures;
-pub(crate) mod rank_key;
+pub(crate) mod feedback;
 pub mod scorecard;
+pub mod warm;
 
 use std::ops::RangeInclusive;
 
 use crate::benchmark::closed::ClosedBoards;
-use crate::benchmark::rank_key::Direction;
 use crate::benchmark::scorecard::{Metric, Scorecard};
+use crate::board::rank_key::Direction;
 use crate::dataset::errors::DatasetError;
 use crate::dataset::files::Files;
 use crate::dataset::frozen::{FrozenError, Manifest};

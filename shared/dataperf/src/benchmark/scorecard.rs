@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::receipt::feedback::Feedback;
+use crate::benchmark::feedback::Feedback;
 
 /// A score and what it is made of.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,13 +1,12 @@
 //! A leaderboard of a round: its name, which submissions it shows, and how many a submitter may
 //! have scored.
 
-pub mod facts;
-pub mod ranking;
+pub(crate) mod rank_key;
 
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::rank_key::Direction;
-use crate::submission::upload::UNNAMED;
+use crate::board::rank_key::Direction;
+use crate::upload::UNNAMED;
 
 /// The round that is always open: a leaderboard outside any challenge.
 pub const OPEN_ROUND: &str = "open";

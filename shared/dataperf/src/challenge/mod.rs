@@ -2,6 +2,7 @@
 //!
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
+mod datasets;
 mod document;
 mod evaluations;
 mod preset;
@@ -15,17 +16,19 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::feedback::Feedback;
 use crate::board::{Board, parse_round};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::programs::Programs;
-use crate::receipt::feedback::{Feedback, Shown};
+use crate::receipt::redaction::Shown;
 use crate::receipt::verdict::Receipt;
 use crate::rejection::{Reason, quote};
 use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
-pub use crate::submission::submitter::BASELINE_PREFIX;
+pub use crate::upload::submitter::BASELINE_PREFIX;
+pub use datasets::daily_allowances;
 pub use document::announcements::{Announcement, unknown_rounds};
 pub use document::check;
 pub use document::dates::bare_dates;

@@ -6,8 +6,8 @@ use super::document::fields::{Object, Reader};
 use super::{Challenge, Round, last_to_close};
 use crate::Timestamp;
 use crate::benchmark::descriptor::Descriptor;
+use crate::benchmark::feedback::Feedback;
 use crate::ladder::Ladder;
-use crate::receipt::feedback::Feedback;
 use crate::rejection::{Reason, pointer, quote};
 
 /// The results that a round shows until it closes. Then it shows everything.

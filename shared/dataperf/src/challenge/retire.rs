@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::Round;
 use super::document::fields::{Object, Reader};
 use crate::board::Board;
-use crate::ports::maintenance::DataNote;
 use crate::rejection::{pointer, quote};
 use crate::{Digest, Timestamp};
 
@@ -29,15 +28,6 @@ impl Retire {
         Board {
             round: format!("{}.retired-for-{}", board.round, self.dataset.hex()),
             ..board.clone()
-        }
-    }
-
-    /// The note in the table of the moment from which the successor data set scores a round's
-    /// uploads.
-    pub fn note(&self, round: &str) -> DataNote {
-        DataNote::Retired {
-            round: round.to_owned(),
-            successor: self.dataset,
         }
     }
 }

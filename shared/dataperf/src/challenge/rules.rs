@@ -2,8 +2,8 @@
 
 use super::Challenge;
 use crate::benchmark::descriptor::Descriptor;
-use crate::board::facts::Rules;
 use crate::board::{Board, Order, Ranking};
+use crate::rows::facts::Rules;
 use crate::{Digest, Timestamp};
 
 impl Rules {

@@ -12,21 +12,22 @@ use dataperf_numerics::ranks::shake_up;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::descriptor::Descriptor;
-use crate::benchmark::rank_key::Direction;
-use crate::board::FINAL_ROUND;
-use crate::board::facts::{Rules, board};
+use crate::benchmark::feedback::Feedback;
+use crate::board::rank_key::Direction;
+use crate::board::{Board, FINAL_ROUND};
 use crate::challenge::{Challenge, Round, Terms, last_to_close, shown_of_released};
 use crate::evaluation::admission::Admission;
 use crate::evaluation::artifact_judge::{Evaluator, evaluated};
 use crate::evaluation::workflow::WorkflowError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Entry, Projected, Submission};
-use crate::ports::maintenance::{Finalized, Maintenance, Revision, Run};
 use crate::ports::signer::Signer;
-use crate::receipt::feedback::Feedback;
 use crate::receipt::write::write_receipt;
-use crate::submission::Withdrawal;
-use crate::submission::upload::SubmissionId;
+use crate::rows::facts::{Rules, board};
+use crate::rows::revision::{Finalized, Revision, Run};
+use crate::submission::{Entry, Submission, Withdrawal};
+use crate::table::leaderboard::Projected;
+use crate::table::maintenance::Maintenance;
+use crate::upload::SubmissionId;
 use crate::{Digest, Timestamp};
 
 /// The grace after the close in milliseconds. Uploads from before the close are recorded meanwhile.

@@ -11,17 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 use crate::benchmark::descriptor::Descriptor;
+use crate::benchmark::feedback::Feedback;
+use crate::board::Board;
 use crate::challenge::{Challenge, shown_of_receipt};
 use crate::closing::finishing::GRACE_MILLIS;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::{Board, Entry};
-use crate::ports::maintenance::Maintenance;
 use crate::ports::signer::Signer;
-use crate::receipt::feedback::{Feedback, Shown};
+use crate::receipt::redaction::Shown;
 use crate::receipt::verdict::Ending;
 use crate::receipt::write::write_where_it_shows_less;
-use crate::submission::upload::SubmissionId;
+use crate::submission::Entry;
+use crate::table::maintenance::Maintenance;
+use crate::upload::SubmissionId;
 
 /// After how many receipts it is noted how far the release has come.
 const NOTED_EVERY: usize = 100;

@@ -15,17 +15,19 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, future, stream};
 
 use crate::Direction;
+use crate::board::{Board, Ranking};
 use crate::challenge::{Retire, Round};
 use crate::closing::finishing::GRACE_MILLIS;
 use crate::evaluation::artifact_judge::Evaluator;
 use crate::evaluation::rescoring::{Rescored, Rescorer};
 use crate::evaluation::workflow::WorkflowError;
-use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::{Board, Entry, standing};
-use crate::ports::maintenance::{Ranking, Revision};
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::replicates::Replicates;
+use crate::rows::ranking::standing;
+use crate::rows::revision::Revision;
+use crate::submission::Entry;
+use crate::upload::{SubmissionId, UNNAMED};
 
 pub use report::{Estimate, MAX_BYTES, MAX_WITH_INTERVALS, OnBoth, RetiredLine, RetirementReport};
 

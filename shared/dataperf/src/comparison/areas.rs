@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{degrees, few, rounded_outward};
 use crate::Digest;
-use crate::evidence::replicates::Replicates;
 use crate::evidence::shown_area;
-use crate::ports::leaderboard::Ranked;
+use crate::replicates::Replicates;
+use crate::rows::ranking::Ranked;
 
 /// The area under a row's curves, with its interval and the ranks by it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -8,9 +8,9 @@ use dataperf_numerics::agreement::{standings, tau_b};
 use dataperf_numerics::ranks::{Entry, compare, sure_orders};
 use serde::Serialize;
 
-use crate::comparison::no_intervals::as_sentence;
 use crate::comparison::{degrees, why_none};
-use crate::evidence::replicates::Replicates;
+use crate::replicates::Replicates;
+use crate::replicates::no_intervals::as_sentence;
 use crate::{Direction, NoIntervals};
 
 /// A submission on both versions of a data set.

@@ -12,10 +12,10 @@ use crate::board::Board;
 use crate::challenge::Challenge;
 use crate::comparison::pair::Paired;
 use crate::comparison::{Rows, rounded_outward, why_none};
-use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::submission::upload::SubmissionId;
+use crate::replicates::Replicates;
+use crate::upload::SubmissionId;
 use crate::{Digest, Direction, NoIntervals, Timestamp};
 
 /// The rows of a board whose differences are published, each row with each: 1,225 pairs.
@@ -118,7 +118,7 @@ impl Pairs {
                 pairs.clear();
             }
         }
-        let row = |row: &&crate::ports::leaderboard::Ranked| {
+        let row = |row: &&crate::rows::ranking::Ranked| {
             Some(Row(row.entry.id.clone(), row.entry.score?)) // what stands on a board has a score
         };
         Self {
@@ -232,8 +232,9 @@ mod tests {
 
     use super::*;
     use crate::Ending;
-    use crate::ports::leaderboard::{Entry, Ranked};
     use crate::ports::memory::MemoryBucket;
+    use crate::rows::ranking::Ranked;
+    use crate::submission::Entry;
 
     fn board(round: &str) -> Board {
         Board {

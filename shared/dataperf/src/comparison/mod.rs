@@ -6,7 +6,6 @@
 mod areas;
 pub mod correction;
 pub mod leading_pairs;
-pub(crate) mod no_intervals;
 pub mod pair;
 mod read;
 mod wire;
@@ -20,13 +19,14 @@ use dataperf_numerics::ranks::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::replicates::{Header, Replicates};
-use crate::ladder::released_score::Climb;
-use crate::ports::leaderboard::{Board, Ranked};
-use crate::submission::upload::SubmissionId;
+use crate::board::Board;
+use crate::receipt::released_score::Climb;
+use crate::replicates::no_intervals::{MIN_CLUSTERS, MIN_ITEMS};
+use crate::replicates::{Header, Replicates};
+use crate::rows::ranking::Ranked;
+use crate::upload::SubmissionId;
 use crate::{Digest, Direction, Feedback, NoIntervals, Timestamp};
 
-pub use crate::comparison::no_intervals::{MIN_CLUSTERS, MIN_ITEMS};
 pub use areas::Area;
 pub use read::Read;
 pub use wire::{FIRST_BYTES, LINE_BYTES};
@@ -118,7 +118,7 @@ pub struct Comparison {
 
 /// The inputs of a comparison.
 pub struct Rows<'a> {
-    /// The board's rows, best first, as [`crate::ports::leaderboard::Leaderboards::top`] gives them.
+    /// The board's rows, best first, as [`crate::table::leaderboard::Leaderboards::top`] gives them.
     pub rows: &'a [Ranked],
     /// The replicates of each submission, if they exist.
     pub replicates: &'a BTreeMap<SubmissionId, Arc<Replicates>>,
@@ -481,7 +481,7 @@ const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there 
 mod tests {
     use super::*;
     use crate::Ending;
-    use crate::ports::leaderboard::Entry;
+    use crate::submission::Entry;
 
     /// Replicates of one data set that spread so far.
     fn replicates_of(score: f64, smallest: usize, spread: f32) -> Replicates {

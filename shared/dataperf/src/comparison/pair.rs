@@ -6,9 +6,9 @@ use std::sync::Arc;
 use dataperf_numerics::ranks::{Entry, difference_interval, sure_orders};
 use serde::Serialize;
 
-use crate::comparison::no_intervals::as_sentence;
 use crate::comparison::{degrees, why_none};
-use crate::evidence::replicates::Replicates;
+use crate::replicates::Replicates;
+use crate::replicates::no_intervals::as_sentence;
 use crate::{Direction, NoIntervals};
 
 /// Below this difference two scores of a draw are the same: deviations from the score are kept in 32 bits.

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use super::wire::MIN_LINES;
 use super::{Comparison, FIRST_BYTES, Line, Summary};
+use crate::board::Board;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Entry};
-use crate::submission::upload::SubmissionId;
+use crate::submission::Entry;
+use crate::upload::SubmissionId;
 
 /// The read part of a comparison: the summary, and some rows' lines.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::{Area, Comparison, Line, Summary};
 use crate::ports::PortError;
-use crate::submission::upload::SubmissionId;
+use crate::upload::SubmissionId;
 
 /// The format's name and version; with a line feed, the first bytes of every object.
 const FORMAT: &str = "dataperf-ranks/1";

@@ -1,11 +1,13 @@
 //! Decides whether to score an artifact that obeys the rules. Nothing is computed if the
 //! submitter's limits are used up or the name looks like another submitter's.
 
+use crate::board::Board;
 use crate::challenge::{Reserved, Terms};
 use crate::ports::PortError;
-use crate::ports::leaderboard::{Board, Leaderboards, Submission};
 use crate::rejection::Reason;
-use crate::submission::submitter::BASELINE_PREFIX;
+use crate::submission::Submission;
+use crate::table::leaderboard::Leaderboards;
+use crate::upload::submitter::BASELINE_PREFIX;
 
 /// Whether a submission is scored.
 #[derive(Clone, Copy)]

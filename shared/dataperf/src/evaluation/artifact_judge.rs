@@ -5,17 +5,19 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::benchmark::descriptor::Descriptor;
+use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
 use crate::evaluation::admission::Admission;
 use crate::evaluation::evaluate::too_large;
 use crate::evaluation::workflow::{Judge, WorkflowError};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::{Board, Leaderboards, Submission};
 use crate::programs::{Output, Programs};
 use crate::receipt::verdict::Verdict;
 use crate::rejection::{Reason, Rejection};
-use crate::submission::upload::Upload;
+use crate::submission::Submission;
+use crate::table::leaderboard::Leaderboards;
+use crate::upload::Upload;
 
 /// Evaluates artifacts: a benchmark with its data sets, or whatever else takes artifacts.
 pub trait Evaluator {

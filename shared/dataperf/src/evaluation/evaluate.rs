@@ -5,16 +5,17 @@ use std::sync::Arc;
 use tracing::info_span;
 
 use crate::Digest;
+use crate::benchmark::dataset::Dataset;
 use crate::benchmark::{Benchmark, FrozenPart, NotScored};
+use crate::dataset::DatasetError;
 use crate::dataset::frozen::{FrozenError, MANIFEST};
-use crate::dataset::{Dataset, DatasetError};
 use crate::evaluation::admission::Admission;
-use crate::evidence::replicates::Replicates;
 use crate::programs::rounded;
 use crate::receipt::verdict::Verdict;
 use crate::rejection::{Reason, Rejection};
+use crate::replicates::Replicates;
 
-pub use crate::evidence::evaluated::Evaluated;
+pub use crate::replicates::evaluated::Evaluated;
 
 /// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
 ///

@@ -3,9 +3,9 @@
 use crate::benchmark::descriptor::Descriptor;
 use crate::challenge::Terms;
 use crate::evaluation::workflow::{Judge, WorkflowError};
-use crate::ports::leaderboard::Submission;
 use crate::receipt::verdict::Verdict;
 use crate::rejection::Reason;
+use crate::submission::Submission;
 
 pub use crate::receipt::fault::{Cause, FaultKind, UnknownFault};
 

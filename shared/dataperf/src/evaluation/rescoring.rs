@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::descriptor::Descriptor;
+use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
 use crate::evaluation::admission::Admission;
 use crate::evaluation::artifact_judge::{Evaluator, evaluated};
@@ -16,11 +17,11 @@ use crate::evaluation::workflow::{
 };
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::{Board, Submission};
-use crate::ports::maintenance::Maintenance;
 use crate::ports::signer::Signer;
 use crate::receipt::verdict::Verdict;
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::submission::Submission;
+use crate::table::maintenance::Maintenance;
+use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Receipt, Timestamp, Upload};
 
 /// The folder of requests below the benchmark's, where no submitter's name can be.

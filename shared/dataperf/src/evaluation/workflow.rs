@@ -11,19 +11,22 @@ use std::future::Future;
 use tracing::{Instrument, info_span};
 
 use crate::benchmark::descriptor::Descriptor;
-use crate::board::facts::Rules;
+use crate::benchmark::feedback::Feedback;
+use crate::board::{Board, Order, Ranking};
 use crate::challenge::{Challenge, ChallengeError, Terms, shown_of_receipt};
 use crate::dataset::DatasetError;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Leaderboards, Projected, Recorded, Submission};
-use crate::ports::maintenance::{Maintenance, Order, Ranking, Revised};
 use crate::ports::signer::Signer;
 use crate::receipt::fault::FaultKind;
-use crate::receipt::feedback::{Feedback, Shown};
+use crate::receipt::redaction::Shown;
 use crate::receipt::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use crate::receipt::write::write_receipt;
-use crate::submission::upload::{SubmissionId, Upload};
+use crate::rows::facts::Rules;
+use crate::submission::Submission;
+use crate::table::leaderboard::{Leaderboards, Projected, Recorded};
+use crate::table::maintenance::{Maintenance, Revised};
+use crate::upload::{SubmissionId, Upload};
 use crate::{Timestamp, programs};
 
 /// How often a verdict is compared with the submitter's Ladder, which other submissions may change

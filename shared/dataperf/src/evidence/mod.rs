@@ -8,9 +8,7 @@
 //! hidden labels, so only the organizer may read evidence.
 
 mod draws;
-pub(crate) mod evaluated;
 mod repeats;
-pub mod replicates;
 mod unit;
 mod weights;
 mod wire;

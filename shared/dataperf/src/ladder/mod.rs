@@ -10,25 +10,22 @@
 //! # Source
 //! Blum, A. and Hardt, M. (2015), "The Ladder: a reliable leaderboard for machine learning competitions", ICML.
 
-pub(crate) mod released_score;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 use crate::benchmark::descriptor::Descriptor;
-use crate::benchmark::rank_key::Direction;
-use crate::board::ranking::standing;
+use crate::board::rank_key::Direction;
 use crate::board::{Board, Ranking};
-use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
+use crate::receipt::released_score::{Climb, Released};
 use crate::receipt::verdict::Receipt;
+use crate::replicates::Replicates;
+use crate::rows::ranking::standing;
 use crate::submission::Entry;
-use crate::submission::upload::SubmissionId;
-
-pub use crate::ladder::released_score::{Climb, Released, UnknownClimb};
+use crate::upload::SubmissionId;
 
 /// How a round releases scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

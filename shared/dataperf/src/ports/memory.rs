@@ -1,4 +1,4 @@
-//! A bucket and a signer in memory, for tests.
+//! A bucket in memory, for tests.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,8 +8,6 @@ use bytes::Bytes;
 
 use super::bucket::{Bucket, Got, Object};
 use super::{PortError, async_trait, lock};
-
-pub use super::memory_signer::MemorySigner;
 
 /// A bucket in memory. Clones share their objects. Versions are the decimal numbers of an object's writes, from 0.
 #[derive(Debug, Clone, Default)]

@@ -1,11 +1,8 @@
-//! The core's interfaces to the world: a bucket of objects, a table of leaderboards, and a key that
-//! signs receipts.
+//! The core's interfaces to services that know nothing of boards: a bucket of objects, and a key
+//! that signs receipts. The [table](crate::table) is another one.
 
 pub mod bucket;
-pub mod leaderboard;
-pub mod maintenance;
 pub mod memory;
-mod memory_signer;
 pub mod signer;
 
 use std::error::Error;

@@ -4,11 +4,43 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::Timestamp;
 use crate::benchmark::descriptor::Descriptor;
+use crate::benchmark::feedback::Feedback;
 use crate::benchmark::scorecard::{Leaf, leaves};
-use crate::ladder::released_score::Released;
-use crate::receipt::feedback::{Feedback, Shown};
+use crate::receipt::released_score::Released;
 use crate::receipt::verdict::{Receipt, Verdict};
+
+/// The visible part of a submission at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// How much.
+    pub level: Feedback,
+    /// When everything is shown, if that time is known: the closing of the last round that uses the same data.
+    pub whole_at: Option<Timestamp>,
+    /// When a score is shown that is withheld now, if that time is known.
+    pub score_at: Option<Timestamp>,
+}
+
+impl Shown {
+    /// Everything, as the organizer sees it.
+    pub const WHOLE: Self = Self {
+        level: Feedback::Full,
+        whole_at: None,
+        score_at: None,
+    };
+}
+
+/// The visible part at a level that never changes.
+impl From<Feedback> for Shown {
+    fn from(level: Feedback) -> Self {
+        Self {
+            level,
+            whole_at: None,
+            score_at: None,
+        }
+    }
+}
 
 impl Verdict {
     /// The verdict as `level` shows it; `hosted` describes its benchmark. A metric that is not described is shown at

@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::benchmark::descriptor::Descriptor;
+use crate::benchmark::feedback::Feedback;
 use crate::benchmark::scorecard::Scorecard;
 use crate::board::Board;
-use crate::ladder::released_score::{Climb, Released};
 use crate::receipt::fault::Cause;
-use crate::receipt::feedback::Feedback;
+use crate::receipt::released_score::{Climb, Released};
 use crate::rejection::unknown_ids::Unknown;
 use crate::rejection::{Reason, Reasons, Rejection};
 use crate::signature::Signature;
-use crate::submission::upload::{SubmissionId, receipt_key};
+use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
 /// The evaluator's name and version, part of every verdict: another version may score otherwise.

@@ -4,10 +4,11 @@ use bytes::Bytes;
 
 use crate::Timestamp;
 use crate::benchmark::descriptor::Descriptor;
+use crate::benchmark::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::signer::Signer;
-use crate::receipt::feedback::{Feedback, Shown};
+use crate::receipt::redaction::Shown;
 use crate::receipt::verdict::{Ending, Receipt};
 use crate::signature::Signature;
 

@@ -5,12 +5,14 @@
 //! a receipt. docs/wire-formats.md describes it for other languages.
 
 mod keys;
+mod memory_signer;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub(crate) use self::keys::spki;
 pub use self::keys::{Keys, PublicKey, SignatureError};
+pub use self::memory_signer::MemorySigner;
 use crate::ports::PortError;
 use crate::ports::signer::Signer;
 use crate::{Digest, Timestamp};

@@ -1,16 +1,13 @@
 //! A submission, from its upload to its receipt.
 
 pub(crate) mod endings;
-pub mod misplaced;
-pub(crate) mod submitter;
-pub mod upload;
 
 use crate::board::{Board, OPEN_ROUND};
-use crate::ladder::released_score::Climb;
+use crate::receipt::released_score::Climb;
 use crate::receipt::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use crate::rejection::Rejection;
-use crate::submission::submitter::SubmitterName;
-use crate::submission::upload::{SubmissionId, Upload, UploadKey, names_of};
+use crate::upload::submitter::SubmitterName;
+use crate::upload::{SubmissionId, Upload, UploadKey, names_of};
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, Timestamp};

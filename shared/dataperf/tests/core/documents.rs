@@ -307,7 +307,7 @@ fn a_preset_determines_feedback_until_the_close() {
             challenge
         );
         assert_eq!(challenge.rounds[0].release(), release, "{keys}");
-        let board = dataperf::ports::leaderboard::Board {
+        let board = dataperf::board::Board {
             benchmark: "vision-selection".into(),
             leaderboard: "open".into(),
             round: "r".into(),

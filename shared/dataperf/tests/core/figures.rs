@@ -1,7 +1,7 @@
 //! What can be drawn of a verdict.
 
-use dataperf::benchmark::figures::Figures;
 use dataperf::benchmark::scorecard::Metrics;
+use dataperf::receipt::figures::Figures;
 use dataperf::{Descriptor, Digest, Feedback, Scorecard, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::speech_selection::SpeechSelection;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::Integrity;
 use dataperf::dataset::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
 use dataperf::dataset::pool::{FINGERPRINTS, RECORDS, fingerprint};
-use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::memory::MemoryBucket;

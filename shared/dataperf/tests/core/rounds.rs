@@ -1,9 +1,10 @@
 //! Boards against an independent sort, for any history of submissions.
 
-use dataperf::board::facts::{Fact, Rules};
+use dataperf::board::{Board, Order};
 use dataperf::challenge::Ranking;
-use dataperf::ports::leaderboard::{Board, Entry, Ranked, with_shared_ranks};
-use dataperf::ports::maintenance::Order;
+use dataperf::rows::facts::{Fact, Rules};
+use dataperf::rows::ranking::{Ranked, with_shared_ranks};
+use dataperf::submission::Entry;
 use dataperf::{Digest, Direction, Ending, SubmissionId, Timestamp, Upload};
 use proptest::prelude::*;
 
@@ -56,7 +57,7 @@ fn rows(events: &[Event], order: Order) -> Vec<Ranked> {
     };
     let facts: Vec<Fact> = events.iter().enumerate().map(fact).collect();
     with_shared_ranks(
-        dataperf::board::facts::board(&facts, &Rules::ranked_by(order)).public,
+        dataperf::rows::facts::board(&facts, &Rules::ranked_by(order)).public,
         None,
     )
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use dataperf::benchmark::FrozenPart;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::dataset::active::InForce;
 use dataperf::dataset::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
-use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
+use dataperf::dataset::{Integrity, dataset_prefix};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::{Benchmark, Descriptor, Digest};

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
+use dataperf::board::Board;
 use dataperf::comparison::MAX_ROWS;
 use dataperf::evidence::MAX_EVIDENCE_BYTES;
-use dataperf::evidence::replicates::{HEAD_BYTES, Replicates};
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Digest, Upload};
 
 use super::LeftOut;

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use dataperf::Ending;
-use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
-use dataperf::ports::maintenance::{Order, Revision, Run};
+use dataperf::board::{Board, Order};
+use dataperf::rows::ranking::{Ranked, rank_key_of, standing, with_shared_ranks};
+use dataperf::rows::revision::{Revision, Run};
+use dataperf::submission::Entry;
 use serde_json::{Value, json};
 
 use crate::output::rows::{RowFormat, print_tabled};

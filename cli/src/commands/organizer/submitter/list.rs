@@ -6,9 +6,11 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::benchmark::allowance::DailyAllowance;
+use dataperf::board::{Board, Usage};
+use dataperf::challenge::daily_allowances;
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::dataset::active::daily_allowances;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Usage};
+use dataperf::submission::Entry;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Digest, Ending, Endings, Receipt, SubmissionId};
 use serde_json::{Value, json};
 

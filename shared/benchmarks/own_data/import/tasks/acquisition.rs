@@ -9,7 +9,8 @@ use crate::own_data::acquisition::{
     Acquisition, MARKET_FILE, N_TRIALS, Parameters, SEED, SELLERS, Seller, summary_file,
 };
 use crate::own_data::table::{FEATURES, examples_file, features_file};
-use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::DatasetError;
 use dataperf::offer;
 use serde_json::json;
 

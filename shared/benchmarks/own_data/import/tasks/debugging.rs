@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::own_data::Board;
 use crate::own_data::debugging::{Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
 use crate::own_data::table::{ID, examples_file, read as read_table};
-use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::DatasetError;
 use serde_json::json;
 
 use crate::own_data::import::document::Reader;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
-use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::dataset::DatasetError;
 use serde_json::json;
 
 use crate::own_data::import::document::Reader;

@@ -5,8 +5,9 @@ pub(crate) mod json;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataperf::board::{Stage, parse_round};
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Leaderboards as _, Stage, parse_round};
+use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,

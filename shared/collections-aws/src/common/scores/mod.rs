@@ -7,7 +7,7 @@ pub(crate) mod versions;
 use dataperf::benchmark::scorecard::{Metrics, Scorecard};
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::evaluation::workflow::{Judge, Settled, WorkflowError, settle};
-use dataperf::ports::leaderboard::Submission;
+use dataperf::submission::Submission;
 use dataperf::{Descriptor, Digest, Reason, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use dataperf::evaluation::failure_judge::Cause;
 use dataperf::evaluation::workflow::WorkflowError;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Entry, Leaderboards};
+use dataperf::submission::Entry;
+use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 

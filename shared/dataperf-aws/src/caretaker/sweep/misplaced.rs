@@ -7,7 +7,7 @@
 use std::time::SystemTime;
 
 use dataperf::ports::PortError;
-use dataperf::submission::upload::UNNAMED;
+use dataperf::upload::UNNAMED;
 use dataperf::{Timestamp, Upload};
 
 use crate::bucket::listing::{Place, versions};

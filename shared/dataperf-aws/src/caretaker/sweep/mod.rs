@@ -14,9 +14,9 @@ use std::time::SystemTime;
 
 use dataperf::evaluation::rescoring::Request;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::programs::Output;
-use dataperf::submission::misplaced::is_of_no_kind;
+use dataperf::table::leaderboard::Leaderboards;
+use dataperf::upload::misplaced::is_of_no_kind;
 use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 

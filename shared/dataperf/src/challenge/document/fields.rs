@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::rejection::{Reason, Reasons, pointer, quote};
-use crate::submission::upload::is_usable_name;
+use crate::upload::is_usable_name;
 use crate::{SubmitterName, similar};
 
 const MAX_TEXT_CHARS: usize = 1000;

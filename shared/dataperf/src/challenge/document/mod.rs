@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::document::fields::{Reader, quoted};
 use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
 use crate::benchmark::descriptor::{Descriptor, Fixed};
-use crate::ports::leaderboard::OPEN_ROUND;
+use crate::board::OPEN_ROUND;
 use crate::rejection::{Reasons, Rejection, pointer, quote};
 use crate::{Digest, Timestamp, offer};
 

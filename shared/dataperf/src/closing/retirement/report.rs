@@ -10,16 +10,16 @@ use dataperf_numerics::agreement::{
 use dataperf_numerics::bootstrap::N_DRAWS;
 use serde::{Deserialize, Serialize};
 
+use crate::board::Board;
 use crate::challenge::Retire;
 use crate::comparison::why_none;
-use crate::evidence::replicates::Replicates;
 use crate::ports::PortError;
-use crate::ports::leaderboard::Board;
-use crate::ports::maintenance::Revision;
-use crate::submission::upload::SubmissionId;
+use crate::replicates::Replicates;
+use crate::rows::revision::Revision;
+use crate::upload::SubmissionId;
 use crate::{Digest, Direction, NoIntervals, Timestamp};
 
-pub use crate::comparison::no_intervals::MAX_WITH_INTERVALS;
+pub use crate::replicates::no_intervals::MAX_WITH_INTERVALS;
 
 /// The largest report in bytes: some ten thousand lines.
 pub const MAX_BYTES: u64 = 16 << 20;

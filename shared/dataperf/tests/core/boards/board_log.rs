@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::board::Board;
 use dataperf::board_log::{
     BoardDocument, BoardParts, Finding, LogCheck, Lowered, PublishedBoard, canonical_digest,
 };
 use dataperf::challenge::Ranking;
-use dataperf::ports::leaderboard::{Board, Entry, with_shared_ranks};
-use dataperf::ports::memory::MemorySigner;
+use dataperf::rows::ranking::with_shared_ranks;
+use dataperf::signature::MemorySigner;
+use dataperf::submission::Entry;
 use dataperf::{Digest, Direction, Ending, Feedback, SubmissionId, Timestamp};
 
 fn board() -> Board {

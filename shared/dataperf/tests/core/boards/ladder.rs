@@ -10,12 +10,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataperf::benchmark::scorecard::Metrics;
+use dataperf::board::Board;
 use dataperf::comparison::{Comparison, Line, Rows};
-use dataperf::evidence::replicates::{Header, Replicates};
-use dataperf::ladder::{Climb, Ladder, LastReleased, Margin, Rung, released};
+use dataperf::ladder::{Ladder, LastReleased, Margin, Rung, released};
 use dataperf::ports::bucket::Bucket as _;
-use dataperf::ports::leaderboard::{Board, Entry, with_shared_ranks};
 use dataperf::ports::memory::MemoryBucket;
+use dataperf::receipt::released_score::Climb;
+use dataperf::replicates::{Header, Replicates};
+use dataperf::rows::ranking::with_shared_ranks;
+use dataperf::submission::Entry;
 use dataperf::{Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Verdict};
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, N_DRAWS, Resampler, draws_of};
 

@@ -2,8 +2,8 @@
 
 use dataperf::benchmark::scorecard::{MetricValue, Metrics};
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::memory::{MemoryBucket, MemorySigner};
-use dataperf::signature::{Keys, SignatureError, signed_message};
+use dataperf::ports::memory::MemoryBucket;
+use dataperf::signature::{Keys, MemorySigner, SignatureError, signed_message};
 use dataperf::signed;
 use dataperf::{Digest, Feedback, Receipt, Scorecard, SubmissionId, Timestamp, Verdict, write_receipt};
 use serde_json::{Value, json};

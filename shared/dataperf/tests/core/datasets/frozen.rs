@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use dataperf::Digest;
+use dataperf::benchmark::dataset::Dataset;
 use dataperf::dataset::frozen::{FrozenError, MANIFEST, Manifest};
-use dataperf::dataset::{Dataset, DatasetError, Integrity};
+use dataperf::dataset::{DatasetError, Integrity};
 use dataperf::evaluation::evaluate::evaluate;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;

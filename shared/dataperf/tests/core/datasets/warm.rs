@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use dataperf::Digest;
+use dataperf::benchmark::dataset::Dataset;
+use dataperf::benchmark::warm::Warm;
+use dataperf::dataset::dataset_prefix;
 use dataperf::dataset::frozen::MANIFEST;
-use dataperf::dataset::warm::Warm;
-use dataperf::dataset::{Dataset, dataset_prefix};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
 use dataperf_benchmarks::speech_selection::SpeechSelection;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Digest;
 use crate::benchmark::Benchmark;
-use crate::dataset::Dataset;
+use crate::benchmark::dataset::Dataset;
 use crate::evidence::{Evidence, Provenance};
 use crate::receipt::verdict::EVALUATOR;
 

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::board::ranking::{rank_key_of, standing};
 use crate::board::{Board, Order, Ranking};
 use crate::receipt::verdict::Ending;
+use crate::rows::ranking::{rank_key_of, standing};
 use crate::submission::Entry;
 use crate::{Digest, Timestamp};
 

@@ -1,5 +1,8 @@
 //! The key of an uploaded object, and its owner.
 
+pub mod misplaced;
+pub(crate) mod submitter;
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -2,6 +2,9 @@
 //! test set, and its evidence. It is private to the organizer: with the weights of the draws,
 //! replicates are equations for hidden labels.
 
+pub(crate) mod evaluated;
+pub mod no_intervals;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -11,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::{Benchmark, FrozenPart};
 use crate::board::Board;
-use crate::comparison::no_intervals::{MIN_ITEMS, MIN_SWAPPED_ITEMS};
-use crate::evidence::evaluated::Evaluated;
 use crate::evidence::{Draws, EvalItems, EvidenceError, Repeats, UnitEvidence, Weights, correctness};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
+use crate::replicates::evaluated::Evaluated;
+use crate::replicates::no_intervals::{MIN_ITEMS, MIN_SWAPPED_ITEMS};
 use crate::submission::Entry;
-use crate::submission::upload::{SubmissionId, UNNAMED};
+use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, NoIntervals};
 
 /// The format's name and version; with a line feed, the first bytes of every object.

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::benchmark::dataset::Dataset;
+use crate::dataset::DatasetError;
 use crate::dataset::files::lock;
-use crate::dataset::{Dataset, DatasetError};
 use crate::ports::bucket::Bucket;
 use crate::{Benchmark, Digest};
 

@@ -1,9 +1,9 @@
 //! From a submitter's lines to the rows of a board and their ranks.
 
 use crate::Digest;
-use crate::benchmark::rank_key::{Direction, RankKey};
+use crate::board::rank_key::{Direction, RankKey};
 use crate::board::{Board, Ranking};
-use crate::ladder::released_score::Climb;
+use crate::receipt::released_score::Climb;
 use crate::submission::Entry;
 
 /// A row of a board, with the shared rank that equal scores have.

@@ -2,18 +2,17 @@
 
 use async_trait::async_trait;
 
-use super::PortError;
 use crate::benchmark::descriptor::Descriptor;
-use crate::board::facts::{Fact, Rules};
+use crate::board::{Board, Usage};
 use crate::challenge::{OverLimit, Reserved, Terms};
 use crate::ladder::Rung;
+use crate::ports::PortError;
 use crate::receipt::verdict::Receipt;
-use crate::submission::upload::SubmissionId;
+use crate::rows::facts::{Fact, Rules};
+use crate::rows::ranking::Ranked;
+use crate::submission::{Entry, Submission};
+use crate::upload::SubmissionId;
 use crate::{SubmitterName, Timestamp};
-
-pub use crate::board::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
-pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Stage, Usage, parse_round};
-pub use crate::submission::{Entry, Submission, Withdrawal};
 
 /// The result of [`Leaderboards::record`].
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +122,7 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn facts(&self, board: &Board) -> Result<Vec<Fact>, PortError>;
 
-    /// Derives the rows of a board and its final board from its [facts](crate::board::facts::board) by
+    /// Derives the rows of a board and its final board from its [facts](crate::rows::facts::board) by
     /// `rules`, and writes them. Only one caller at a time does so. `changed` is the submitter
     /// whose facts the caller changed.
     ///

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
-use crate::submission::upload::SubmissionId;
+use crate::upload::SubmissionId;
 
 /// Which scores are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

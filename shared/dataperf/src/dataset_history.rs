@@ -7,8 +7,8 @@ use crate::board::{Stage, parse_round};
 use crate::challenge::{Challenge, ChallengeError, Round};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::maintenance::{DataNote, Maintenance};
 use crate::rejection::{Reason, quote};
+use crate::table::maintenance::{DataNote, Maintenance};
 use crate::{Digest, Timestamp};
 
 /// A retirement that has taken effect.
@@ -140,7 +140,11 @@ impl Round {
         at: Timestamp,
     ) -> Result<(), PortError> {
         if let Some(retire) = self.retired(at) {
-            table.note(benchmark, &retire.note(&self.id), retire.at).await?;
+            let note = DataNote::Retired {
+                round: self.id.clone(),
+                successor: retire.dataset,
+            };
+            table.note(benchmark, &note, retire.at).await?;
         }
         Ok(())
     }

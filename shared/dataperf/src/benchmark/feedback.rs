@@ -6,8 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
-
 /// How much is shown. A higher level shows all that a lower one does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -31,37 +29,6 @@ impl Feedback {
             Self::Score => "score",
             Self::Metrics => "metrics",
             Self::Full => "full",
-        }
-    }
-}
-
-/// The visible part of a submission at a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
-    /// How much.
-    pub level: Feedback,
-    /// When everything is shown, if that time is known: the closing of the last round that uses the same data.
-    pub whole_at: Option<Timestamp>,
-    /// When a score is shown that is withheld now, if that time is known.
-    pub score_at: Option<Timestamp>,
-}
-
-impl Shown {
-    /// Everything, as the organizer sees it.
-    pub const WHOLE: Self = Self {
-        level: Feedback::Full,
-        whole_at: None,
-        score_at: None,
-    };
-}
-
-/// The visible part at a level that never changes.
-impl From<Feedback> for Shown {
-    fn from(level: Feedback) -> Self {
-        Self {
-            level,
-            whole_at: None,
-            score_at: None,
         }
     }
 }

@@ -5,9 +5,9 @@ use std::fmt;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 
-use super::signer::{Signed, Signer};
-use super::{PortError, async_trait};
 use crate::Timestamp;
+use crate::ports::signer::{Signed, Signer};
+use crate::ports::{PortError, async_trait};
 use crate::signature::{PublicKey, spki};
 
 /// A key that was made at random and is in memory only.

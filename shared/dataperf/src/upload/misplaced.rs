@@ -7,8 +7,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::rejection::similar::nearest;
-use crate::submission::submitter::similar_name;
-use crate::submission::upload::UNNAMED;
+use crate::upload::UNNAMED;
+use crate::upload::submitter::similar_name;
 use crate::{Digest, SubmitterName, Timestamp, Upload, quote};
 
 /// The longest key that S3 takes, in bytes.
@@ -81,7 +81,7 @@ impl Note {
     /// usable part, `~`, and the SHA-256 of the whole key.
     ///
     /// ```
-    /// assert_eq!(dataperf::submission::misplaced::Note::place("en-25/ada/my.json"), "_/misplaced/en-25/ada/my.json");
+    /// assert_eq!(dataperf::upload::misplaced::Note::place("en-25/ada/my.json"), "_/misplaced/en-25/ada/my.json");
     /// ```
     pub fn place(key: &str) -> String {
         let prefix = Self::prefix();
@@ -117,7 +117,7 @@ fn hosting<'a>(key: &str, benchmarks: impl IntoIterator<Item = &'a str>) -> Opti
 /// few parts to name a submitter. The key of a folder is not a file.
 ///
 /// ```
-/// use dataperf::submission::misplaced::is_misplaced;
+/// use dataperf::upload::misplaced::is_misplaced;
 /// assert!(is_misplaced("my.json", ["vision"]) && is_misplaced("vision/open/my.json", ["vision"]));
 /// assert!(!is_misplaced("vision/open/ada/my.json", ["vision"]) && !is_misplaced("visoin/", ["vision"]));
 /// ```
@@ -129,7 +129,7 @@ pub fn is_misplaced<'a>(key: &str, benchmarks: impl IntoIterator<Item = &'a str>
 /// function receives such an upload.
 ///
 /// ```
-/// use dataperf::submission::misplaced::is_of_no_kind;
+/// use dataperf::upload::misplaced::is_of_no_kind;
 /// assert!(is_of_no_kind("text/sumbit/ada/my.jsonl", &["submit"]) && is_of_no_kind("text/my.jsonl", &["submit"]));
 /// assert!(!is_of_no_kind("text/submit/ada/my.jsonl", &["submit"]) && !is_of_no_kind("vision/open/ada/my.json", &[]));
 /// ```
@@ -142,7 +142,7 @@ pub fn is_of_no_kind(key: &str, kinds: &[&str]) -> bool {
 /// The key of the usual form that is nearest to `key`.
 ///
 /// ```
-/// use dataperf::submission::misplaced::{Place, nearest_key};
+/// use dataperf::upload::misplaced::{Place, nearest_key};
 /// let leaderboards = vec!["en-25".into(), "pt-25".into()];
 /// let place = Place { benchmark: "speech-selection".into(), leaderboards, has_kinds: false };
 /// let nearest = |key| nearest_key(key, std::slice::from_ref(&place));
