@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use dataperf::ports::PortError;
 
-use crate::table::Cancelled;
-
 /// How often an operation is tried before its error is returned.
 const TRIES: u32 = 12;
 /// The pauses between the tries of a request to AWS.
@@ -53,18 +51,6 @@ impl Retry {
         }
     }
 
-    /// Waits after a transaction that did not take place.
-    ///
-    /// # Errors
-    /// The transaction's error, when the tries are used up or another try would not help.
-    pub async fn cancelled(&mut self, cancelled: Cancelled) -> Result<(), PortError> {
-        match cancelled {
-            Cancelled::Condition(_) => self.changed().await,
-            Cancelled::Conflict(error) => self.busy(error).await,
-            Cancelled::Other(error) => Err(error),
-        }
-    }
-
     /// Waits after somebody else has changed what was read.
     ///
     /// # Errors
@@ -94,7 +80,7 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Step;
+    use crate::table::{Cancelled, Step};
 
     fn without_pauses() -> Retry {
         Retry {

@@ -26,6 +26,7 @@ use dataperf::ports::PortError;
 
 use crate::sdk::meter::Meter;
 use crate::sdk::port_error::port_error;
+use crate::sdk::retry::Retry;
 use crate::table::attributes::Item;
 use crate::table::keys::Key;
 
@@ -103,6 +104,20 @@ pub enum Cancelled {
     Conflict(PortError),
     /// Anything else.
     Other(PortError),
+}
+
+impl Retry {
+    /// Waits after a transaction that did not take place.
+    ///
+    /// # Errors
+    /// The transaction's error, when the tries are used up or another try would not help.
+    pub async fn cancelled(&mut self, cancelled: Cancelled) -> Result<(), PortError> {
+        match cancelled {
+            Cancelled::Condition(_) => self.changed().await,
+            Cancelled::Conflict(error) => self.busy(error).await,
+            Cancelled::Other(error) => Err(error),
+        }
+    }
 }
 
 /// One operation of a transaction.
