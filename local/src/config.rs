@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::access::policy::Policy;
+use crate::policy::Policy;
 
 /// The organizer's access key, which may do everything, unless [`Config::organizer`] says another.
 pub const ACCESS_KEY_ID: &str = "local";

@@ -40,13 +40,13 @@ mod host;
 mod ids;
 pub mod image_service;
 mod lock;
+mod policy;
 mod queue;
 mod s3;
 mod serve;
 mod services;
 mod status;
 
-pub use access::policy::{Policy, PolicyError};
 pub use arns::{ACCOUNT_ID, REGION};
 pub use cloud::LocalCloud;
 pub use config::{
@@ -60,6 +60,7 @@ pub use faults::exposure::Shortage;
 pub use faults::storm::Storm;
 #[cfg(feature = "faults")]
 pub use faults::switches::{Faults, Moment};
+pub use policy::{Policy, PolicyError};
 pub use queue::failure_record::OnFailureRecord;
 pub use s3::MAX_FORM_FILE_BYTES;
 pub use status::{FunctionSnapshot, Metric, Snapshot, Times};

@@ -8,8 +8,8 @@ use http::request::Parts;
 
 use super::signature::Claim;
 use super::{Callers, Rights, table};
-use crate::access::policy::Request;
 use crate::arns::{function_arn, secret_arn};
+use crate::policy::Request;
 
 /// Why a request is refused, in AWS's words.
 #[derive(Clone, Debug, PartialEq, Eq)]

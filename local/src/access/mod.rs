@@ -2,7 +2,6 @@
 
 mod admission;
 mod guard;
-pub(crate) mod policy;
 mod s3;
 mod signature;
 mod table;
@@ -15,9 +14,9 @@ pub(crate) use self::admission::{Admission, Hosts};
 pub(crate) use self::guard::{Guard, Refused};
 pub(crate) use self::s3::{Access, Keys};
 
-use crate::access::policy::{Policy, Request};
 use crate::config::{Config, TableSpec};
 use crate::lock::locked;
+use crate::policy::{Policy, Request};
 
 /// A caller's permissions.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use s3s::path::S3Path;
 use s3s::{S3Request, S3Result, s3_error};
 
 use super::Callers;
-use crate::access::policy::Request;
+use crate::policy::Request;
 
 /// The callers' secrets.
 pub(crate) struct Keys(pub(crate) Arc<Callers>);

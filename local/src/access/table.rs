@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use http::request::Parts;
 use serde_json::Value;
 
-use crate::access::policy::Request;
 use crate::arns::{ACCOUNT_ID, REGION};
+use crate::policy::Request;
 
 /// One requested item.
 #[derive(Clone, Debug, PartialEq)]
