@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use dataperf::{list_names, quote};
 
+use crate::cell::no_json_number;
 use crate::options::{Missing, Options};
 use crate::problems::{Cause, Problems};
 use crate::table::{MAX_CELLS, MAX_SYSTEMS, Table};
@@ -437,4 +438,16 @@ fn renumbered(clusters: &[usize]) -> Vec<usize> {
         *numbers.entry(*cluster).or_insert(next)
     };
     clusters.iter().map(&mut number).collect()
+}
+
+/// Notes that a line has a number which JSON does not have, if it has.
+pub(crate) fn note_no_number(line: &[u8], at: &dyn Fn() -> String, gathered: &mut Gathered) -> bool {
+    let found = no_json_number(line);
+    if let Some((key, word)) = &found {
+        let example = format!("{}: `{word}` {}", quote(key), at());
+        let problem = "lines have numbers that JSON does not have";
+        let remedy = "write a finite number instead, or leave the item out";
+        gathered.problems.note(Cause::File, problem, example, remedy);
+    }
+    found.is_some()
 }

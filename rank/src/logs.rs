@@ -14,10 +14,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cell::Cell;
-use crate::gather::{Gathered, Stop};
+use crate::gather::{Gathered, Stop, note_no_number};
 use crate::options::Options;
 use crate::problems::Cause;
-use crate::read::note_no_number;
 
 /// The beginning of the names of sample logs.
 pub(crate) const SAMPLES: &str = "samples_";

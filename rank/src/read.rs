@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use dataperf::formats::delimited::{Dialect, HEAD_BYTES};
 use dataperf::{kind_of_file, quote};
 
-use crate::cell::{Cell, Object, no_json_number};
-use crate::gather::{Gathered, Stop};
+use crate::cell::{Cell, Object};
+use crate::gather::{Gathered, Stop, note_no_number};
 use crate::head::{HEAD_ROWS, Head};
 use crate::layout::Columns;
 use crate::logs::{DETAILS, RESULTS, Resolved, SAMPLES, SampleLog, is_sample, take_resolved};
@@ -368,18 +368,6 @@ fn read_lines(path: &Path, file: File, options: &Options, gathered: &mut Gathere
             columns.row(&in_order(row, header, &at, gathered), &at, gathered)?;
         }
     }
-}
-
-/// Notes that a line has a number which JSON does not have, if it has.
-pub(crate) fn note_no_number(line: &[u8], at: &dyn Fn() -> String, gathered: &mut Gathered) -> bool {
-    let found = no_json_number(line);
-    if let Some((key, word)) = &found {
-        let example = format!("{}: `{word}` {}", quote(key), at());
-        let problem = "lines have numbers that JSON does not have";
-        let remedy = "write a finite number instead, or leave the item out";
-        gathered.problems.note(Cause::File, problem, example, remedy);
-    }
-    found.is_some()
 }
 
 /// The first rows. What can't be read is an error when its turn comes.
