@@ -1,21 +1,19 @@
 //! How a command reaches a cloud: with the organizer's keys, or over its page with a token. It is chosen once, for all that the command reads.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result, bail};
-use dataperf::board::Board;
 use dataperf::challenge::{Announcement, Challenge};
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::submission::{Entry, Submission};
 use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{MAX_RECEIPT_BYTES, SubmissionId, SubmitterName};
 
+use crate::cloud::active_boards::Boards;
 use crate::cloud::api::{Page, Token, is_private};
 use crate::cloud::known::{self, Known};
 use crate::cloud::profile::Profile;
 use crate::cloud::stored_tokens::{Logins, VARIABLE};
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::commands::leaderboard::{self, Worth};
+use crate::hosted::descriptor;
 
 /// How a command reaches a cloud.
 #[derive(Debug, Clone)]
@@ -199,18 +197,14 @@ impl Connection {
         }
     }
 
-    /// The submissions that have a rank on a board.
-    pub(crate) async fn worths(&self, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
-        match self {
-            Self::Keys(cloud) => leaderboard::worths(cloud, board).await,
-            Self::Page(page) => leaderboard::worths_on_page(page, board).await,
-        }
-    }
-
     /// The digits of a board's scores, where its data set says how many.
     pub(crate) async fn digits_of(&self, benchmark: &str, leaderboard: &str) -> Option<u8> {
         match self {
-            Self::Keys(cloud) => leaderboard::digits_of(cloud, benchmark, leaderboard).await,
+            Self::Keys(cloud) => {
+                let hosted = descriptor(benchmark).ok()?;
+                let boards = Boards::read(&cloud.datasets(), hosted).await.ok()?.boards;
+                boards.get(leaderboard)?.leaderboard.digits
+            }
             Self::Page(page) => page.benchmark(benchmark).await.ok()?.digits_of(leaderboard),
         }
     }

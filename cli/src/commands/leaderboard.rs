@@ -37,7 +37,7 @@ use crate::hosted::descriptor;
 use crate::output::rows::RowFormat;
 use crate::output::{Table as Lines, align_right, digits_apart, print_json, short, shown_score, table, time};
 use words::{in_words, interval_in_words, number, place, ranks_in_words, shaken};
-pub(crate) use worth::{Worth, fields, worth_soon, worths, worths_on_page};
+pub(crate) use worth::{Worth, fields, worth_soon};
 
 /// More rows than any board has.
 const ALL: usize = u32::MAX as usize;
@@ -477,12 +477,6 @@ async fn numbers(
         (id, numbers)
     });
     Ok(numbers.collect())
-}
-
-/// The digits of a board's scores, if an active data set defines them.
-pub(crate) async fn digits_of(cloud: &Cloud, benchmark: &str, leaderboard: &str) -> Option<u8> {
-    let boards = read_boards(cloud, descriptor(benchmark).ok()?).await.ok()?;
-    boards.get(leaderboard)?.leaderboard.digits
 }
 
 /// The boards of the active data sets; empty if one is unusable, because scores are shown anyway.

@@ -38,8 +38,18 @@ pub(crate) struct Worth {
     why_none: Option<String>,
 }
 
-/// The submissions that have a rank on a board.
-pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
+impl Connection {
+    /// The submissions that have a rank on a board.
+    pub(crate) async fn worths(&self, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
+        match self {
+            Self::Keys(cloud) => worths(cloud, board).await,
+            Self::Page(page) => worths_on_page(page, board).await,
+        }
+    }
+}
+
+/// The ranks as the organizer's keys show them.
+async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
     let (datasets, table, hosted) = (
         cloud.datasets(),
         cloud.leaderboards(),
@@ -73,8 +83,8 @@ pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<Subm
     Ok(rows.iter().filter_map(worth).collect())
 }
 
-/// The same as a page shows it.
-pub(crate) async fn worths_on_page(page: &Page, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
+/// The ranks as a page shows them.
+async fn worths_on_page(page: &Page, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
     let shown = on_page::shown(page, board.clone(), usize::MAX).await?;
     let n_ranked = shown.top.iter().filter(|row| row.shown_rank().is_some()).count();
     let why_none = shown.comparison.as_ref().and_then(Summary::none_in_words);
