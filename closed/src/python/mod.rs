@@ -24,9 +24,9 @@ use serde::Deserialize;
 
 use crate::runner::{Process, lacks_none};
 use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, sandbox};
-use dataperf::Digest;
-use dataperf::formats::archive::{Bounds, is_zip, unpack};
+use dataperf::formats::archive::{Bounds, unpack};
 use dataperf::programs::Layer;
+use dataperf::{Digest, is_zip};
 
 /// The program that makes the namespaces.
 const BWRAP: &str = "bwrap";

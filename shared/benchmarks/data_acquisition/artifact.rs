@@ -1,8 +1,8 @@
 //! The artifact: `{"0": [20 counts], ...}`, or a zip of `0.csv` or `0.txt`, ..., comma-separated counts each.
 
-use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::formats::archive::{Bounds, Entry, unpack};
 use dataperf::formats::json::Json;
-use dataperf::{Reason, Reasons, Rejection, explain_every, pointer, quote, text_of_file};
+use dataperf::{Reason, Reasons, Rejection, explain_every, is_zip, pointer, quote, text_of_file};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,

@@ -1,9 +1,9 @@
 //! The artifact: `{"TASK": [17, 3, ...], ...}`, or a zip of `TASK_anything.txt` with an index a line, and if one likes
 //! `time_TASK_anything.txt` with the seconds that the method took.
 
-use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::formats::archive::{Bounds, Entry, unpack};
 use dataperf::formats::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote, text_of_file};
+use dataperf::{Reason, Reasons, Rejection, is_zip, pointer, quote, text_of_file};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,

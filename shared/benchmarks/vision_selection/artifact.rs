@@ -1,10 +1,10 @@
 //! The artifact: `{"Cupcake": {"0002643773a76876": 0, ...}, ...}`, or a zip of `Cupcake.csv`, ... with the columns
 //! `ImageID` and `Confidence`.
 
-use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::formats::archive::{Bounds, Entry, unpack};
 use dataperf::formats::delimited::text_of;
 use dataperf::formats::json::Json;
-use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, pointer, quote};
+use dataperf::{LineNumbers, Reason, Reasons, Rejection, explain_every, is_zip, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,

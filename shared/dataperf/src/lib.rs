@@ -42,7 +42,7 @@ pub use benchmark::scorecard::Scorecard;
 pub use board::rank_key::{Direction, RankKey};
 pub use digest::{Digest, InvalidDigest};
 pub use formats::decimals::decimals;
-pub use formats::file_kind::{FileKind, UTF_16, kind_of_file, mistaken_for_text, text_of_file};
+pub use formats::file_kind::{FileKind, UTF_16, is_zip, kind_of_file, mistaken_for_text, text_of_file};
 pub use formats::line_numbers::{LineNumbers, line_number};
 pub use formats::spreadsheet::csv_cell;
 pub use receipt::redaction::Shown;

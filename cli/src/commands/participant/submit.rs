@@ -14,14 +14,13 @@ use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
 use dataperf::dataset::active::InForce;
 use dataperf::evaluation::evaluate::too_large;
-use dataperf::formats::archive::is_zip;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::programs::Programs;
 use dataperf::receipt::released_score::Climb;
 use dataperf::upload::receipt_key;
 use dataperf::{
     Descriptor, Digest, Ending, Feedback, MAX_RECEIPT_BYTES, Receipt, SubmissionId, SubmitterName, UTF_16,
-    UploadKey, Verdict, kind_of_file, offer,
+    UploadKey, Verdict, is_zip, kind_of_file, offer,
 };
 use dataperf_benchmarks::IDS;
 use dataperf_collections::common::check_lines;

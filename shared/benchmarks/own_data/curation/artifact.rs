@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::MAX_EXAMPLES;
 use crate::own_data::table::{LABEL, NO_FEATURES, truth};
-use dataperf::formats::archive::{Bounds, Entry, is_zip, unpack_folders};
+use dataperf::formats::archive::{Bounds, Entry, unpack_folders};
 use dataperf::formats::delimited::{Dialect, described, text_of};
 use dataperf::{
-    LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, list_names, quote,
+    LineNumbers, MAX_LISTED_REASONS, Reason, Reasons, Rejection, explain_every, is_zip, list_names, quote,
 };
 
 /// The limits of an archive of images: unpacked it may be as large as the artifact, since PNGs are compressed already.

@@ -13,13 +13,12 @@ use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::scoring::{not_fitted, repeats};
 use crate::own_data::table::{FEATURES, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
-use dataperf::Scorecard;
 use dataperf::benchmark::{FrozenPart, Leaderboard, NotScored};
 use dataperf::dataset::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use dataperf::formats::archive::is_zip;
 use dataperf::{Reason, Reasons, Rejection, explain_every, kind_of_file, offer, quote};
+use dataperf::{Scorecard, is_zip};
 
 /// The data that scoring keeps in memory for a board: the test set.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::io::{Cursor, Read};
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::formats::file_kind::kind_of_file;
+use crate::formats::file_kind::{is_zip, kind_of_file};
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
 /// Bytes of a central directory's entry before its name.
@@ -54,13 +54,6 @@ impl Entry {
 /// A text without a byte order mark.
 pub fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
-}
-
-/// Whether an artifact begins as a zip archive does, empty ones included.
-pub fn is_zip(artifact: &[u8]) -> bool {
-    [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"]
-        .iter()
-        .any(|signature| artifact.starts_with(*signature))
 }
 
 /// Folders that systems and programs add by themselves, in lower case.

@@ -6,8 +6,6 @@ use std::io::Read as _;
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use file_format::{FileFormat, Kind};
 
-use crate::formats::archive::is_zip;
-
 /// The most bytes that are looked at where a whole file is not needed.
 const HEAD_BYTES: usize = 4 << 10;
 
@@ -297,6 +295,13 @@ fn by_signature(bytes: &[u8]) -> Option<FileKind> {
         _ => return None,
     };
     Some(kind)
+}
+
+/// Whether an artifact begins as a zip archive does, empty ones included.
+pub fn is_zip(artifact: &[u8]) -> bool {
+    [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"]
+        .iter()
+        .any(|signature| artifact.starts_with(*signature))
 }
 
 /// A zip archive, or what keeps its parts in one.
