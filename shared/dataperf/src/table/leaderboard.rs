@@ -141,7 +141,7 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn rows(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
 
-    /// The first `n` rows of a board, best first, ranked as if all were scored with one data set: [`with_shared_ranks`] ranks
+    /// The first `n` rows of a board, best first, ranked as if all were scored with one data set: [`with_shared_ranks`](crate::rows::ranking::with_shared_ranks) ranks
     /// them by what the board is scored with.
     ///
     /// # Errors
