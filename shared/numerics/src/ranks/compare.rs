@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::kernels::{BLOCK, Extremes, SquaredDifferences};
-use super::percentiles::quantile;
+use super::percentiles::{ROUNDING, quantile};
 use super::search::{Factor, Search, Sure};
 use super::{CONFIDENCE, DETECTABLE_ERRORS, Entry};
 
@@ -22,10 +22,6 @@ const SOME: usize = 512;
 const NEIGHBOURS: usize = 2_048;
 /// The number of entries whose differences are computed together: their deviations stay in the processor's cache.
 pub(super) const TILE: usize = 64;
-
-/// The share of the deviations' squares below which a difference is rounding. Deviations are `f32`, each rounded by at most 2^-24
-/// of itself, so differences of equal entries stay below this share, and those of entries that differ on one item are far above it.
-pub(super) const ROUNDING: f64 = 1e-12;
 
 /// The result of comparing an entry with all others.
 #[derive(Debug, Clone, Copy, PartialEq)]

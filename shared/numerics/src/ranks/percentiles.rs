@@ -1,7 +1,10 @@
 //! Intervals by percentiles of draws.
 
-use super::compare::ROUNDING;
 use super::{CONFIDENCE, Entry};
+
+/// The share of the deviations' squares below which a difference is rounding. Deviations are `f32`, each rounded by at most 2^-24
+/// of itself, so differences of equal entries stay below this share, and those of entries that differ on one item are far above it.
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// The value that the given share of the draws does not exceed: of n draws the one at ceil(share * (n + 1)), which is exact for
 /// draws that are exchangeable with what was observed.

@@ -1,6 +1,6 @@
 //! Intervals of scores, and of differences of scores.
 
-use super::compare::ROUNDING;
+use super::percentiles::ROUNDING;
 
 /// The interval of a score, a share such as accuracy or F1, with 95 % confidence; `None` without draws.
 ///

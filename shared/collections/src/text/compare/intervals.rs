@@ -6,8 +6,7 @@ use dataperf_numerics::bootstrap::{LANES, N_BATCHES, Resampler, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::ranks::{self, Entry, degrees_of_freedom, difference_interval};
 
-use super::report::TrialRun;
-use super::trial::Trial;
+use super::trial::{Trial, TrialRun};
 use super::{Rates, Weighed};
 
 /// The word hashed before the inputs: another word gives other draws.

@@ -20,6 +20,9 @@ pub struct Figures {
 /// Each figure's weight, in the order of [`Rates::points`], where a reader gives none.
 pub const WEIGHTS: [f64; 5] = [1.0; 5];
 
+/// The weights of a reader, in the order of points.
+pub type Weighed = [f64; 5];
+
 /// The most points that compute may cost, and memory: as many as right answers can win.
 const MOST_POINTS: f64 = 100.0;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intervals::Interval;
 use super::{
-    Figures, Judged, Measure, Measured, Rates, Trial, dynascore_2021, pareto_front, shares_of_weights,
+    Figures, Measure, Rates, Trial, TrialRun, Weighed, dynascore_2021, pareto_front, shares_of_weights,
 };
 
 /// Steps of the grid of weights from 0 to 1: 10,626 weightings of five figures.
@@ -19,17 +19,6 @@ pub struct Model {
     pub name: String,
     /// The measurements.
     pub figures: Figures,
-}
-
-/// A model's run on a trial.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrialRun {
-    /// The model's name.
-    pub name: String,
-    /// The engine's counts.
-    pub measured: Measured,
-    /// Its answers, judged by [`Trial::judged`].
-    pub judged: Vec<Judged>,
 }
 
 impl Trial {
@@ -83,9 +72,6 @@ pub struct Compared {
     /// As Dynabench computed it in 2021; `None` if that is not a finite number.
     pub dynascore_2021: Option<f64>,
 }
-
-/// The weights of a reader, in the order of points.
-pub type Weighed = [f64; 5];
 
 /// All models, the best one first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
 
+use super::Measured;
 use super::outcome::{Judged, Outcome, Share};
 use super::perturb::{exchanged_input, misspelt_input, with_others};
 use crate::text::export::Row;
@@ -156,6 +157,17 @@ fn check_keys(artifact: &[u8]) -> Result<(), TrialError> {
         )
     };
     reasons.into_verdict(()).map_err(form)
+}
+
+/// A model's run on a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialRun {
+    /// The model's name.
+    pub name: String,
+    /// The engine's counts.
+    pub measured: Measured,
+    /// Its answers, judged by [`Trial::judged`].
+    pub judged: Vec<Judged>,
 }
 
 impl Trial {
