@@ -1,6 +1,5 @@
 //! The frozen part of a market: the sellers' labels and the test set.
 
-use super::validation::COUNTS;
 use super::{Parameters, SELLERS};
 use crate::data_acquisition::market::{Market, Seller};
 use crate::own_data::table::{self, Examples, LABEL, features_file};
@@ -11,6 +10,9 @@ use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
 use dataperf_numerics::learner::FitError;
 use dataperf_numerics::numbers::Encoding;
+
+/// The key of an artifact in JSON.
+pub(super) const COUNTS: &str = "counts";
 
 /// The data that scoring keeps in memory: the sellers' labels and the test set.
 #[derive(Debug)]

@@ -1,11 +1,9 @@
 //! The artifact, `{"counts": {"seller": n}}`, and its rules. From a seller that is not named nothing is bought.
 
-use super::Frozen;
+use super::frozen::{COUNTS, Frozen};
 use crate::data_acquisition::market::{Market, cost, overshoot, sample};
 use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, offer, pointer, quote};
-
-pub(super) const COUNTS: &str = "counts";
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use ndarray::Array2;
 
-use super::validation::ORDER;
 use super::{Extent, Parameters, TRAIN, TRUTH};
 use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
@@ -15,6 +14,9 @@ use dataperf::dataset::frozen::{FrozenError, Manifest};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, EvidenceError};
 use dataperf_numerics::learner::{FitError, Prepared};
+
+/// The key of an artifact in JSON.
+pub(super) const ORDER: &str = "order";
 
 /// The data that scoring keeps in memory: the training set with its given and right labels, and the
 /// test set.

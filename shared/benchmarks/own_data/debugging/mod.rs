@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use frozen::Frozen;
-use validation::ORDER;
+use frozen::ORDER;
 pub use validation::{Artifact, Checked};
 
 use super::scoring::NOT_FITTED;

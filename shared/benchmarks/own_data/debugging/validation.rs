@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::Frozen;
+use super::frozen::{Frozen, ORDER};
 use crate::own_data::id_list::{self, IdList};
 use crate::own_data::table::ID;
 use dataperf::formats::json::Json;
 use dataperf::{Reason, Reasons, Rejection, list_names, pointer, quote};
-
-pub(super) const ORDER: &str = "order";
 
 /// A parsed artifact, with the mistakes in its form, to which the rules add theirs.
 #[derive(Debug)]

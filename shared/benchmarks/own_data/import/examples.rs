@@ -7,8 +7,8 @@ use crate::own_data::table::NO_FEATURES;
 use dataperf::formats::delimited::{Dialect, described};
 use dataperf::{explain_unknown, offer};
 
-use super::document::problems::RowProblems;
 use super::features::{Form, MAX_ROWS};
+use super::problems::RowProblems;
 use dataperf_datasets::tables::lines::{LineAt, begin, csv_reader, dialect};
 use dataperf_datasets::tables::table_file::TableFile;
 

@@ -13,7 +13,7 @@ use dataperf::formats::delimited::{Dialect, described};
 use dataperf::{list_names, quote};
 use dataperf_numerics::numbers::Encoding;
 
-use super::document::problems::{MAX_OF_FILE, RowProblems};
+use super::problems::{MAX_OF_FILE, RowProblems};
 use dataperf_datasets::ImportError;
 use dataperf_datasets::npy::{self, Kind};
 use dataperf_datasets::tables::lines::{LineAt, begin, csv_reader, dialect};

@@ -85,7 +85,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::own_data::import::document::yaml::{Node, Value};
+    use crate::own_data::import::yaml::{Node, Value};
 
     /// Every key of a schema is in the document or its comments, and every key there is in the schema.
     #[test]

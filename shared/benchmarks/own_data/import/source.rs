@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::own_data::curation::is_by_position;
 
-use super::document::problems::{Problems, within};
-use super::document::yaml::At;
 use super::examples::{Examples, ExpectedColumns};
 use super::features::{FeatureFile, Scanned};
+use super::problems::{Problems, within};
+use super::yaml::At;
 
 /// A source as the document names it.
 #[derive(Debug, Clone)]

@@ -1,17 +1,15 @@
 //! The document, `task.yaml`: read to its end, with everything that is wrong with it noted.
 
-pub(crate) mod problems;
 mod scoring;
-pub(crate) mod yaml;
 
 use std::collections::BTreeSet;
 
 use crate::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
 use dataperf::{SubmitterName, offer};
 
-use super::document::problems::Problems;
-use super::document::yaml::{At, Key, Node, Value};
+use super::problems::Problems;
 use super::source::{Files, Source};
+use super::yaml::{At, Key, Node, Value};
 
 /// The document's name.
 pub(super) const FILE: &str = "task.yaml";

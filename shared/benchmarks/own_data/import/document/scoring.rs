@@ -7,8 +7,8 @@ use dataperf::offer;
 use dataperf_numerics::learner::{Kernel, Learner};
 use serde_json::json;
 
-use super::yaml::{Node, Value};
 use super::{MAX_TITLE_CHARS, Members, Reader};
+use crate::own_data::import::yaml::{Node, Value};
 
 impl Reader<'_> {
     /// Reads a model of rows, and checks that it can tell that many classes apart.

@@ -15,12 +15,12 @@ use dataperf::offer;
 use serde_json::json;
 
 use crate::data_acquisition::seller_summary::Features;
-use crate::own_data::import::document::problems::{Problems, RowProblems, within};
-use crate::own_data::import::document::yaml::{Node, Value};
 use crate::own_data::import::document::{FILE, Members, Reader};
 use crate::own_data::import::examples::{Examples, ExpectedColumns, csv_of};
 use crate::own_data::import::features::{Form, freeze_all};
+use crate::own_data::import::problems::{Problems, RowProblems, within};
 use crate::own_data::import::source::{Files, Opened, Source};
+use crate::own_data::import::yaml::{Node, Value};
 use crate::own_data::import::{
     Evals, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
     too_much_evidence,

@@ -20,11 +20,11 @@ use dataperf::list_names;
 use dataperf_numerics::network::SIDES;
 
 use crate::own_data::curation::numerals::zip_of_images;
-use crate::own_data::import::document::problems::{MAX_OF_FILE, Problems, within};
-use crate::own_data::import::document::yaml::{At, Value};
 use crate::own_data::import::document::{FILE, Members, Parts, Reader};
 use crate::own_data::import::examples::csv_of;
 use crate::own_data::import::features::{hash, sorted_note};
+use crate::own_data::import::problems::{MAX_OF_FILE, Problems, within};
+use crate::own_data::import::yaml::{At, Value};
 use crate::own_data::import::{
     Draws, Evals, freeze_picture, in_turn, labelled_sets, members, parquet_set, participants_tables, read,
     refused, to_json, too_much_evidence,
@@ -397,10 +397,7 @@ fn boards(reader: &mut Reader<'_>, members: Members<'_>, max_rows: usize) -> Vec
 }
 
 /// Height and width.
-fn size(
-    reader: &mut Reader<'_>,
-    node: &crate::own_data::import::document::yaml::Node,
-) -> Option<(usize, usize)> {
+fn size(reader: &mut Reader<'_>, node: &crate::own_data::import::yaml::Node) -> Option<(usize, usize)> {
     let images = reader.object(node, "images", &["width", "height"])?;
     let (least, most) = (*SIDES.start() as f64, *SIDES.end() as f64);
     let mut side = |name: &str| {

@@ -10,8 +10,8 @@ use dataperf::dataset::DatasetError;
 use serde_json::json;
 
 use crate::own_data::import::document::Reader;
-use crate::own_data::import::document::problems::Problems;
 use crate::own_data::import::examples::ExpectedColumns;
+use crate::own_data::import::problems::Problems;
 use crate::own_data::import::{
     Draws, Evals, freeze_picture, in_turn, labelled_sets, members, participants_tables, read, refused,
     to_json, too_much_evidence,
