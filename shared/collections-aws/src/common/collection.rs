@@ -18,6 +18,9 @@ use serde_json::{Value, json};
 
 use crate::common::space::Space;
 
+/// The receipt's facts about an upload besides its lines.
+pub type Notes = BTreeMap<String, Value>;
+
 /// A hosted collection: people submit items, raters judge them, and submitters get scores.
 pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// The words for its items in the table.

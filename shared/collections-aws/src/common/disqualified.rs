@@ -1,17 +1,13 @@
 //! Whom and what the organizer has disqualified: noted in the table with reasons, and observed by everything that is decided later.
 
-use std::collections::BTreeSet;
-
 use dataperf::ports::PortError;
 use dataperf::submission::Withdrawal;
 use dataperf::{Reason, Timestamp, quote};
 use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collections::common::{Disqualified, Subject};
 
-use crate::common::collection::{Collected, Collection};
+use crate::common::collection::Collection;
 use crate::common::items::json::{as_json, parsed};
-use crate::common::items::{items_of, read};
-use crate::common::judging::raters::judged_by;
 use crate::common::space::Space;
 
 const NOTE: Step = Step::Named("note");
@@ -104,31 +100,4 @@ fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortE
     reader.schema()?;
     let n_changes = reader.number("n_changes")?.unwrap_or_default();
     Ok((parsed(&reader, "notes")?, item.contains_key("since"), n_changes))
-}
-
-/// The items that have to be decided again: all that wait, and for a submitter one decided item of each group, because a standing is made of all items
-/// of its group.
-///
-/// # Errors
-/// [`PortError`].
-pub async fn concerned<C: Collection>(
-    table: &Table,
-    subject: &Subject,
-) -> Result<Vec<Collected<C>>, PortError> {
-    let ids = match subject {
-        Subject::Submitter(name) => items_of::<C>(table, name, usize::MAX).await?,
-        Subject::Rater(name) => judged_by::<C>(table, name).await?,
-        Subject::Item(item) | Subject::Verdict(item, _) => item.parse().into_iter().collect(),
-    };
-    let (mut items, mut groups) = (Vec::new(), BTreeSet::new());
-    for id in ids {
-        let item = read::<C>(table, &id).await?;
-        let is_needed = |item: &Collected<C>| {
-            let waits = item.decision.is_none() && C::is_judged(item);
-            let one_a_group = matches!(subject, Subject::Submitter(_)) && !waits;
-            !one_a_group || groups.insert(C::group(item))
-        };
-        items.extend(item.filter(is_needed));
-    }
-    Ok(items)
 }

@@ -1,7 +1,6 @@
 //! Code shared by functions that take files of lines: they read the rules and the file, and have
 //! each line judged.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -19,9 +18,9 @@ use dataperf_collections::common::{Disqualified, Line, LineItem, read};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::common::collection::Collection;
+use crate::common::collection::{Collection, Notes};
 use crate::common::disqualified::read_disqualified;
 use crate::common::rules::{Kept, Rules};
 use crate::common::scores::places::Places;
@@ -135,9 +134,6 @@ impl<C: Collection> Case<'_, C> {
         Err(WorkflowError::GoesOn)
     }
 }
-
-/// The receipt's facts about an upload besides its lines.
-pub type Notes = BTreeMap<String, Value>;
 
 /// A function's answer for a file.
 pub enum Judged {

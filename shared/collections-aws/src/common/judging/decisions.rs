@@ -3,7 +3,7 @@
 //! the same.
 
 use dataperf::ports::PortError;
-use dataperf::{Digest, SubmissionId, Timestamp};
+use dataperf::{Digest, SubmissionId};
 use dataperf_aws::{
     Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step as Part, Table, count,
     now, text,
@@ -19,32 +19,11 @@ use crate::common::rules::{Rules, RulesOfItem};
 use crate::common::scores::standings::{
     CHANGES, Changes, Progress, Standings, edition_key, standing_partition, step_key,
 };
+use crate::common::scores::steps::{Step, step};
 
 const ITEM: Part = Part::Named("item");
 const EDITION: Part = Part::Named("edition");
 const OTHER: Part = Part::Named("other");
-
-/// One step of a submitter's standing: the change that a decision makes, and the resulting scores.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step<C: Collection> {
-    /// The item that it was about, or the first of several.
-    pub item: C::Id,
-    /// The item's submitter.
-    pub submitter: String,
-    /// The round.
-    pub round: String,
-    /// Its number among the submitter's steps in the round, from 1.
-    pub edition: u64,
-    /// When it was made; later for each edition.
-    pub at: Timestamp,
-    /// The data set whose rules the scores follow.
-    pub dataset: Digest,
-    /// The scores; empty if there are none yet, or the submitter is disqualified.
-    pub scores: Vec<Score>,
-    /// A random text in the ids of its scores' submissions. Without it, anybody could compute these
-    /// ids from the item's id and identify the submitter. Older steps have none.
-    pub nonce: Option<String>,
-}
 
 /// Why an item is decided now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -360,33 +339,6 @@ fn edition<C: Collection>(next: &Step<C>) -> Change {
         condition: Some(same),
         ..Change::default()
     }
-}
-
-/// Reads a recorded step; `None` if no step has this number.
-///
-/// # Errors
-/// [`PortError`].
-pub async fn step<C: Collection>(
-    table: &Table,
-    item: &Collected<C>,
-    edition: u64,
-) -> Result<Option<Step<C>>, PortError> {
-    let key = Key::new(standing_partition(item), step_key(edition));
-    let Some(stored) = table.item(key).await? else {
-        return Ok(None);
-    };
-    let reader = Reader { item: &stored };
-    reader.schema()?;
-    Ok(Some(Step {
-        item: reader.parsed(C::SPACE.item)?,
-        submitter: item.submitter.clone(),
-        round: item.round.clone(),
-        edition,
-        at: reader.parsed("decided_at")?,
-        dataset: reader.parsed("dataset")?,
-        scores: parsed(&reader, "scores")?,
-        nonce: reader.maybe("nonce")?,
-    }))
 }
 
 fn put(table: &Table, operations: &mut Vec<Operation>, mut item: Item) {

@@ -1,15 +1,23 @@
 //! Decisions and what follows from them: an item is decided by the rules by which it was taken, and its
 //! submitter's scores are written.
 
+use std::collections::BTreeSet;
+
 use dataperf::challenge::Challenge;
 use dataperf::evaluation::workflow::WorkflowError;
+use dataperf::ports::PortError;
+use dataperf_aws::Table;
+use dataperf_collections::common::Subject;
 
 use crate::common::collection::{Collected, Collection};
-use crate::common::judging::decisions::{Occasion, Step, decide};
+use crate::common::items::{items_of, read};
+use crate::common::judging::decisions::{Occasion, decide};
+use crate::common::judging::raters::judged_by;
 use crate::common::rules::{Kept, Rules, RulesOfItem};
 use crate::common::scores::places::Places;
 use crate::common::scores::publish;
 use crate::common::scores::standings::Standings;
+use crate::common::scores::steps::Step;
 
 /// Decides an item by the rules of its submission, and writes the resulting scores. `of_round` are
 /// the round's current rules, and `kept` reads the item's rules if they differ.
@@ -60,4 +68,31 @@ pub async fn decide_again<C: Collection>(
         n_steps += usize::from(step.is_some_and(|step| !step.scores.is_empty()));
     }
     Ok(n_steps)
+}
+
+/// The items that have to be decided again: all that wait, and for a submitter one decided item of each group, because a standing is made of all items
+/// of its group.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn concerned<C: Collection>(
+    table: &Table,
+    subject: &Subject,
+) -> Result<Vec<Collected<C>>, PortError> {
+    let ids = match subject {
+        Subject::Submitter(name) => items_of::<C>(table, name, usize::MAX).await?,
+        Subject::Rater(name) => judged_by::<C>(table, name).await?,
+        Subject::Item(item) | Subject::Verdict(item, _) => item.parse().into_iter().collect(),
+    };
+    let (mut items, mut groups) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        let item = read::<C>(table, &id).await?;
+        let is_needed = |item: &Collected<C>| {
+            let waits = item.decision.is_none() && C::is_judged(item);
+            let one_a_group = matches!(subject, Subject::Submitter(_)) && !waits;
+            !one_a_group || groups.insert(C::group(item))
+        };
+        items.extend(item.filter(is_needed));
+    }
+    Ok(items)
 }

@@ -6,7 +6,7 @@ pub(crate) mod reservation;
 use dataperf::Timestamp;
 use serde_json::json;
 
-use crate::common::files::Notes;
+use crate::common::collection::Notes;
 
 /// The entries of a receipt for a day's count of `noun`.
 pub(crate) fn counted(noun: &str, n_taken: u64, limit: u64, at: Timestamp) -> Notes {

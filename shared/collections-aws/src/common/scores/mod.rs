@@ -2,6 +2,7 @@
 
 pub(crate) mod places;
 pub(crate) mod standings;
+pub(crate) mod steps;
 pub(crate) mod versions;
 
 use dataperf::benchmark::scorecard::{Metrics, Scorecard};
@@ -14,8 +15,8 @@ use dataperf_aws::Table;
 use crate::common::collection::{Collection, Score};
 use crate::common::disqualified::read_disqualified;
 use crate::common::items;
-use crate::common::judging::decisions::{Step, step};
 use crate::common::scores::places::Places;
+use crate::common::scores::steps::{Step, step};
 
 /// The bucket of the uploads that steps of scores are received as; there is no such bucket.
 const NO_BUCKET: &str = "scores";
