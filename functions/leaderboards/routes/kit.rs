@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use dataperf::board::Board;
 use dataperf::dataset::kit_key;
 
-use super::board::must_exist;
+use super::rounds::must_exist;
 use super::{name, round};
 use crate::app::App;
 use crate::caller::Caller;

@@ -1,9 +1,17 @@
 //! A challenge and its rounds, as the answers have them.
 
+use dataperf::Descriptor;
+use dataperf::board::{Board, OPEN_ROUND};
 use dataperf::challenge::{Challenge, Preset, Round, Visibility};
 use dataperf::programs::Programs;
+use dataperf::table::leaderboard::Leaderboards;
+use dataperf_aws::Table;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::catalogue;
+use dataperf_http::Problem;
 
 /// A challenge.
 #[derive(Serialize, ToSchema)]
@@ -211,4 +219,33 @@ pub(super) fn artifacts_are_public(challenge: Option<&Challenge>, round: &str) -
     challenge
         .and_then(|challenge| challenge.round(round))
         .is_some_and(|round| round.artifacts == Visibility::Public)
+}
+
+/// Fails unless a board without a row is known: the data set has it, in a round that there is, or it has had scores.
+pub(super) async fn must_exist(
+    app: &App,
+    facts: &Descriptor,
+    board: &Board,
+    table: &Table,
+) -> Result<(), Problem> {
+    let boards = catalogue::boards(app, facts, None).await?.described()?;
+    let of_dataset = boards.leaderboard(&board.leaderboard).is_some();
+    if of_dataset && board.round == OPEN_ROUND {
+        return Ok(());
+    }
+    let challenge = catalogue::challenge(app, facts.id).await?;
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&board.round));
+    if of_dataset && round.is_some_and(|round| covers(round, &board.leaderboard)) {
+        return Ok(());
+    }
+    if table.boards(facts.id).await?.contains(board) {
+        return Ok(());
+    }
+    let detail = format!(
+        "`{}` has no such leaderboard in this round: `/api/v1/benchmarks/{}` lists them",
+        facts.id, facts.id
+    );
+    Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
 }

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::query::{DocumentQuery, Strict};
-use crate::routes::board::must_exist;
+use crate::routes::rounds::must_exist;
 use crate::routes::{name, round};
 use dataperf_http::Problem;
 

@@ -4,6 +4,7 @@ pub(crate) mod difference;
 pub(crate) mod document;
 pub(crate) mod leaders;
 pub(crate) mod picture;
+pub(crate) mod presentation;
 pub(crate) mod retirement;
 pub(crate) mod series;
 
@@ -18,14 +19,12 @@ use dataperf::challenge::{Challenge, shown_of_released};
 use dataperf::closing::finishing::FinalReport;
 use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::receipt::figures::Figures;
-use dataperf::table::leaderboard::Leaderboards;
 use dataperf::{Column, Descriptor, Digest, Direction, Feedback, Receipt, SubmissionId};
 use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::benchmarks::Presentation;
-use super::rounds::covers;
+use super::rounds::must_exist;
 use super::{MOUNTED_AT, name, round};
 use crate::answer::Wishes;
 use crate::app::App;
@@ -34,6 +33,7 @@ use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::figures::Spread;
 use crate::query::{BoardQuery, Include, Strict, within};
+use crate::routes::board::presentation::Presentation;
 use crate::rows::{Row, Standing};
 use dataperf_http::Problem;
 
@@ -362,35 +362,6 @@ fn kit_address(board: &Board) -> String {
         address.push_str(round);
     }
     address
-}
-
-/// Fails unless a board without a row is known: the data set has it, in a round that there is, or it has had scores.
-pub(super) async fn must_exist(
-    app: &App,
-    facts: &Descriptor,
-    board: &Board,
-    table: &Table,
-) -> Result<(), Problem> {
-    let boards = catalogue::boards(app, facts, None).await?.described()?;
-    let of_dataset = boards.leaderboard(&board.leaderboard).is_some();
-    if of_dataset && board.round == OPEN_ROUND {
-        return Ok(());
-    }
-    let challenge = catalogue::challenge(app, facts.id).await?;
-    let round = challenge
-        .as_ref()
-        .and_then(|challenge| challenge.round(&board.round));
-    if of_dataset && round.is_some_and(|round| covers(round, &board.leaderboard)) {
-        return Ok(());
-    }
-    if table.boards(facts.id).await?.contains(board) {
-        return Ok(());
-    }
-    let detail = format!(
-        "`{}` has no such leaderboard in this round: `/api/v1/benchmarks/{}` lists them",
-        facts.id, facts.id
-    );
-    Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
 }
 
 /// Reads the numbers of the board's columns, which are in the receipts of what stands there and are shown at every level.

@@ -13,13 +13,13 @@ use dataperf_aws::{Cursor, now};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::must_exist;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{RetirementQuery, Strict, within};
+use crate::routes::rounds::must_exist;
 use crate::routes::{name, round};
 use dataperf_http::Problem;
 

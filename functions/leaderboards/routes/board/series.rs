@@ -7,13 +7,13 @@ use dataperf_aws::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::must_exist;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{SeriesQuery, Strict, within};
+use crate::routes::rounds::must_exist;
 use crate::routes::{name, round};
 use crate::rows::Point;
 use dataperf_http::Problem;

@@ -10,7 +10,7 @@ use dataperf::comparison::Read as Comparison;
 use dataperf::programs::PublicRun;
 use dataperf::submission::{Submission, Withdrawal};
 use dataperf::table::leaderboard::Leaderboards;
-use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
+use dataperf::{Feedback, LineOutcome, Shown, SubmissionId, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -21,6 +21,7 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::figures::{Figures, FlatFigure};
 use crate::query::{FormatQuery, NoQuery, Strict};
+use crate::routes::submitters::history::ReasonDocument;
 use crate::rows::{Line, RowComparison};
 use dataperf_http::Problem;
 
@@ -133,33 +134,6 @@ impl From<&Withdrawal> for WithdrawalDocument {
             reason: withdrawal.reason.clone(),
             undone_at: withdrawal.undone_at.map(|at| at.to_string()),
             undo_reason: withdrawal.undo_reason.clone(),
-        }
-    }
-}
-
-/// One broken rule.
-#[derive(Serialize, ToSchema)]
-pub(super) struct ReasonDocument {
-    /// The rule's stable name.
-    code: String,
-    /// The place in the artifact: a JSON pointer, a line, a file of a zip, or empty for the whole.
-    at: String,
-    /// What is wrong and what to change.
-    message: String,
-    /// The limit, where there is one.
-    limit: Option<u64>,
-    /// What was found instead.
-    actual: Option<u64>,
-}
-
-impl From<&Reason> for ReasonDocument {
-    fn from(reason: &Reason) -> Self {
-        Self {
-            code: reason.code.clone(),
-            at: reason.at.clone(),
-            message: reason.message.clone(),
-            limit: reason.limit,
-            actual: reason.actual,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{FilesQuery, Strict, within};
-use crate::routes::board::must_exist;
+use crate::routes::rounds::must_exist;
 use crate::routes::{name, round};
 use dataperf_http::Problem;
 

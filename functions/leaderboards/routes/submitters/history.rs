@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::challenge::Challenge;
 use dataperf::submission::{Entry, Submission};
-use dataperf::{SubmissionId, SubmitterName};
+use dataperf::{Reason, SubmissionId, SubmitterName};
 use dataperf_aws::{Cursor, Page, Table, history_place};
 use dataperf_hosted::is_step;
 use serde::Serialize;
@@ -18,7 +18,6 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::{Place, Seal};
 use crate::query::{HistoryQuery, Strict, within};
-use crate::routes::submission::ReasonDocument;
 use crate::rows::Line;
 use dataperf_http::Problem;
 
@@ -52,6 +51,33 @@ struct PrivateLine {
     reason: Option<ReasonDocument>,
     /// How many reasons there are.
     n_reasons: usize,
+}
+
+/// One broken rule.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ReasonDocument {
+    /// The rule's stable name.
+    code: String,
+    /// The place in the artifact: a JSON pointer, a line, a file of a zip, or empty for the whole.
+    at: String,
+    /// What is wrong and what to change.
+    message: String,
+    /// The limit, where there is one.
+    limit: Option<u64>,
+    /// What was found instead.
+    actual: Option<u64>,
+}
+
+impl From<&Reason> for ReasonDocument {
+    fn from(reason: &Reason) -> Self {
+        Self {
+            code: reason.code.clone(),
+            at: reason.at.clone(),
+            message: reason.message.clone(),
+            limit: reason.limit,
+            actual: reason.actual,
+        }
+    }
 }
 
 impl From<&Submission> for PrivateLine {
