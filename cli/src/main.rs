@@ -16,6 +16,7 @@ mod commands;
 mod eval_files;
 mod extension;
 mod hosted;
+mod import;
 #[cfg(feature = "local")]
 mod local;
 mod on_disk;

@@ -23,17 +23,18 @@ use clap::{Args, Subcommand};
 use dataperf::benchmark::Leaderboard;
 use dataperf::dataset::frozen::{FileEntry, Manifest};
 use dataperf::{Digest, quote};
-use dataperf_datasets::{Import, Kit};
+use dataperf_datasets::Kit;
 use dataperf_hosted::IDS;
 use serde_json::json;
 
 use crate::Done;
-use crate::hosted::descriptor;
+use crate::hosted::leaderboards;
+use crate::import::ImportSource;
 use crate::on_disk::{Opened, damages, open, refuse_damaged};
 use crate::output::progress::PhaseBars;
 use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{Format, align_right, n_of, print_json, table};
-use crate::registry::{Action, extension, with_benchmark};
+use crate::registry::{extension, with_benchmark};
 
 #[cfg(feature = "local")]
 pub(crate) use correct::error_rates;
@@ -138,23 +139,6 @@ pub(crate) struct VerifyArgs {
     directory: PathBuf,
 }
 
-/// Imports the layout at `from` into `out`.
-pub(crate) struct ImportSource<'a> {
-    pub(crate) from: &'a Path,
-    pub(crate) out: &'a Path,
-}
-
-impl Action for ImportSource<'_> {
-    type Output = Digest;
-
-    async fn run<B: Import>(self) -> Result<Digest> {
-        let bars = PhaseBars::default();
-        let digest = dataperf_datasets::import::<B>(self.from, self.out, &bars)?;
-        bars.finish();
-        Ok(digest)
-    }
-}
-
 async fn import(args: ImportArgs, format: RowFormat) -> Result<Done> {
     let task = ImportSource {
         from: &args.from,
@@ -168,12 +152,6 @@ async fn import(args: ImportArgs, format: RowFormat) -> Result<Done> {
         with_benchmark(&args.benchmark, task).await?;
     }
     show(&args.out, format)
-}
-
-/// The leaderboards of a data set, of whatever benchmark it is.
-pub(crate) fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
-    let descriptor = descriptor(&manifest.benchmark)?;
-    Ok((descriptor.leaderboards)(manifest)?)
 }
 
 /// The columns of a data set's contents.

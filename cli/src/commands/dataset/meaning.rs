@@ -22,10 +22,10 @@ use dataperf_numerics::ranks::score_interval;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::leaderboards;
 use super::trial::Trial;
 use crate::commands::baseline::MakeBaseline;
 use crate::commands::participant::score::open;
+use crate::hosted::leaderboards;
 use crate::output::progress::waiting;
 use crate::output::{score, table};
 use crate::registry::{Action, with_benchmark};

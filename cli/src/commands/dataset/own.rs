@@ -10,8 +10,9 @@ use serde_json::json;
 
 use super::meaning::Meaning;
 use super::trial::{Trial, try_all};
-use super::{ImportSource, leaderboards};
 use crate::Done;
+use crate::hosted::leaderboards;
+use crate::import::ImportSource;
 use crate::on_disk::open;
 use crate::output::rows::{RowFormat, print_tabled};
 use crate::output::{Format, align_right, print_json, table};

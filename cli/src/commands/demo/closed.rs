@@ -23,10 +23,11 @@ use super::shared::{DemoArgs, compared, data, end_cloud, print_next_steps, start
 use crate::Done;
 use crate::cloud::{Cloud, now};
 use crate::commands::baseline::{MakeBaseline, make_into};
-use crate::commands::dataset::{ImportSource, Switch, publish};
+use crate::commands::dataset::{Switch, publish};
 use crate::commands::leaderboard::{boards, csv, document, print};
 use crate::commands::participant::score;
 use crate::commands::participant::submit::{receipt, upload};
+use crate::import::ImportSource;
 use crate::on_disk::open;
 use crate::output::rows::RowFormat;
 use crate::output::{Format, print_json, table};

@@ -20,9 +20,10 @@ use super::shared::{DemoArgs, compared, data, end_cloud, print_next_steps, start
 use crate::Done;
 use crate::cloud::Cloud;
 use crate::commands::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list};
-use crate::commands::dataset::{ImportSource, Switch, error_rates, publish};
+use crate::commands::dataset::{Switch, error_rates, publish};
 use crate::commands::leaderboard::{boards, print};
 use crate::commands::participant::submit::{receipt, upload};
+use crate::import::ImportSource;
 use crate::on_disk::open;
 use crate::output::print_json;
 use crate::output::rows::RowFormat;

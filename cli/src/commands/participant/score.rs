@@ -18,8 +18,9 @@ use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::commands::dataset::ImportSource;
 use crate::extension::Extension;
+use crate::hosted::leaderboards;
+use crate::import::ImportSource;
 use crate::on_disk::{damages, open as open_manifest, refuse_damaged};
 use crate::output::figure::Figure;
 use crate::output::progress::waiting;
@@ -98,7 +99,7 @@ pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
         bail!("{benchmark} has no curves to plot: leave `--plot` out")
     }
     let manifest = open_manifest(&dataset)?.manifest;
-    let mut boards = crate::commands::dataset::leaderboards(&manifest)?.into_iter();
+    let mut boards = leaderboards(&manifest)?.into_iter();
     let digits = boards
         .find(|board| board.name == leaderboard)
         .and_then(|board| board.digits);
