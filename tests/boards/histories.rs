@@ -2,8 +2,8 @@
 //!
 //! Scores, withdrawals, changed verdicts, final outcomes and changed rules come at random, several at once, and some calls are killed before a
 //! random request. At the end a second implementation computes rows, the public view, counts and histories from the submissions alone, one submitter after
-//! another. A hidden board has no public view at any time, and no submitter exceeds the limit. `HISTORIES` is the number of histories and `SEED` the
-//! first of them.
+//! another. A hidden board has no public view at any time, and no submitter exceeds the limit. The table is in memory, and a seed decides the order of
+//! all requests. `HISTORIES` is the number of histories and `SEED` the first of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::pending;
@@ -33,11 +33,12 @@ use dataperf_aws::Table;
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
+use crate::boards::in_memory;
 use crate::support::project::{BENCHMARK, hosted};
-use crate::support::world::World;
+use dataperf_hosted::deployment::TABLE;
 
 /// How many histories `cargo test` plays.
-const IN_TESTS: u64 = 30;
+const IN_TESTS: u64 = 50;
 const SUBMITTERS: [&str; 4] = ["ada", "bo", "cy", "baseline-di"];
 const DATASETS: [&[u8]; 2] = [b"one", b"two"];
 /// Scores are few, so that some are equal.
@@ -131,8 +132,9 @@ impl HttpConnector for Mortal<SharedHttpConnector> {
     }
 }
 
-/// One history: a board with its own names in the table, and the random numbers that decide.
+/// One history: a board in a table of its own, and the random numbers that decide.
 struct History {
+    client: Client,
     table: Table,
     board: Board,
     random: fastrand::Rng,
@@ -161,7 +163,7 @@ enum Call {
 }
 
 impl History {
-    fn new(table: &Table, seed: u64) -> Self {
+    fn new(client: Client, seed: u64) -> Self {
         let order = Order {
             direction: Direction::HigherIsBetter,
             ranking: Ranking::Best,
@@ -172,7 +174,8 @@ impl History {
             limit: random.bool().then(|| random.u64(1..8)),
             is_hidden,
             first: BTreeMap::new(),
-            table: table.clone(),
+            table: Table::new(client.clone(), TABLE),
+            client,
             board: Board {
                 benchmark: format!("history-{seed}"),
                 leaderboard: "l".into(),
@@ -353,13 +356,8 @@ impl History {
     }
 
     /// An item of the board's partition `kind`, `public` or `projections`.
-    async fn item(
-        &self,
-        world: &World,
-        kind: &str,
-        board: &Board,
-    ) -> Option<HashMap<String, AttributeValue>> {
-        let get = world.clients.dynamodb.get_item().table_name("dataperf");
+    async fn item(&self, kind: &str, board: &Board) -> Option<HashMap<String, AttributeValue>> {
+        let get = self.client.get_item().table_name(TABLE);
         let get = get
             .key("pk", AttributeValue::S(format!("{}#{kind}", board.benchmark)))
             .key(
@@ -370,9 +368,9 @@ impl History {
     }
 
     /// Invariants: a hidden board has no public view, and nobody has more scores than the limit.
-    async fn assert_nothing_too_early_or_too_much(&self, world: &World, seed: u64) {
+    async fn assert_nothing_too_early_or_too_much(&self, seed: u64) {
         if self.is_hidden {
-            assert_eq!(self.item(world, "public", &self.board).await, None, "seed {seed}");
+            assert_eq!(self.item("public", &self.board).await, None, "seed {seed}");
         }
         for submitter in SUBMITTERS {
             let at = Timestamp::from_unix_millis(0);
@@ -386,7 +384,7 @@ impl History {
     }
 
     /// Plays the history. Some calls are made at once, and each may be killed.
-    async fn play(&mut self, hosted: &Descriptor, world: &World, seed: u64, kills: bool) {
+    async fn play(&mut self, hosted: &Descriptor, seed: u64, kills: bool) {
         for _ in 0..self.random.usize(10..40) {
             if self.random.u8(..10) == 0 {
                 self.change_rules().await;
@@ -407,28 +405,28 @@ impl History {
             let made = made.into_iter().map(|(call, n_requests)| async move {
                 match n_requests {
                     None => history.make(&history.table, call, hosted).await,
-                    Some(n_requests) => history.make_killed(world, call, hosted, n_requests).await,
+                    Some(n_requests) => history.make_killed(call, hosted, n_requests).await,
                 }
             });
             join_all(made).await;
-            self.assert_nothing_too_early_or_too_much(world, seed).await;
+            self.assert_nothing_too_early_or_too_much(seed).await;
         }
     }
 
     /// Makes a call that is killed after `n_requests` requests, unless it ends before.
-    async fn make_killed(&self, world: &World, call: Call, hosted: &Descriptor, n_requests: usize) {
+    async fn make_killed(&self, call: Call, hosted: &Descriptor, n_requests: usize) {
         let kill = Arc::new(Kill {
             n_left: AtomicUsize::new(n_requests),
             n_waiting: AtomicUsize::new(0),
             progress: Notify::new(),
         });
-        let config = world.clients.dynamodb.config();
+        let config = self.client.config();
         let http = Mortal {
             kill: kill.clone(),
             inner: config.http_client().expect("a client"),
         };
         let client = Client::from_conf(config.to_builder().http_client(http).build());
-        let table = Table::new(client, "dataperf");
+        let table = Table::new(client, TABLE);
         tokio::select! {
             () = self.make(&table, call, hosted) => {}
             () = kill.wait() => {}
@@ -436,12 +434,10 @@ impl History {
     }
 
     /// Expires every lease, as if its holder had been killed long ago.
-    async fn expire_leases(&self, world: &World) {
-        world
-            .clients
-            .dynamodb
+    async fn expire_leases(&self) {
+        self.client
             .update_item()
-            .table_name("dataperf")
+            .table_name(TABLE)
             .key(
                 "pk",
                 AttributeValue::S(format!("{}#projections", self.board.benchmark)),
@@ -474,7 +470,7 @@ impl History {
         known
     }
 
-    async fn assert_views_follow(&self, world: &World, kills: bool, seed: u64) {
+    async fn assert_views_follow(&self, kills: bool, seed: u64) {
         let known = self.known().await;
         for (board, is_final) in [(self.board.clone(), false), (self.board.of_final(), true)] {
             let expected = rows(&known, &self.rules, is_final);
@@ -490,21 +486,15 @@ impl History {
                 .map(|row| (row.entry.id, row.entry.score))
                 .collect();
             assert_eq!(top, expected, "seed {seed}, final {is_final}, {:?}", self.rules);
-            self.assert_public_view(world, &board, &expected, seed).await;
+            self.assert_public_view(&board, &expected, seed).await;
         }
         let known: Vec<Submission> = known.into_iter().map(|(submission, _)| submission).collect();
         self.assert_counts(&known, kills, seed).await;
     }
 
     /// The view for dashboards has the rows in ranking order, with ranks that baselines and scores of other data sets do not have.
-    async fn assert_public_view(
-        &self,
-        world: &World,
-        board: &Board,
-        expected: &[(SubmissionId, Option<f64>)],
-        seed: u64,
-    ) {
-        let view = self.item(world, "public", board).await;
+    async fn assert_public_view(&self, board: &Board, expected: &[(SubmissionId, Option<f64>)], seed: u64) {
+        let view = self.item("public", board).await;
         let is_seen = board.is_final() || self.rules.hidden_until != Some(Timestamp::from_unix_millis(NEVER));
         if !is_seen || expected.is_empty() {
             assert_eq!(view, None, "seed {seed}, {board:?}");
@@ -649,30 +639,30 @@ fn number(name: &str, otherwise: u64) -> u64 {
     value.map_or(otherwise, |value| value.parse().expect("a number"))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn views_follow_from_any_history() {
-    let world = World::without_dataset(|config| config.functions.clear()).await;
-    let (table, hosted) = (world.leaderboards(), hosted(BENCHMARK));
+    let (model, hosted) = (in_memory::model().await, hosted(BENCHMARK));
     let first = number("SEED", 0);
     for seed in first..first + number("HISTORIES", IN_TESTS) {
-        let mut history = History::new(&table, seed);
+        let mut history = History::new(in_memory::client(&model, seed), seed);
         let kills = seed % 2 == 1;
-        history.play(hosted, &world, seed, kills).await;
+        history.play(hosted, seed, kills).await;
         if kills {
-            history.expire_leases(&world).await;
+            history.expire_leases().await;
             for submitter in history.recorded.clone() {
-                history.project(&table, Some(&submitter)).await;
+                history.project(&history.table, Some(&submitter)).await;
             }
         }
         // as the caretaker does each minute
-        while !table
+        while !history
+            .table
             .boards_to_project(&history.board.benchmark)
             .await
             .unwrap()
             .is_empty()
         {
-            history.project(&table, None).await;
+            history.project(&history.table, None).await;
         }
-        history.assert_views_follow(&world, kills, seed).await;
+        history.assert_views_follow(kills, seed).await;
     }
 }
