@@ -19,7 +19,7 @@ use dataperf_closed::{Probe, Runner};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::{Value, json};
 
-use crate::run::{Run, not_run};
+use crate::run::{Run, Tasks, not_run};
 
 /// The variable that names the interpreter for Python programs. `dataperf local` sets it. The
 /// template must not set it, because only the kernel of a single machine confines such programs.
@@ -130,14 +130,17 @@ impl Function {
         let (Some(request), [upload]) = (request, &uploads[..]) else {
             return Err(Fault::event("it is not one upload with a request to run it"));
         };
+        let tasks = tasks(&request.benchmark)
+            .ok_or_else(|| Fault::event(format!("there is no benchmark `{}`", request.benchmark)))?;
         let buckets = (&submissions, &datasets);
-        Box::pin(self.with_benchmark(&request, upload, buckets, request_id)).await?;
+        self.run(&request, &tasks, upload, buckets, request_id).await?;
         Ok(json!({ "run": upload.id() }))
     }
 
-    async fn run<B: Benchmark>(
+    async fn run(
         &self,
         request: &ProgramRequest,
+        tasks: &Tasks,
         upload: &Upload,
         (submissions, datasets): (&SignedBucket, &SignedBucket),
         request_id: &str,
@@ -149,11 +152,12 @@ impl Function {
             submissions,
             datasets,
             request,
+            tasks,
         };
-        let output = run.settle::<B>(upload).await?;
+        let output = run.settle(upload).await?;
         tracing::info!(
             request_id,
-            benchmark = B::ID,
+            benchmark = tasks.hosted.id,
             leaderboard = request.leaderboard,
             submission = %upload.id(),
             module = %output.program.module,
@@ -168,24 +172,17 @@ impl Function {
     }
 }
 
-macro_rules! dispatch {
+macro_rules! define_tasks {
     ($($benchmark:ty,)*) => {
-        impl Function {
-            async fn with_benchmark(
-                &self,
-                request: &ProgramRequest,
-                upload: &Upload,
-                buckets: (&SignedBucket, &SignedBucket),
-                request_id: &str,
-            ) -> Result<(), Fault> {
-                $(
-                    if request.benchmark == <$benchmark as Benchmark>::ID {
-                        return self.run::<$benchmark>(request, upload, buckets, request_id).await;
-                    }
-                )*
-                Err(Fault::event(format!("there is no benchmark `{}`", request.benchmark)))
-            }
+        /// The tasks of a benchmark by its id.
+        fn tasks(id: &str) -> Option<Tasks> {
+            $(
+                if id == <$benchmark as Benchmark>::ID {
+                    return Some(Tasks::for_benchmark::<$benchmark>());
+                }
+            )*
+            None
         }
     };
 }
-dataperf_benchmarks::for_each_benchmark!(dispatch);
+dataperf_benchmarks::for_each_benchmark!(define_tasks);

@@ -16,9 +16,11 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::programs::{
     Layer, Output, Program, ProgramRequest, Programs, PublicRun, code_only, stored_after,
 };
-use dataperf::{Benchmark, Digest, Reason, Rejection, Upload};
+use dataperf::{Benchmark, Descriptor, Digest, Reason, Rejection, Upload};
 use dataperf_aws::{Fault, SignedBucket, now};
 use dataperf_closed::{ENGINE, Failure, Job, Limits, RunError, Runner};
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use dataperf_closed::Python;
@@ -34,6 +36,88 @@ pub(crate) struct Run<'a> {
     pub(crate) submissions: &'a SignedBucket,
     pub(crate) datasets: &'a SignedBucket,
     pub(crate) request: &'a ProgramRequest,
+    pub(crate) tasks: &'a Tasks,
+}
+
+/// The tasks of a benchmark. Only [`TaskData`] depends on the benchmark's type; all other code is
+/// compiled once for all benchmarks.
+pub(crate) struct Tasks {
+    pub(crate) hosted: Descriptor,
+    open: fn(SignedBucket, Digest) -> LocalBoxFuture<'static, Result<Box<dyn TaskData>, Fault>>,
+}
+
+impl Tasks {
+    /// The tasks of `B`.
+    pub(crate) fn for_benchmark<B: Benchmark>() -> Self {
+        Self {
+            hosted: Descriptor::for_benchmark::<B>(),
+            open: |datasets, digest| {
+                async move {
+                    let opened = Dataset::<B>::published(datasets, digest).await;
+                    Ok(Box::new(opened.map_err(unusable)?) as Box<dyn TaskData>)
+                }
+                .boxed_local()
+            },
+        }
+    }
+}
+
+/// An open data set for programs.
+trait TaskData {
+    /// Whether the data set has the board; otherwise the rejection of the upload.
+    fn check_board(&self, leaderboard: &str) -> Result<Result<(), Rejection>, Fault>;
+
+    /// Runs the program on the participants' part of the data set, and checks its output against
+    /// the rules.
+    fn run<'a>(
+        self: Box<Self>,
+        leaderboard: &'a str,
+        engine: &'a Engine<'_>,
+        module: &'a [u8],
+        limits: Limits,
+    ) -> LocalBoxFuture<'a, Result<Ended, Fault>>;
+}
+
+impl<B: Benchmark> TaskData for Dataset<B> {
+    fn check_board(&self, leaderboard: &str) -> Result<Result<(), Rejection>, Fault> {
+        match Self::check_board(self, leaderboard) {
+            Ok(()) => Ok(Ok(())),
+            Err(not_scored) => Ok(Err(not_scored.rejection().map_err(unusable)?)),
+        }
+    }
+
+    fn run<'a>(
+        self: Box<Self>,
+        leaderboard: &'a str,
+        engine: &'a Engine<'_>,
+        module: &'a [u8],
+        limits: Limits,
+    ) -> LocalBoxFuture<'a, Result<Ended, Fault>> {
+        async move {
+            let task = self.closed_task(leaderboard).await.map_err(unusable)?;
+            let Some((task, seed)) = task else {
+                let message = format!("`{}` takes no programs", B::ID);
+                return Err(fault(FaultKind::Organizer, &message));
+            };
+            let job = Job {
+                module,
+                files: &task.files,
+                seed,
+            };
+            let run = engine.run(job, limits).map_err(|error| not_run(&error))?;
+            // the rules without a test set, which this function can't read
+            let dataset = self.retaining(B::Frozen::is_public);
+            let artifact = match run.artifact::<B::ClosedBoards>(&task, &limits) {
+                Ok(artifact) => match check(&dataset, leaderboard, &artifact).await {
+                    Ok(()) => Ok(artifact),
+                    Err(not_scored) => Err(not_scored.rejection().map_err(unusable)?),
+                },
+                Err(rejection) => Err(rejection),
+            };
+            Ok(Ended { run, artifact })
+        }
+        .boxed_local()
+    }
 }
 
 /// How a run on one data set ended.
@@ -76,20 +160,21 @@ impl Engine<'_> {
 impl Run<'_> {
     /// Runs the program, and stores the output for the benchmark's function. It never runs a
     /// program twice on a data set: its caller may have sent the request twice.
-    pub(crate) async fn settle<B: Benchmark>(&self, upload: &Upload) -> Result<Output, Fault> {
-        let known = Output::read(self.submissions, B::ID, &upload.id(), Some(self.request.dataset)).await;
+    pub(crate) async fn settle(&self, upload: &Upload) -> Result<Output, Fault> {
+        let id = self.tasks.hosted.id;
+        let known = Output::read(self.submissions, id, &upload.id(), Some(self.request.dataset)).await;
         if let Some(output) = known? {
             return Ok(output);
         }
-        let output = self.output::<B>(upload).await?;
+        let output = self.output(upload).await?;
         let document = serde_json::to_vec(&output).map_err(|error| fault(FaultKind::Organizer, &error))?;
-        let key = Output::key(B::ID, &upload.id());
+        let key = Output::key(id, &upload.id());
         self.submissions.put(&key, document.into()).await?;
         Ok(output)
     }
 
-    async fn output<B: Benchmark>(&self, upload: &Upload) -> Result<Output, Fault> {
-        let (limits, leaderboard) = (self.limits::<B>(), &self.request.leaderboard);
+    async fn output(&self, upload: &Upload) -> Result<Output, Fault> {
+        let (limits, leaderboard) = (self.limits(), &self.request.leaderboard);
         let mut output = Output {
             schema: Output::SCHEMA,
             dataset: self.request.dataset,
@@ -124,17 +209,18 @@ impl Run<'_> {
         };
         output.program.module = Digest::compute(&module);
         // nothing is run for a board that the hidden data have not: a program could choose its name, and read it
-        let hidden = self.open::<B>(self.request.dataset).await?;
-        if let Err(rejection) = known_board(&hidden, leaderboard)? {
+        let open = |dataset| (self.tasks.open)(self.datasets.clone(), dataset);
+        let hidden = open(self.request.dataset).await?;
+        if let Err(rejection) = hidden.check_board(leaderboard)? {
             output.reasons = rejection.reasons().to_vec();
             return Ok(output);
         }
-        let public = self.open::<B>(self.request.programs.public).await?;
-        if let Err(rejection) = known_board(&public, leaderboard)? {
+        let public = open(self.request.programs.public).await?;
+        if let Err(rejection) = public.check_board(leaderboard)? {
             output.reasons = rejection.reasons().to_vec();
             return Ok(output);
         }
-        let public = self.run(public, &engine, &module, limits).await?;
+        let public = public.run(leaderboard, &engine, &module, limits).await?;
         output.program.layers.clone_from(&public.run.layers);
         let shown = PublicRun {
             fuel: public.run.fuel,
@@ -148,7 +234,7 @@ impl Run<'_> {
             return Ok(output);
         }
         let began = Instant::now();
-        let hidden = self.run(hidden, &engine, &module, limits).await;
+        let hidden = hidden.run(leaderboard, &engine, &module, limits).await;
         // hide its cost and the moment at which the machine ended it; the evaluator delays the
         // verdict
         let held = stored_after(began.elapsed());
@@ -167,12 +253,16 @@ impl Run<'_> {
         Ok(output)
     }
 
-    fn limits<B: Benchmark>(&self) -> Limits {
+    fn limits(&self) -> Limits {
         Limits {
             max_fuel: self.request.programs.max_fuel,
             max_memory_bytes: self.request.programs.max_memory_mib << 20,
             max_module_bytes: self.request.programs.max_module_bytes(),
-            ..Limits::for_artifacts_of(self.request.programs.max_output_bytes(B::MAX_ARTIFACT_BYTES))
+            ..Limits::for_artifacts_of(
+                self.request
+                    .programs
+                    .max_output_bytes(self.tasks.hosted.max_artifact_bytes),
+            )
         }
     }
 
@@ -225,55 +315,6 @@ impl Run<'_> {
             Err(PortError::Unreadable { why, .. }) => Err(Reason::new(why.code(), "", why.description())),
             Err(error) => return Err(error.into()),
         })
-    }
-
-    async fn open<B: Benchmark>(&self, dataset: Digest) -> Result<Dataset<B>, Fault> {
-        let opened = Dataset::<B>::published(self.datasets.clone(), dataset).await;
-        opened.map_err(unusable)
-    }
-
-    /// Runs the program on the participants' part of a data set, and checks its output against the
-    /// rules.
-    async fn run<B: Benchmark>(
-        &self,
-        dataset: Dataset<B>,
-        engine: &Engine<'_>,
-        module: &[u8],
-        limits: Limits,
-    ) -> Result<Ended, Fault> {
-        let leaderboard = &self.request.leaderboard;
-        let task = dataset.closed_task(leaderboard).await.map_err(unusable)?;
-        let Some((task, seed)) = task else {
-            let message = format!("`{}` takes no programs", B::ID);
-            return Err(fault(FaultKind::Organizer, &message));
-        };
-        let job = Job {
-            module,
-            files: &task.files,
-            seed,
-        };
-        let run = engine.run(job, limits).map_err(|error| not_run(&error))?;
-        // the rules without a test set, which this function can't read
-        let dataset = dataset.retaining(B::Frozen::is_public);
-        let artifact = match run.artifact::<B::ClosedBoards>(&task, &limits) {
-            Ok(artifact) => match check(&dataset, leaderboard, &artifact).await {
-                Ok(()) => Ok(artifact),
-                Err(not_scored) => Err(not_scored.rejection().map_err(unusable)?),
-            },
-            Err(rejection) => Err(rejection),
-        };
-        Ok(Ended { run, artifact })
-    }
-}
-
-/// Whether a data set has the board; otherwise the rejection of the upload.
-fn known_board<B: Benchmark>(
-    dataset: &Dataset<B>,
-    leaderboard: &str,
-) -> Result<Result<(), Rejection>, Fault> {
-    match dataset.check_board(leaderboard) {
-        Ok(()) => Ok(Ok(())),
-        Err(not_scored) => Ok(Err(not_scored.rejection().map_err(unusable)?)),
     }
 }
 

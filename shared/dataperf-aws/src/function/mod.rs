@@ -143,16 +143,20 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     run_scorer(Box::new(Warm::<B>::new(warm_bytes()?))).await
 }
 
-async fn run_scorer(scorer: Box<dyn Scorer>) -> Result<(), lambda_runtime::Error> {
-    let resources = Resources::from_environment()?;
-    serve(BenchmarkFunction {
-        resources,
-        scorer,
-        scored_with: Mutex::default(),
-        comparer: Comparer::from_environment()?,
-        last_moment: Mutex::default(),
-    })
-    .await
+/// Boxed, so that this crate compiles the code and not each function.
+fn run_scorer(scorer: Box<dyn Scorer>) -> LocalBoxFuture<'static, Result<(), lambda_runtime::Error>> {
+    async {
+        let resources = Resources::from_environment()?;
+        serve(BenchmarkFunction {
+            resources,
+            scorer,
+            scored_with: Mutex::default(),
+            comparer: Comparer::from_environment()?,
+            last_moment: Mutex::default(),
+        })
+        .await
+    }
+    .boxed_local()
 }
 
 impl Function for BenchmarkFunction {

@@ -79,14 +79,15 @@ pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error>
     serve_any(&function).await
 }
 
-/// Runs any function. It has no type parameter, so that the runtime around it is compiled once and not with each program.
-async fn serve_any(function: &dyn Function) -> Result<(), lambda_runtime::Error> {
+/// Runs any function. Without a type parameter and boxed, so that the runtime around it is compiled once and not with
+/// each program: an `async fn` is compiled where it is awaited.
+fn serve_any(function: &dyn Function) -> LocalBoxFuture<'_, Result<(), lambda_runtime::Error>> {
     // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out. The next event
     // after a panic finds what is kept whole: it is replaced as a unit or not at all.
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
         guarded(each_upload(function, event)).boxed_local()
     }))
-    .await
+    .boxed_local()
 }
 
 /// Handles one event. All its uploads are tried before a fault is reported: the event's next delivery finds those
