@@ -223,11 +223,7 @@ fn summary(
 #[utoipa::path(
     get, path = "/benchmarks", operation_id = "benchmarks",
     params(ListQuery),
-    responses(
-        (status = 200, description = "The benchmarks", body = Benchmarks),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    responses((status = 200, description = "The benchmarks", body = Benchmarks)),
 )]
 pub(super) async fn list(
     State(app): State<App>,
@@ -270,12 +266,7 @@ pub(super) async fn list(
 /// One benchmark: its boards, its data set, how to submit.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}", operation_id = "benchmark",
-    params(("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection")),
-    responses(
-        (status = 200, description = "The benchmark", body = OneBenchmark),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    responses((status = 200, description = "The benchmark", body = OneBenchmark)),
 )]
 pub(super) async fn one(
     State(app): State<App>,

@@ -50,11 +50,7 @@ struct ContextsPage {
         ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-text"),
         ContextsQuery,
     ),
-    responses(
-        (status = 200, description = "Contexts and rules", body = ContextsPage),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    responses((status = 200, description = "Contexts and rules", body = ContextsPage)),
 )]
 pub(super) async fn contexts(
     State(app): State<App>,

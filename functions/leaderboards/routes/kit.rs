@@ -23,19 +23,13 @@ const VALID: Duration = Duration::from_mins(5);
 /// valid artifact and a program to begin with. It leads to an address that is good for five minutes.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/kit", operation_id = "kit",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
-        KitQuery,
-    ),
+    params(KitQuery),
     responses(
         (status = 302, description = "Where the kit is, for five minutes", headers(
             ("location" = String, description = "The address of a zip archive"),
         )),
         (status = 200, description = "The zip archive, for a client that follows", body = Vec<u8>, content_type = "application/zip"),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
     ),
-    security((), ("token" = []))
 )]
 pub(super) async fn kit(
     State(app): State<App>,

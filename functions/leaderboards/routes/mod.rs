@@ -20,9 +20,12 @@ use dataperf::board::OPEN_ROUND;
 use serde_json::Value;
 use tower_http::cors::{Any, CorsLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
-use utoipa::openapi::OpenApi as Document;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::{Modify, OpenApi};
+use utoipa::OpenApi;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    Content, ObjectBuilder, OpenApi as Document, Ref, RefOr, Required, ResponseBuilder, Type,
+};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -44,25 +47,61 @@ const UPLOADS: &str = "/api/v1/uploads";
                        a receipt, an artifact, and whatever has no score are their submitter's and the organizer's, who send a token. \
                        Lists come in pages: follow `next` until it is null. Every answer has an entity tag."
     ),
-    modifiers(&Bearer),
     paths(uploads::upload),
     components(schemas(Problem))
 )]
 struct Api;
 
-struct Bearer;
-
-impl Modify for Bearer {
-    fn modify(&self, document: &mut Document) {
-        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-        let components = document.components.get_or_insert_default();
-        components.add_security_scheme("token", scheme);
+/// Adds to each route what it has like all others: the parts of its path, the answer to what is wrong, and who may ask; everybody, unless it says
+/// otherwise.
+fn complete(document: &mut Document) {
+    let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme("token", scheme);
+    let problem = ResponseBuilder::new().description("A problem").content(
+        "application/problem+json",
+        Content::new(Some(Ref::from_schema_name("Problem"))),
+    );
+    let problem = RefOr::T(problem.build());
+    let token = SecurityRequirement::new("token", [""; 0]);
+    let routes = document.paths.paths.values_mut();
+    for route in routes.flat_map(|item| [&mut item.get, &mut item.post]).flatten() {
+        for parameter in route.parameters.iter_mut().flatten() {
+            if let RefOr::T(parameter) = parameter
+                && parameter.parameter_in == ParameterIn::Path
+                && parameter.description.is_none()
+            {
+                *parameter = in_path(&parameter.name);
+            }
+        }
+        let responses = &mut route.responses.responses;
+        responses.insert("default".to_owned(), problem.clone());
+        let security = || vec![SecurityRequirement::default(), token.clone()];
+        route.security.get_or_insert_with(security);
     }
+}
+
+/// A part of a path: the benchmark, the leaderboard or the submission.
+fn in_path(name: &str) -> Parameter {
+    let (description, pattern, example) = match name {
+        "benchmark" => ("The benchmark's id", None, Some("speech-selection")),
+        "leaderboard" => ("The leaderboard's name", None, Some("en-25")),
+        _ => ("The submission's id", Some("^[0-9a-f]{32}$"), None),
+    };
+    let schema = ObjectBuilder::new().schema_type(Type::String).pattern(pattern);
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Path)
+        .required(Required::True)
+        .description(Some(description))
+        .schema(Some(schema))
+        .example(example.map(Value::from))
+        .build()
 }
 
 /// The whole API.
 pub(crate) fn router(app: App) -> Router {
-    let (api, document) = OpenApiRouter::with_openapi(Api::openapi())
+    let (api, mut document) = OpenApiRouter::with_openapi(Api::openapi())
         .nest(
             MOUNTED_AT,
             OpenApiRouter::new()
@@ -93,6 +132,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(keys::keys)),
         )
         .split_for_parts();
+    complete(&mut document);
     let document = serde_json::to_value(document).unwrap_or_default();
     let described = move |wishes: Wishes| std::future::ready(openapi(&wishes, &document));
     let fixed = |name: HeaderName, value: &'static str| {

@@ -8,10 +8,7 @@ use dataperf_http::{Problem, UploadAnswer, UploadRequest};
 #[utoipa::path(
     post, path = "/api/v1/uploads", operation_id = "upload",
     request_body = UploadRequest,
-    responses(
-        (status = 201, description = "The form", body = UploadAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    responses((status = 201, description = "The form", body = UploadAnswer)),
     security(("token" = []))
 )]
 #[expect(dead_code, reason = "`functions/uploads` answers")]

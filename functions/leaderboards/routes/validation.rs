@@ -101,10 +101,7 @@ async fn rater(
         ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-text"),
         NextQuery,
     ),
-    responses(
-        (status = 200, description = "The item, if one waits", body = Next),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    responses((status = 200, description = "The item, if one waits", body = Next)),
     security(("token" = []))
 )]
 pub(super) async fn next(
@@ -239,10 +236,7 @@ async fn rules(
         ("benchmark" = String, Path, description = "The benchmark's id"),
         ("item" = String, Path, description = "The item's id", pattern = "^[0-9a-f]{32}$"),
     ),
-    responses(
-        (status = 200, description = "The image", content_type = "image/png"),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    responses((status = 200, description = "The image", content_type = "image/png")),
     security(("token" = []))
 )]
 pub(super) async fn image(

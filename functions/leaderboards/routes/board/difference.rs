@@ -53,16 +53,8 @@ struct PairedDifference {
 /// last round on that uses the same data.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/difference", operation_id = "difference",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
-        DifferenceQuery,
-    ),
-    responses(
-        (status = 200, description = "The difference", body = PairedDifference),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    params(DifferenceQuery),
+    responses((status = 200, description = "The difference", body = PairedDifference)),
 )]
 pub(crate) async fn difference(
     State(app): State<App>,

@@ -136,16 +136,8 @@ const WITHHELD: &str = "the report is hidden until the round shows all results, 
 /// What retiring a board's data set has shown: the gap between old and new scores, their regression, and how far ranks agree.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/retirement", operation_id = "retirement",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
-        RetirementQuery,
-    ),
-    responses(
-        (status = 200, description = "The report", body = Retirement),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    params(RetirementQuery),
+    responses((status = 200, description = "The report", body = Retirement)),
 )]
 pub(crate) async fn retirement(
     State(app): State<App>,

@@ -43,14 +43,7 @@ fn ended(submission: Submission) -> Result<Receipt, Problem> {
 /// much as the round shows. It is the signed one of the results bucket where that shows as much as the caller may see.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/receipt", operation_id = "receipt",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
-    ),
-    responses(
-        (status = 200, description = "The receipt, as docs/wire-formats.md describes it", body = Object),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    responses((status = 200, description = "The receipt, as docs/wire-formats.md describes it", body = Object)),
     security(("token" = []))
 )]
 pub(crate) async fn receipt(
@@ -78,15 +71,7 @@ pub(crate) async fn receipt(
 /// The file that was uploaded. Its submitter's and the organizer's, and everybody's where the round says so and it has a score.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/artifact", operation_id = "artifact",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
-    ),
-    responses(
-        (status = 200, description = "The file, byte for byte", content_type = "application/octet-stream"),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    responses((status = 200, description = "The file, byte for byte", content_type = "application/octet-stream")),
 )]
 pub(crate) async fn artifact(
     State(app): State<App>,
@@ -140,10 +125,7 @@ pub(crate) async fn artifact(
         ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
         ("image" = String, Path, description = "The image's id, as the receipt's lines have it"),
     ),
-    responses(
-        (status = 200, description = "The image", content_type = "image/png"),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    responses((status = 200, description = "The image", content_type = "image/png")),
     security(("token" = []))
 )]
 pub(crate) async fn image(

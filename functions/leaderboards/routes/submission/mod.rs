@@ -164,15 +164,7 @@ pub(super) async fn find_submission_at(
 /// One submission. Without a score it is its submitter's and the organizer's.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}", operation_id = "submission",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
-    ),
-    responses(
-        (status = 200, description = "The submission", body = OneSubmission),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    responses((status = 200, description = "The submission", body = OneSubmission)),
 )]
 pub(super) async fn one(
     State(app): State<App>,
@@ -245,18 +237,10 @@ pub(super) async fn one(
 /// What of a submission can be drawn: its spread, its curves, its tables.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/figures", operation_id = "figures",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
-        FormatQuery,
-    ),
-    responses(
-        (status = 200, description = "The figures, as JSON or as CSV", content(
-            (Figures = "application/json"), (String = "text/csv"),
-        )),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
-    security((), ("token" = []))
+    params(FormatQuery),
+    responses((status = 200, description = "The figures, as JSON or as CSV", content(
+        (Figures = "application/json"), (String = "text/csv"),
+    ))),
 )]
 pub(super) async fn figures(
     State(app): State<App>,

@@ -58,15 +58,8 @@ struct ScoredFile {
 /// receipts.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/files", operation_id = "scored_files",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
-        FilesQuery,
-    ),
-    responses(
-        (status = 200, description = "A page of files", body = ScoredFiles),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    params(FilesQuery),
+    responses((status = 200, description = "A page of files", body = ScoredFiles)),
     security(("token" = []))
 )]
 pub(crate) async fn scored_files(

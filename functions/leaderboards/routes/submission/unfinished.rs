@@ -18,16 +18,10 @@ use dataperf_http::Problem;
 /// What has been received and not ended, oldest first. The organizer's.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/unfinished", operation_id = "unfinished",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        UnfinishedQuery,
-    ),
-    responses(
-        (status = 200, description = "A page of submissions, as JSON or as CSV", content(
-            (SubmissionsPage = "application/json"), (String = "text/csv"),
-        )),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    params(UnfinishedQuery),
+    responses((status = 200, description = "A page of submissions, as JSON or as CSV", content(
+        (SubmissionsPage = "application/json"), (String = "text/csv"),
+    ))),
     security(("token" = []))
 )]
 pub(crate) async fn unfinished(
@@ -50,16 +44,10 @@ pub(crate) async fn unfinished(
 /// What the platform failed to evaluate and nobody has had evaluated again, oldest first. The organizer's.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/failed", operation_id = "failed",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        UnfinishedQuery,
-    ),
-    responses(
-        (status = 200, description = "A page of submissions, as JSON or as CSV", content(
-            (SubmissionsPage = "application/json"), (String = "text/csv"),
-        )),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    params(UnfinishedQuery),
+    responses((status = 200, description = "A page of submissions, as JSON or as CSV", content(
+        (SubmissionsPage = "application/json"), (String = "text/csv"),
+    ))),
     security(("token" = []))
 )]
 pub(crate) async fn failed(

@@ -118,16 +118,10 @@ impl Counts {
 /// Who submits to a benchmark: how the uploads of each have ended, and what is left of the limits. The organizer's.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submitters", operation_id = "submitters",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        SubmittersQuery,
-    ),
-    responses(
-        (status = 200, description = "A page of submitters, as JSON or, without what is left of the limits, as CSV", content(
-            (SubmittersPage = "application/json"), (String = "text/csv"),
-        )),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    params(SubmittersQuery),
+    responses((status = 200, description = "A page of submitters, as JSON or, without what is left of the limits, as CSV", content(
+        (SubmittersPage = "application/json"), (String = "text/csv"),
+    ))),
     security(("token" = []))
 )]
 pub(super) async fn submitters(

@@ -101,14 +101,8 @@ impl Allowance {
 /// What is left of a submitter's limits now: its submitter's and the organizer's.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/quotas", operation_id = "quotas",
-    params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
-        QuotaQuery,
-    ),
-    responses(
-        (status = 200, description = "The limits and what is left of them", body = Quotas),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    params(QuotaQuery),
+    responses((status = 200, description = "The limits and what is left of them", body = Quotas)),
     security(("token" = []))
 )]
 pub(crate) async fn quotas(

@@ -33,10 +33,7 @@ struct OneToken {
 /// Whose token is sent, and until when it is valid.
 #[utoipa::path(
     get, path = "/token", operation_id = "token",
-    responses(
-        (status = 200, description = "The token", body = OneToken),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    ),
+    responses((status = 200, description = "The token", body = OneToken)),
     security(("token" = []))
 )]
 pub(crate) async fn token(
