@@ -24,7 +24,3 @@ pub(crate) mod organizer;
 pub(crate) mod participant;
 pub(crate) mod rank;
 pub(crate) mod verify;
-
-/// The parts of `dataperf demo all` that extensions add.
-#[cfg(feature = "local")]
-const DEMOS: &[&dyn crate::extension::ExtensionDemo] = &[&nibbler::Scenes];

@@ -1,18 +1,14 @@
 //! An [`Extension`] in a cloud.
 
 use std::collections::BTreeMap;
-#[cfg(feature = "local")]
-use std::path::Path;
 
 use anyhow::Result;
-#[cfg(feature = "local")]
-use dataperf::Receipt;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::async_trait;
 use dataperf::{Digest, SubmitterName};
 use dataperf_aws::S3Bucket;
 #[cfg(feature = "local")]
-use dataperf_local::{Config, LocalCloud, OutsideService};
+use dataperf_local::{Config, OutsideService};
 
 use super::Extension;
 use crate::cloud::Cloud;
@@ -50,29 +46,6 @@ pub(crate) trait HostedExtension: Extension {
     fn outside(&self, _port: u16) -> Option<OutsideService> {
         None
     }
-}
-
-/// An extension's part of `dataperf demo all`.
-#[cfg(feature = "local")]
-#[async_trait(?Send)]
-pub(crate) trait ExtensionDemo {
-    /// The id of the extension.
-    fn benchmark(&self) -> &'static str;
-
-    /// The name of its receipts in the demo's JSON.
-    fn name(&self) -> &'static str;
-
-    /// Activates the rules in the demo's directory `shipped`.
-    async fn prepare(&self, cloud: &Cloud, local: &LocalCloud, shipped: &Path, scratch: &Path) -> Result<()>;
-
-    /// Uploads what the demo has of it, and waits for the receipts.
-    async fn play(&self, cloud: &Cloud) -> Result<Vec<Receipt>>;
-
-    /// The deviations from the plan.
-    fn surprises(&self, receipts: &[Receipt]) -> Vec<String>;
-
-    /// Prints the receipts in a few lines.
-    fn print(&self, receipts: &[Receipt]);
 }
 
 /// The uploads that somebody may make.

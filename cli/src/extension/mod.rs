@@ -1,5 +1,5 @@
-//! Collections: hosted by the command line without a [`Benchmark`](dataperf::Benchmark). `registry.rs` lists them, and `commands/mod.rs` their
-//! parts of the demo; other code uses these traits.
+//! Collections: hosted by the command line without a [`Benchmark`](dataperf::Benchmark). `registry.rs` lists them; other code uses these
+//! traits.
 
 #[cfg(feature = "cloud")]
 mod hosted;
@@ -16,7 +16,7 @@ use dataperf_datasets::Kit;
 use crate::on_disk::Opened;
 
 #[cfg(feature = "local")]
-pub(crate) use hosted::{ExtensionDemo, IMAGES};
+pub(crate) use hosted::IMAGES;
 #[cfg(feature = "cloud")]
 pub(crate) use hosted::{HostedExtension, Uploads};
 pub(crate) use nibbler::Nibbler;

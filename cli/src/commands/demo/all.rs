@@ -9,7 +9,7 @@ use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
 use dataperf_benchmarks::vision_selection::VisionSelection;
-use futures_util::future::try_join_all;
+use dataperf_collections::nibbler::BENCHMARK;
 use serde_json::json;
 
 use super::shared::{
@@ -18,9 +18,8 @@ use super::shared::{
 };
 use super::story::CHANCE;
 use crate::Done;
-use crate::commands::DEMOS;
 use crate::commands::leaderboard::{Shown, boards, csv, document, print};
-use crate::extension::ExtensionDemo;
+use crate::commands::nibbler::demo as nibbler;
 use crate::output::progress;
 use crate::output::rows::RowFormat;
 use crate::output::{Format, print_json, table};
@@ -59,20 +58,20 @@ pub(crate) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path(), |_| true).await?);
     }
-    let mut extensions = Vec::new();
-    for &demo in DEMOS {
-        let id = demo.benchmark();
-        let shipped = data.join(id);
-        if shipped.is_dir() {
-            demo.prepare(&cloud, &local, &shipped, scratch.path()).await?;
-            shown.push(id);
-            extensions.push(demo);
-        }
+    let rules = data.join(BENCHMARK);
+    let has_nibbler = rules.is_dir();
+    if has_nibbler {
+        nibbler::prepare(&cloud, &local, &rules, scratch.path()).await?;
+        shown.push(BENCHMARK);
     }
-    let all = async {
-        let plays = extensions.iter().map(|demo| demo.play(&cloud));
-        tokio::try_join!(drop_all(&cloud, planned), try_join_all(plays))
+    let play = async {
+        if has_nibbler {
+            nibbler::play(&cloud).await.map(Some)
+        } else {
+            Ok(None)
+        }
     };
+    let all = async { tokio::try_join!(drop_all(&cloud, planned), play) };
     let ended = tokio::select! {
         ended = all => ended,
         fault = failed_for_good(&local) => Err(fault),
@@ -82,10 +81,7 @@ pub(crate) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
         Err(error) => bail!("{error:#}{}", failures(&local).await?),
     };
     let mut surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
-    let played: Vec<(&dyn ExtensionDemo, Vec<Receipt>)> = extensions.into_iter().zip(played).collect();
-    for (demo, receipts) in &played {
-        surprises.extend(demo.surprises(receipts));
-    }
+    surprises.extend(played.iter().flat_map(|receipts| nibbler::surprises(receipts)));
     compared(&cloud, &shown).await?;
     let mut all_boards = Vec::new();
     for benchmark in &shown {
@@ -93,10 +89,10 @@ pub(crate) async fn run(args: DemoArgs, format: RowFormat) -> Result<Done> {
     }
     match format.of_rows()? {
         (_, true) => print!("{}", csv(&all_boards)?),
-        (Format::Json, _) => print_outcomes_json(&all_boards, &outcomes, &played)?,
+        (Format::Json, _) => print_outcomes_json(&all_boards, &outcomes, played.as_deref())?,
         (Format::Text, _) => {
-            for (demo, receipts) in &played {
-                demo.print(receipts);
+            if let Some(receipts) = &played {
+                nibbler::print(receipts);
             }
             print_outcomes(&all_boards, &outcomes);
             print_next_steps(&args, &local).await?;
@@ -201,16 +197,12 @@ fn print_outcomes(all_boards: &[Shown], outcomes: &[Outcome]) {
     );
 }
 
-fn print_outcomes_json(
-    all_boards: &[Shown],
-    outcomes: &[Outcome],
-    played: &[(&dyn ExtensionDemo, Vec<Receipt>)],
-) -> Result<()> {
+fn print_outcomes_json(all_boards: &[Shown], outcomes: &[Outcome], played: Option<&[Receipt]>) -> Result<()> {
     let documents: Vec<_> = all_boards.iter().map(document).collect();
     let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
     let mut document = json!({ "leaderboards": documents, "receipts": receipts });
-    for (demo, receipts) in played {
-        document[demo.name()] = json!(receipts);
+    if let Some(receipts) = played {
+        document["nibbler"] = json!(receipts);
     }
     print_json(&document)
 }

@@ -2,7 +2,7 @@
 
 mod agreement;
 #[cfg(feature = "local")]
-mod demo;
+pub(super) mod demo;
 mod disqualify;
 mod export;
 mod hosted;
@@ -25,9 +25,6 @@ use super::collection::{self, round_or_latest, show};
 use crate::Done;
 use crate::cloud::Cloud;
 use crate::output::rows::RowFormat;
-
-#[cfg(feature = "local")]
-pub(super) use demo::Scenes;
 
 /// Where people find help; every command that shows or makes images prints it.
 pub(crate) const WELL_BEING: &str = "Images may be disturbing; they are saved blurred unless you ask. You may stop at any time. \
