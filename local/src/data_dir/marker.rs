@@ -32,16 +32,18 @@ pub(super) struct Marker {
     pub(super) is_set_up: bool,
 }
 
-impl Marker {
-    pub(super) fn new(is_set_up: bool) -> Self {
+impl Default for Marker {
+    fn default() -> Self {
         Self {
             about: ABOUT.to_owned(),
             version: VERSION,
             id: ids::fresh(),
-            is_set_up,
+            is_set_up: false,
         }
     }
+}
 
+impl Marker {
     /// The marker in `dir`, if there is one.
     ///
     /// # Errors

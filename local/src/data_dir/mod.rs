@@ -1,15 +1,14 @@
 //! The directory that holds all state: a local cloud's own, and used by one at a time.
 //!
 //! A start removes leftovers of a killed cloud. It must never do so in a foreign directory. So it
-//! takes a directory only if it is new or empty, or belongs to a local cloud. Its marker shows
-//! that, or, from before markers, the files that only a local cloud makes.
+//! takes a directory only if it is new or empty, or belongs to a local cloud, as its marker shows.
 
 mod marker;
 pub(crate) mod private_files;
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
@@ -18,8 +17,6 @@ use crate::host;
 use self::marker::{MARKER, Marker, UNFINISHED_MARKER};
 
 const LOCK: &str = "lock";
-/// How every `SQLite` file begins.
-const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// How many entries of a directory that is refused its message names.
 const N_NAMED: usize = 3;
 
@@ -29,15 +26,6 @@ pub(crate) struct DataDir {
     path: PathBuf,
     marker: Marker,
     lock: File,
-}
-
-/// The state of a directory.
-enum Kind {
-    Marked(Marker),
-    /// It has all that a local cloud made before there were markers.
-    Unmarked,
-    /// Nothing is in it but what a start that was cut off leaves.
-    Empty,
 }
 
 impl DataDir {
@@ -55,9 +43,9 @@ impl DataDir {
         let lock = lock(&path)?;
         // again, now that no other start can be writing the marker
         let marker = match examine(&path)? {
-            Kind::Marked(marker) => marker,
-            kind @ (Kind::Unmarked | Kind::Empty) => {
-                let marker = Marker::new(matches!(kind, Kind::Unmarked));
+            Some(marker) => marker,
+            None => {
+                let marker = Marker::default();
                 marker.write(&path).map_err(cannot_use(&path.join(MARKER)))?;
                 marker
             }
@@ -126,8 +114,8 @@ fn lock(dir: &Path) -> Result<File, StartError> {
     }
 }
 
-/// Says what the directory is without changing anything in it.
-fn examine(dir: &Path) -> Result<Kind, StartError> {
+/// The directory's marker; `None` if nothing is in it but what a start that was cut off leaves. Changes nothing.
+fn examine(dir: &Path) -> Result<Option<Marker>, StartError> {
     // before the marker is looked for: a start that runs now makes other files only after it
     let mut names = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(cannot_use(dir))? {
@@ -135,17 +123,14 @@ fn examine(dir: &Path) -> Result<Kind, StartError> {
     }
     names.sort_unstable();
     if let Some(marker) = Marker::read(dir)? {
-        return Ok(Kind::Marked(marker));
+        return Ok(Some(marker));
     }
     let foreign: Vec<&OsString> = names
         .iter()
         .filter(|name| *name != UNFINISHED_MARKER && !(*name == LOCK && is_empty_file(&dir.join(name))))
         .collect();
     if foreign.is_empty() {
-        return Ok(Kind::Empty);
-    }
-    if was_made_before_markers(dir) {
-        return Ok(Kind::Unmarked);
+        return Ok(None);
     }
     Err(StartError::Foreign {
         path: dir.to_owned(),
@@ -153,32 +138,8 @@ fn examine(dir: &Path) -> Result<Kind, StartError> {
     })
 }
 
-/// Whether an old local cloud made the directory: it has an empty lock, all 256 directories of
-/// bodies, and at least one of the two databases. Neither database is required, so that the error
-/// can name a lost one.
-fn was_made_before_markers(dir: &Path) -> bool {
-    let is_shard = |shard: u8| is_directory(&dir.join("objects").join(format!("{shard:02x}")));
-    let is_database = |name: &str| begins_as_sqlite(&dir.join(name)).unwrap_or(false);
-    is_empty_file(&dir.join(LOCK))
-        && (0..=255).all(is_shard)
-        && ["index.sqlite", "dynamodb.sqlite"].into_iter().any(is_database)
-}
-
 fn is_empty_file(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
-}
-
-fn is_directory(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
-}
-
-fn begins_as_sqlite(path: &Path) -> io::Result<bool> {
-    let mut start = [0; SQLITE_MAGIC.len()];
-    match File::open(path)?.read_exact(&mut start) {
-        Ok(()) => Ok(start == *SQLITE_MAGIC),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 /// The first names, and how many more there are.

@@ -71,32 +71,6 @@ async fn a_start_interrupted_before_its_marker_can_restart() {
     assert!(matches!(refusal(dir.path()).await, StartError::Foreign { .. }));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_data_directory_without_a_marker_is_recognised() {
-    let dir = tempfile::tempdir().unwrap();
-    let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
-    put(&s3(&cloud), "results", "key", "kept").await;
-    cloud.shutdown().await;
-    std::fs::remove_file(dir.path().join(MARKER)).unwrap();
-    for shard in 0..=255_u8 {
-        // an old cloud made them all
-        std::fs::create_dir_all(dir.path().join(format!("cloud/objects/{shard:02x}"))).unwrap();
-    }
-
-    let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
-    assert_eq!(get(&s3(&cloud), "results", "key").await, b"kept");
-    cloud.shutdown().await;
-    assert!(dir.path().join(MARKER).is_file());
-
-    // what it has lost is named
-    std::fs::remove_file(dir.path().join(MARKER)).unwrap();
-    std::fs::remove_file(dir.path().join("cloud/index.sqlite")).unwrap();
-    let Err(StartError::Lost { path, .. }) = LocalCloud::start(config(dir.path())).await else {
-        panic!("the index is lost")
-    };
-    assert!(path.ends_with("index.sqlite"));
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_of_many_concurrent_starts_gets_the_directory() {
     let dir = tempfile::tempdir().unwrap();
