@@ -75,10 +75,11 @@ impl World {
         }
     }
 
-    /// Reduces all marks to the times of their uploads, as if they had been made then.
+    /// Dates all marks back to the times of their uploads, as if they had been made then.
     async fn marks_as_old_as_their_uploads(&self) {
         let marks = self.items().await.into_iter().filter_map(|mut item| {
-            item.remove("marked_at")?;
+            let received_at = item.get("received_at")?.clone();
+            *item.get_mut("marked_at")? = received_at;
             Some(item)
         });
         self.write(marks.collect()).await;

@@ -1,7 +1,6 @@
 //! How long a token of the read API is valid.
 
 use dataperf::Timestamp;
-use dataperf_aws::Token;
 
 use super::{EXPIRED, Reading};
 use crate::support::world::World;
@@ -60,28 +59,4 @@ async fn a_token_is_valid_until_it_expires() {
             .any(|token| token["expired"] == true),
         "{listed}"
     );
-    // one from before tokens expired: so many days from when it was issued
-    let (old, recent) = (Token::from_random([8; 32]), Token::from_random([9; 32]));
-    for (token, issued_at) in [
-        (&old, Timestamp::from_unix_millis(1)),
-        (&recent, dataperf_aws::now()),
-    ] {
-        let attributes = [
-            ("pk", "token"),
-            ("sk", token.digest().as_str()),
-            ("role", "organizer"),
-            ("issued_at", &issued_at.to_string()),
-        ]
-        .map(|(name, value)| (name.to_owned(), dataperf_aws::text(value)));
-        let put = reading.world.clients.dynamodb.put_item().table_name("dataperf");
-        let put = put
-            .set_item(Some(attributes.into()))
-            .item("schema", dataperf_aws::count(1));
-        put.send().await.unwrap();
-        let known = reading.world.leaderboards().issued(token).await.unwrap().unwrap();
-        assert_eq!(
-            known.expires_at.unix_millis(),
-            issued_at.unix_millis() + 90 * 86_400_000
-        );
-    }
 }

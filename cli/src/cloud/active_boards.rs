@@ -53,9 +53,4 @@ impl Boards {
         }
         Ok(facts)
     }
-
-    /// The names, in order.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
-        self.boards.keys()
-    }
 }

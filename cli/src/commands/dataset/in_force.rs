@@ -40,18 +40,14 @@ pub(crate) struct RetireArgs {
     cloud: CloudArgs,
 }
 
-/// The active data sets of a benchmark with each board named, and why a data set can't be
-/// described, if so.
+/// The active data sets of a benchmark, and why one can't be described, if so.
 async fn named(datasets: &S3Bucket, hosted: &Descriptor) -> Result<(Boards, InForce, Option<FrozenError>)> {
     let in_force = InForce::read(datasets, hosted.id).await?;
     if in_force.is_empty() {
         return Ok((Boards::default(), in_force, None));
     }
     match Boards::read(datasets, hosted).await {
-        Ok(boards) => {
-            let in_force = in_force.spelt_out(boards.names().map(String::as_str));
-            Ok((boards, in_force, None))
-        }
+        Ok(boards) => Ok((boards, in_force, None)),
         Err(DatasetError::Frozen(damage)) => Ok((Boards::default(), in_force, Some(damage))),
         Err(error) => Err(error.into()),
     }
@@ -112,17 +108,16 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await?;
     let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
     let hosted = descriptor(&args.benchmark)?;
-    let (_, in_force, _) = named(&datasets, hosted).await?;
-    let names: Vec<String> = in_force.boards().keys().cloned().collect();
-    if names.is_empty() {
+    let in_force = InForce::read(&datasets, hosted.id).await?;
+    if in_force.is_empty() {
         bail!("{} has no active leaderboard", args.benchmark);
     }
-    if !names.contains(&args.leaderboard) {
+    if in_force.dataset_of(&args.leaderboard).is_none() {
         bail!(
             "{} has no active leaderboard `{}`: {}",
             args.benchmark,
             args.leaderboard,
-            offer(&args.leaderboard, &names)
+            offer(&args.leaderboard, in_force.boards().keys())
         );
     }
     let mut retired = None;
@@ -130,7 +125,7 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
         &datasets,
         hosted.id,
         async |before: Result<InForce, FrozenError>| {
-            let mut after = before?.spelt_out(names.iter().map(String::as_str));
+            let mut after = before?;
             retired = after.remove(&args.leaderboard);
             note_seen(&table, hosted.id, retired, now()).await?;
             Ok::<_, anyhow::Error>(retired.map(|_| after))

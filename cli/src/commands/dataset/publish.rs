@@ -381,7 +381,7 @@ pub(crate) async fn publish(
     if switch != Switch::Stage {
         not_awaited(cloud, descriptor.id, *digest).await?;
         let before = usable(InForce::read(&cloud.datasets(), descriptor.id).await)?;
-        plan.change(before).await?; // so that nothing is uploaded that is refused
+        plan.change(before)?; // so that nothing is uploaded that is refused
     }
     let n_uploaded = upload(cloud, directory, opened).await?;
     let kit = store_kit(cloud, directory, opened).await?;
@@ -495,7 +495,7 @@ impl Plan<'_> {
         let mut replaced = BTreeMap::new();
         let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
         change_in_force(&datasets, self.descriptor.id, async |before| {
-            let (after, others) = self.change(before).await?;
+            let (after, others) = self.change(before)?;
             let mut seen: BTreeSet<Digest> = others.values().copied().collect();
             seen.insert(self.dataset);
             note_seen(&table, self.descriptor.id, seen, now()).await?;
@@ -510,12 +510,9 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// When another data set has some of the boards, and this one is not to take its place.
-    async fn change(
-        &self,
-        before: Result<InForce, FrozenError>,
-    ) -> Result<(InForce, BTreeMap<String, Digest>)> {
+    fn change(&self, before: Result<InForce, FrozenError>) -> Result<(InForce, BTreeMap<String, Digest>)> {
         let mut after = match before {
-            Ok(before) => self.spelt_out(before).await?,
+            Ok(before) => before,
             Err(_) if self.switch == Switch::Replace => InForce::default(),
             Err(error) => return Err(error.into()),
         };
@@ -534,27 +531,6 @@ impl Plan<'_> {
         }
         after.put(self.names(), self.dataset);
         Ok((after, others))
-    }
-
-    /// Names the boards of an object of the old form from its data set's manifest. If that is
-    /// unusable, `--replace` takes the new data set's boards for the old one's, so that the new
-    /// data set replaces it everywhere.
-    async fn spelt_out(&self, before: InForce) -> Result<InForce> {
-        let Some(whole) = before.whole() else {
-            return Ok(before);
-        };
-        let manifest = published_manifest(&self.cloud.datasets(), self.descriptor.id, whole).await;
-        let boards = manifest.and_then(|manifest| Ok((self.descriptor.leaderboards)(&manifest)?));
-        match boards {
-            Ok(boards) => Ok(before.spelt_out(boards.iter().map(|board| board.name.as_str()))),
-            Err(DatasetError::Frozen(_)) if self.switch == Switch::Replace => {
-                Ok(before.spelt_out(self.names()))
-            }
-            Err(error) => Err(anyhow::Error::from(error).context(format!(
-                "can't read the boards of the active data set {whole}; nothing was changed. If its manifest is damaged or \
-         missing, replace the data set with `--replace`"
-            ))),
-        }
     }
 }
 

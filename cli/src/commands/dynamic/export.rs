@@ -92,8 +92,8 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
 /// The data sets whose rules examples follow, by the examples' ids.
 type Followed = BTreeMap<String, Digest>;
 
-/// The rules that the exported examples follow, those of most examples first. Old examples without
-/// a note of their rules, and an empty export, use the round's current rules.
+/// The rules that the exported examples follow, those of most examples first; the round's current
+/// rules for an empty export.
 async fn rules_of(
     cloud: &Cloud,
     export: &Export,
@@ -148,8 +148,7 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<(Vec<JudgedExample>, Fo
         };
         named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         let decided_by = item.decision.as_ref().map(|decision| decision.dataset);
-        let dataset = decided_by.or(item.dataset);
-        followed.extend(dataset.map(|dataset| (id.to_string(), dataset)));
+        followed.insert(id.to_string(), decided_by.unwrap_or(item.dataset));
         let models = item.more.models;
         judged.push(JudgedExample {
             id,

@@ -102,10 +102,5 @@ pub(crate) fn in_words(submission: &Submission) -> Vec<String> {
         lines.push(format!("withdrawn {at}{}", because(reason)));
         lines.extend(undone_at.map(|at| format!("put back {at}{}", because(undo_reason))));
     }
-    // one from before reasons were noted
-    let before = submission
-        .withdrawn_at
-        .filter(|_| submission.withdrawals.is_empty());
-    lines.extend(before.map(|at| format!("withdrawn {at}")));
     lines
 }

@@ -121,11 +121,6 @@ pub trait Collection: Sized + Debug + Clone + PartialEq + 'static {
     /// count.
     fn state(item: &Collected<Self>, consensus: Option<&Self::Consensus>) -> Option<Self::State>;
 
-    /// The item of a state that was recorded before there were steps, for a collection that has such states.
-    fn of_state(_state: &Self::State) -> Option<Self::Id> {
-        None
-    }
-
     /// The group of items whose standing an item belongs to.
     fn group(item: &Collected<Self>) -> String;
 
@@ -175,8 +170,8 @@ pub struct Collected<C: Collection> {
     pub received_at: Timestamp,
     /// The round it counts in.
     pub round: String,
-    /// The data set whose rules apply to it; `None` if it was filed before that was noted.
-    pub dataset: Option<Digest>,
+    /// The data set whose rules apply to it.
+    pub dataset: Digest,
     /// The content of its line.
     pub content: C::Content,
     /// Whether it repeats an earlier one.

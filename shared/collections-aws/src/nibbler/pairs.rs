@@ -147,10 +147,6 @@ impl Collection for Pairs {
         )
     }
 
-    fn of_state(state: &ValidatedPair) -> Option<PairId> {
-        Some(state.pair.clone())
-    }
-
     fn group(pair: &Pair) -> String {
         format!("{}#{}", pair.round, pair.submitter)
     }
@@ -213,7 +209,7 @@ pub fn pair_image_key(pair: &PairId) -> String {
 }
 
 /// The submitter's claims about a pair, which raters confirm or not.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// How the prompt gets around filters.
     pub attacks: Vec<String>,
@@ -246,12 +242,7 @@ pub async fn unjudged(table: &Table) -> Result<Vec<Unjudged>, PortError> {
             pair: reader.parsed("pair")?,
             prompt: reader.text("prompt")?.into(),
             image: reader.text("image")?.into(),
-            // a pair that was queued before raters confirmed anything has none
-            said: if item.contains_key("said") {
-                parsed(&reader, "said")?
-            } else {
-                Claims::default()
-            },
+            said: parsed(&reader, "said")?,
         })
     };
     items.iter().map(one).collect()

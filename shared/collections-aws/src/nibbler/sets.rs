@@ -3,7 +3,6 @@
 use crate::common::Allowance;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
-use dataperf::table::leaderboard::Leaderboards as _;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collections::nibbler::{BENCHMARK, ImageId, SetId};
@@ -43,8 +42,8 @@ pub(crate) struct Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) submitter: String,
-    /// The round in which its set was requested; `None` if that is unknown.
-    pub(crate) round: Option<String>,
+    /// The round in which its set was requested.
+    pub(crate) round: String,
     /// The prompt, in its canonical form.
     pub(crate) prompt: String,
     pub(crate) key: String,
@@ -150,28 +149,13 @@ pub(crate) async fn known(table: &Table, image: &ImageId) -> Result<Option<Known
     };
     let reader = Reader { item: &item };
     reader.schema()?;
-    let round = match reader.maybe("round")? {
-        Some(round) => Some(round),
-        None => round_of_set(table, reader.text("set")?).await?,
-    };
     Ok(Some(Known {
         submitter: reader.text("submitter")?.into(),
-        round,
+        round: reader.text("round")?.into(),
         prompt: reader.text("prompt")?.into(),
         key: reader.text("key")?.into(),
         digest: reader.parsed("digest")?,
         provider: reader.text("provider")?.into(),
         model: reader.text("model")?.into(),
     }))
-}
-
-/// The round of a set whose images were recorded without their round: that of its request. `None`
-/// if the set or the request does not exist.
-async fn round_of_set(table: &Table, set: &str) -> Result<Option<String>, PortError> {
-    let Some(item) = table.item(allowance(table).thing(set)).await? else {
-        return Ok(None);
-    };
-    let taken_by: SubmissionId = Reader { item: &item }.parsed("taken_by")?;
-    let request = table.submission(BENCHMARK, &taken_by).await?;
-    Ok(request.map(|request| request.board.round))
 }

@@ -107,12 +107,8 @@ impl Submit {
             );
             return Ok(Err(Reason::new("unknown_image", at("image"), message).into()));
         };
-        if let Some(made_in) = known
-            .round
-            .as_deref()
-            .filter(|round| !is_of_round(round, &case.round))
-        {
-            let reason = refusals::other_round(at("image"), made_in, &case.round);
+        if !is_of_round(&known.round, &case.round) {
+            let reason = refusals::other_round(at("image"), &known.round, &case.round);
             return Ok(Err(reason.into()));
         }
         if known.prompt != pair.prompt {
@@ -130,7 +126,7 @@ impl Submit {
             line: line as u64,
             received_at: submission.received_at,
             round: case.round.clone(),
-            dataset: Some(case.rules.dataset),
+            dataset: case.rules.dataset,
             content: pair,
             duplicate: Duplicate::default(),
             n_raters: case.rules.configuration.validation.raters as u64,

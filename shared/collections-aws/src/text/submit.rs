@@ -336,7 +336,7 @@ fn example_of(
         line: line as u64,
         received_at: submission.received_at,
         round: case.round.clone(),
-        dataset: Some(case.rules.dataset),
+        dataset: case.rules.dataset,
         content: example,
         duplicate: dataperf_collections::text::Duplicate::default(),
         n_raters: 0, // until it is known whether it repeats another
@@ -461,7 +461,7 @@ mod tests {
             line: line as u64,
             received_at: Timestamp::from_unix_millis(0),
             round: "open".into(),
-            dataset: None,
+            dataset: Digest::compute(b"any"),
             content: Example {
                 task: Task::Qa,
                 context_id: None,

@@ -45,9 +45,8 @@ pub struct Parameters {
     /// Which version of the scores the boards have.
     #[serde(default = "Scoring::unnamed")]
     pub scoring: Scoring,
-    /// The most characters of a rewrite or a rater's notes; earlier data sets don't have this member.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_text_chars: Option<usize>,
+    /// The most characters of a rewrite or a rater's notes.
+    pub max_text_chars: usize,
 }
 
 impl Parameters {
@@ -65,7 +64,7 @@ impl Parameters {
             embedding: configuration.embedding,
             near_duplicate_from: configuration.near_duplicate_from,
             scoring: configuration.scoring,
-            max_text_chars: Some(configuration.validation.max_text_chars),
+            max_text_chars: configuration.validation.max_text_chars,
         }
     }
 }

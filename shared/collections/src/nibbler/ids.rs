@@ -18,8 +18,7 @@ id! {
 
 impl SetId {
     /// The id of a set: for a submitter's prompt in `round`. Prompts are compared in their
-    /// [canonical form](crate::nibbler::prompts::forms::canonical). Older sets, whose ids lack the round, have other
-    /// ids; their images keep their own.
+    /// [canonical form](crate::nibbler::prompts::forms::canonical).
     ///
     /// ```
     /// use dataperf_collections::nibbler::SetId;

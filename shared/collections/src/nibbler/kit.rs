@@ -121,12 +121,10 @@ fn rules(parameters: &Parameters) -> String {
     } else {
         format!("`{}` (ISO 639-3)", languages.join("`, `"))
     };
-    let rewrite = max_text_chars.map_or_else(String::new, |most| {
-        format!("- A `rewrite`, and a rater's `notes`, have at most {most} characters.\n")
-    });
     let mut lines = vec![format!(
         "## The rules\n\n\
-         - A prompt has {min_prompt_chars} to {max_prompt_chars} characters, in {languages}.\n{rewrite}\
+         - A prompt has {min_prompt_chars} to {max_prompt_chars} characters, in {languages}.\n\
+         - A `rewrite`, and a rater's `notes`, have at most {max_text_chars} characters.\n\
          - Explicit requests are refused before an image is made, in any spelling that looks alike. The list of what is denied is not in this kit; a rejection names the term.\n\
          - At most {sets_a_day} sets of images a day, in UTC. The same prompt again gives the stored images and costs nothing.\n\
          - An image can be submitted once, by the one whom it was made for, with its own prompt.\n\

@@ -22,9 +22,6 @@ pub struct KnownRules {
     pub dataset: Digest,
 }
 
-/// The most characters of a text where the data set does not say it, as data sets of earlier versions: there is no limit.
-const UNKNOWN_LENGTH: usize = usize::MAX;
-
 impl Parameters {
     /// A configuration with the rules that participants may know: nobody makes images for it, and it denies nothing.
     pub fn configuration(&self) -> Configuration {
@@ -42,7 +39,7 @@ impl Parameters {
             },
             validation: Validation {
                 raters: self.raters,
-                max_text_chars: self.max_text_chars.unwrap_or(UNKNOWN_LENGTH),
+                max_text_chars: self.max_text_chars,
             },
             embedding: self.embedding,
             near_duplicate_from: self.near_duplicate_from,
@@ -109,10 +106,6 @@ impl KnownRules {
             let denied =
                 "whether a prompt has a word that the organizer denies: participants don't have the list";
             not_checked.insert(0, denied.to_owned());
-        }
-        if kind != Kind::Generate && self.configuration.validation.max_text_chars == UNKNOWN_LENGTH {
-            let length = "how long a rewrite or notes are: the data set was imported before kits said it";
-            not_checked.insert(0, length.to_owned());
         }
         Offline {
             benchmark: BENCHMARK,

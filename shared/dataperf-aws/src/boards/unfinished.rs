@@ -34,8 +34,7 @@ pub(crate) struct Mark {
     pub(crate) key: Key,
     /// The submission.
     pub(crate) entry: Entry,
-    /// When the submission was received by the table or, after it had failed, taken up again: its waiting begins then. Marks of earlier versions have
-    /// the time of the upload.
+    /// When the submission was received by the table or, after it had failed, taken up again: its waiting begins then.
     pub(crate) marked_at: Timestamp,
 }
 
@@ -66,12 +65,10 @@ impl Table {
         let marks = items.iter().map(|item| {
             let sk = item.get("sk").and_then(|sk| sk.as_s().ok());
             let key = Key::new(shard, sk.cloned().unwrap_or_default());
-            let entry = reader::entry(item)?;
-            let marked_at = Reader { item }.maybe(MARKED_AT)?;
             Ok(Mark {
                 key,
-                marked_at: marked_at.unwrap_or(entry.received_at),
-                entry,
+                entry: reader::entry(item)?,
+                marked_at: Reader { item }.parsed(MARKED_AT)?,
             })
         });
         Ok(Marks {

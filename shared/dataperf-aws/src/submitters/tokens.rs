@@ -19,8 +19,7 @@ const PREFIX: &str = "dpk_";
 const N_HEX: usize = 64;
 /// The attribute with the end of a token, in seconds since 1970 as DynamoDB wants it: the table drops the item some time after that.
 const EXPIRES: &str = "expires_seconds";
-/// The default validity of a token in days, which also applies to tokens from before tokens
-/// expired.
+/// The default validity of a token in days.
 pub const TOKEN_DAYS: u32 = 90;
 const DAY_MILLIS: i64 = 86_400_000;
 const ORGANIZER: &str = "organizer";
@@ -162,11 +161,8 @@ fn issued(item: &Item) -> Result<Issued, PortError> {
         SUBMITTER => Holder::Submitter(reader.parsed("submitter")?),
         other => return Err(reader.malformed(format!("`role` is `{other}`"))),
     };
-    let issued_at = reader.parsed("issued_at")?;
-    let expires_at = reader.number::<i64>(EXPIRES)?.map_or_else(
-        || days_after(issued_at, TOKEN_DAYS),
-        |seconds| Timestamp::from_unix_millis(seconds.saturating_mul(1000)),
-    );
+    let seconds: Option<i64> = reader.number(EXPIRES)?;
+    let seconds = seconds.ok_or_else(|| reader.malformed(format!("it has no number `{EXPIRES}`")))?;
     let benchmarks = match item.get("benchmarks") {
         Some(_) => serde_json::from_str(reader.text("benchmarks")?)
             .map_err(|error| reader.malformed(format!("`benchmarks`: {error}")))?,
@@ -176,8 +172,8 @@ fn issued(item: &Item) -> Result<Issued, PortError> {
         digest: TokenDigest(reader.text("sk")?.into()),
         holder,
         benchmarks,
-        issued_at,
-        expires_at,
+        issued_at: reader.parsed("issued_at")?,
+        expires_at: Timestamp::from_unix_millis(seconds.saturating_mul(1000)),
     })
 }
 

@@ -32,18 +32,13 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InForce {
     boards: BTreeMap<String, Digest>,
-    whole: Option<Digest>,
 }
 
-/// The object's form. In schema 2 it has `boards`, before that the one `dataset` that all boards were scored with.
+/// The object's form.
 #[derive(Serialize, Deserialize)]
 struct Form {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    schema: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    boards: Option<BTreeMap<String, Digest>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dataset: Option<Digest>,
+    schema: u32,
+    boards: BTreeMap<String, Digest>,
 }
 
 impl InForce {
@@ -81,36 +76,20 @@ impl InForce {
             why,
         };
         let form: Form = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
-        match form {
-            Form {
-                schema: Some(Self::SCHEMA),
-                boards: Some(boards),
-                ..
-            } => Ok(Self { boards, whole: None }),
-            Form {
-                schema: None | Some(1),
-                dataset: Some(whole),
-                ..
-            } => Ok(Self {
-                boards: BTreeMap::new(),
-                whole: Some(whole),
-            }),
-            _ => Err(malformed(format!(
-                "it has neither `schema: {}` with `boards` nor `dataset`",
-                Self::SCHEMA
-            ))),
+        if form.schema != Self::SCHEMA {
+            return Err(malformed(format!("its `schema` is not {}", Self::SCHEMA)));
         }
+        Ok(Self { boards: form.boards })
     }
 
-    /// The object's bytes, of schema 2. Call [`spelt_out`](Self::spelt_out) first on an old object.
+    /// The object's bytes.
     ///
     /// # Errors
     /// [`FrozenError::Current`] when it can't be written as JSON.
     pub fn to_json(&self, benchmark: &str) -> Result<Bytes, FrozenError> {
         let form = Form {
-            schema: Some(Self::SCHEMA),
-            boards: Some(self.boards.clone()),
-            dataset: None,
+            schema: Self::SCHEMA,
+            boards: self.boards.clone(),
         };
         let mut json = serde_json::to_vec_pretty(&form).map_err(|error| FrozenError::Current {
             key: Self::key(benchmark),
@@ -122,37 +101,22 @@ impl InForce {
 
     /// Whether no data set is active.
     pub fn is_empty(&self) -> bool {
-        self.boards.is_empty() && self.whole.is_none()
+        self.boards.is_empty()
     }
 
-    /// The data set of a board. An object of the old form gives its one data set for every name: only the data set knows its boards.
+    /// The data set of a board.
     pub fn dataset_of(&self, leaderboard: &str) -> Option<Digest> {
-        self.whole.or_else(|| self.boards.get(leaderboard).copied())
+        self.boards.get(leaderboard).copied()
     }
 
     /// The active data sets, each once.
     pub fn datasets(&self) -> BTreeSet<Digest> {
-        self.boards.values().copied().chain(self.whole).collect()
+        self.boards.values().copied().collect()
     }
 
-    /// The boards with their data sets; none of an object of the old form that was not [spelt out](Self::spelt_out).
+    /// The boards with their data sets.
     pub fn boards(&self) -> &BTreeMap<String, Digest> {
         &self.boards
-    }
-
-    /// The one data set of an object of the old form.
-    pub fn whole(&self) -> Option<Digest> {
-        self.whole
-    }
-
-    /// The active data sets with each board named. `boards_of` are the boards of
-    /// [`whole`](Self::whole), if there is one.
-    #[must_use]
-    pub fn spelt_out<'a>(mut self, boards_of: impl IntoIterator<Item = &'a str>) -> Self {
-        if let Some(whole) = self.whole.take() {
-            self.put(boards_of, whole);
-        }
-        self
     }
 
     /// Those of `boards` whose active data set is not `dataset`, each with its data set.
@@ -236,22 +200,6 @@ mod tests {
             }
             InForce::read(&bucket, "b").await
         })
-    }
-
-    #[test]
-    fn the_old_form_covers_all_boards() {
-        let digest = Digest::compute(b"one");
-        let old = read(Some(&format!("{{\"dataset\": \"{digest}\"}}"))).expect("the old form");
-        assert_eq!(old.dataset_of("anything"), Some(digest));
-        assert_eq!((old.whole(), old.only("b").expect("one")), (Some(digest), digest));
-        let spelt_out = old.spelt_out(["a", "b"]);
-        assert_eq!(spelt_out.dataset_of("b"), Some(digest));
-        assert_eq!(spelt_out.dataset_of("anything"), None);
-        let written = spelt_out.to_json("b").expect("JSON");
-        assert_eq!(
-            InForce::parse("b", &written).expect("what was written"),
-            spelt_out
-        );
     }
 
     #[test]

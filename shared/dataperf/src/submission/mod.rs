@@ -131,19 +131,10 @@ impl Submission {
 
     /// Undoes that it was withdrawn.
     pub fn reinstate(&mut self, at: Timestamp, reason: Option<String>) {
-        if let Some(withdrawn_at) = self.withdrawn_at.take() {
-            // one that was withdrawn before reasons were noted has no entry
-            if self
-                .withdrawals
-                .last()
-                .is_none_or(|last| last.undone_at.is_some())
-            {
-                self.withdraw(withdrawn_at, None);
-                self.withdrawn_at = None;
-            }
-            if let Some(last) = self.withdrawals.last_mut() {
-                (last.undone_at, last.undo_reason) = (Some(at), reason);
-            }
+        if self.withdrawn_at.take().is_some()
+            && let Some(last) = self.withdrawals.last_mut()
+        {
+            (last.undone_at, last.undo_reason) = (Some(at), reason);
         }
     }
 

@@ -5,10 +5,10 @@ pub(crate) mod json;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataperf::SubmissionId;
 use dataperf::board::{Stage, parse_round};
 use dataperf::ports::PortError;
 use dataperf::table::leaderboard::Leaderboards as _;
-use dataperf::{SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
@@ -95,7 +95,7 @@ pub async fn duplicate<C: Collection>(
         };
         let mut kept = Vec::with_capacity(filed.len());
         for one in filed {
-            if one.earlier.item != id || is_filed::<C>(table, &id, one.submission.as_ref()).await? {
+            if one.earlier.item != id || is_filed::<C>(table, &id, &one.submission).await? {
                 kept.push(one);
             }
         }
@@ -121,10 +121,10 @@ pub async fn duplicate<C: Collection>(
     Ok(repeated)
 }
 
-/// A text that is filed under a key, and the upload that has filed it; earlier versions did not note that.
+/// A text that is filed under a key, and the upload that has filed it.
 struct UnderKey<C: Collection> {
     earlier: Earlier<C::Id>,
-    submission: Option<SubmissionId>,
+    submission: SubmissionId,
 }
 
 /// The texts with a key of `item`'s text that were uploaded before it, oldest first.
@@ -139,12 +139,15 @@ async fn before<C: Collection>(
         .iter()
         .map(|partition| table.query_first(partition, MOST_COMPARED));
     let (mut filed, place, id) = (BTreeMap::new(), item.place(), item.id.to_string());
+    let same_time = format!("{}#", item.received_at);
     for row in try_join_all(queries).await?.concat() {
         let reader = Reader { item: &row };
         let at = reader.text("sk")?;
-        let is_earlier = match line_of_upload(&reader, item.received_at)? {
-            Some((submission, line)) => (submission, line) < (item.submission.as_str(), item.line),
-            None => at < place.as_str(),
+        let submission: SubmissionId = reader.parsed(SUBMISSION)?;
+        let is_earlier = if at.starts_with(&same_time) {
+            (&submission, number(&reader, "line")?) < (&item.submission, item.line)
+        } else {
+            at < place.as_str()
         };
         if is_earlier && reader.text(C::SPACE.item)? != id {
             let earlier = Earlier {
@@ -152,7 +155,6 @@ async fn before<C: Collection>(
                 text: C::comparable(reader.text(C::SPACE.text)?, version),
                 is_own: reader.text("submitter")? == item.submitter,
             };
-            let submission = reader.maybe(SUBMISSION)?;
             filed.insert(at.to_owned(), UnderKey { earlier, submission });
         }
     }
@@ -165,20 +167,11 @@ async fn before<C: Collection>(
 async fn is_filed<C: Collection>(
     table: &Table,
     id: &C::Id,
-    submission: Option<&SubmissionId>,
+    submission: &SubmissionId,
 ) -> Result<bool, PortError> {
     let key = || C::SPACE.item_key(&id.to_string());
-    let Some(submission) = submission else {
-        return Ok(true); // of an earlier version, which did not note it
-    };
     // another upload may have filed it later, under keys of its own
-    let is_of_upload = |item: &Item| {
-        Ok::<_, PortError>(
-            Reader { item }
-                .maybe(SUBMISSION)?
-                .is_none_or(|submission_id: SubmissionId| submission_id == *submission),
-        )
-    };
+    let is_of_upload = |item: &Item| Ok(Reader { item }.text(SUBMISSION)? == submission.as_str());
     if let Some(item) = table.item(key()).await? {
         return is_of_upload(&item);
     }
@@ -188,19 +181,6 @@ async fn is_filed<C: Collection>(
     }
     // it may have been filed just before its upload ended
     table.item(key()).await?.as_ref().map_or(Ok(false), is_of_upload)
-}
-
-/// The upload and the line of a text that came at the very same time; `None` where the time differs, and where an earlier version, which did not note
-/// them, has filed the text.
-fn line_of_upload<'a>(
-    reader: &'a Reader<'_>,
-    received_at: Timestamp,
-) -> Result<Option<(&'a str, u64)>, PortError> {
-    let is_same_time = reader.text("sk")?.starts_with(&format!("{received_at}#"));
-    match reader.number("line")? {
-        Some(line) if is_same_time => Ok(Some((reader.text(SUBMISSION)?, line))),
-        _ => Ok(None),
-    }
 }
 
 /// The result of filing an item.
@@ -279,10 +259,7 @@ fn written<C: Collection>(item: &Collected<C>) -> Result<Item, PortError> {
     written.insert("received_at".into(), text(item.received_at.to_string()));
     written.insert("said".into(), text(as_json(&subject, &item.content)?));
     written.insert("duplicate".into(), text(as_json(&subject, &item.duplicate)?));
-    written.extend(
-        item.dataset
-            .map(|dataset| ("dataset".to_owned(), text(dataset.to_string()))),
-    );
+    written.insert("dataset".into(), text(item.dataset.to_string()));
     written.insert("line".into(), count(item.line));
     written.insert("n_raters".into(), count(item.n_raters));
     written.insert("n_verdicts".into(), count(0));
@@ -311,25 +288,26 @@ pub(crate) async fn there<C: Collection>(table: &Table, id: &C::Id) -> Result<Co
     })
 }
 
+fn number(reader: &Reader<'_>, name: &str) -> Result<u64, PortError> {
+    let number = reader.number(name)?;
+    number.ok_or_else(|| reader.malformed(format!("it has no number `{name}`")))
+}
+
 fn of_item<C: Collection>(item: &Item) -> Result<Collected<C>, PortError> {
     let reader = Reader { item };
     reader.schema()?;
-    let number = |name| {
-        let number: Option<u64> = reader.number(name)?;
-        number.ok_or_else(|| reader.malformed(format!("it has no number `{name}`")))
-    };
     let is_judged = reader.text("status")? == JUDGED;
     Ok(Collected {
         id: reader.parsed(C::SPACE.item)?,
         submitter: reader.text("submitter")?.into(),
         submission: reader.parsed("submission")?,
-        line: number("line")?,
+        line: number(&reader, "line")?,
         received_at: reader.parsed("received_at")?,
         round: reader.text("round")?.into(),
-        dataset: reader.maybe("dataset")?,
+        dataset: reader.parsed("dataset")?,
         content: parsed(&reader, "said")?,
         duplicate: parsed(&reader, "duplicate")?,
-        n_raters: number("n_raters")?,
+        n_raters: number(&reader, "n_raters")?,
         more: C::read(&reader)?,
         decision: is_judged.then(|| parsed(&reader, "decision")).transpose()?,
     })

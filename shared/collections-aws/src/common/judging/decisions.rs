@@ -193,7 +193,7 @@ fn first_of<C: Collection>(
         at: standing.next_at(now()),
         dataset,
         scores: Vec::new(),
-        nonce: Some(format!("{:032x}", u128::from_be_bytes(random))),
+        nonce: format!("{:032x}", u128::from_be_bytes(random)),
     })
 }
 
@@ -318,9 +318,7 @@ fn written<C: Collection>(item: &Collected<C>, step: &Step<C>) -> Result<Item, P
     written.insert("decided_at".into(), text(step.at.to_string()));
     written.insert("dataset".into(), text(step.dataset.to_string()));
     written.insert("scores".into(), text(as_json(&item.describe(), &step.scores)?));
-    if let Some(nonce) = &step.nonce {
-        written.insert("nonce".into(), text(nonce));
-    }
+    written.insert("nonce".into(), text(&step.nonce));
     Ok(written)
 }
 

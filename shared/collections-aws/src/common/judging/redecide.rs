@@ -32,10 +32,10 @@ pub(crate) async fn decide_and_publish<C: Collection>(
     standings: &mut Standings<C>,
     occasion: Occasion,
 ) -> Result<Option<Step<C>>, WorkflowError> {
-    let taken_by = item.dataset.filter(|dataset| *dataset != of_round.dataset);
-    let before = match taken_by {
-        Some(dataset) => Some(kept.rules(places.datasets.clone(), Some(dataset)).await?),
-        None => None,
+    let before = if item.dataset == of_round.dataset {
+        None
+    } else {
+        Some(kept.rules(places.datasets.clone(), Some(item.dataset)).await?)
     };
     let rules = RulesOfItem {
         own: before.as_deref().unwrap_or(of_round),

@@ -59,8 +59,7 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
         };
         // the item judged last: everybody sees the digest, which must not reveal the item's
         // submitter
-        let nonce = self.step.nonce.as_deref().unwrap_or_default();
-        let artifact = Digest::compute(format!("{}{nonce}", self.step.item).as_bytes());
+        let artifact = Digest::compute(format!("{}{}", self.step.item, self.step.nonce).as_bytes());
         let (benchmark, dataset) = (C::SPACE.benchmark, self.step.dataset);
         let disqualified = read_disqualified(self.table, C::SPACE).await?;
         if disqualified.has_submitter(&self.step.submitter) {
@@ -82,36 +81,29 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
     }
 }
 
-/// The item and the number of a step of a score that was filed and not completed. It is no upload, but is swept like one. A step filed before steps
-/// had numbers has none.
-pub(crate) fn step_of_a_score<C: Collection>(upload: &Upload) -> Option<(C::Id, Option<u64>)> {
+/// The item and the number of a step of a score that was filed and not completed. It is no upload, but is swept like one.
+pub(crate) fn step_of_a_score<C: Collection>(upload: &Upload) -> Option<(C::Id, u64)> {
     let key = UploadKey::parse(C::SPACE.benchmark, &upload.key).ok()?;
     let is_board = C::boards().contains(&key.leaderboard.as_str());
     let name = upload.key.rsplit('/').next().filter(|_| is_board)?;
-    match name.split_once('-') {
-        Some((item, edition)) => Some((item.parse().ok()?, Some(edition.parse().ok()?))),
-        None => Some((name.parse().ok()?, None)),
-    }
+    let (item, edition) = name.split_once('-')?;
+    Some((item.parse().ok()?, edition.parse().ok()?))
 }
 
-/// Writes the scores that an interrupted run began: those of a step, or, without a number, those of
-/// the item's decision.
+/// Writes the scores of a step that an interrupted run began.
 ///
 /// # Errors
 /// [`WorkflowError`]; the organizer has to act if there is no such step.
 pub(crate) async fn publish_again<C: Collection>(
     places: &Places,
     upload: &Upload,
-    (id, edition): (C::Id, Option<u64>),
+    (id, edition): (C::Id, u64),
 ) -> Result<Settled, WorkflowError> {
     let (table, mut published) = (&places.table, None);
-    if let Some(item) = items::read::<C>(table, &id).await? {
-        let decided = item.decision.as_ref().map(|decision| decision.edition);
-        if let Some(edition) = edition.or(decided)
-            && let Some(step) = step(table, &item, edition).await?
-        {
-            published = publish(places, &step).await?;
-        }
+    if let Some(item) = items::read::<C>(table, &id).await?
+        && let Some(step) = step(table, &item, edition).await?
+    {
+        published = publish(places, &step).await?;
     }
     published.ok_or_else(|| {
         let message = format!("`{}` is a step of no score", upload.key);
@@ -142,7 +134,7 @@ pub async fn publish<C: Collection>(
                 step.item,
                 step.edition
             ),
-            version: step.nonce.clone(),
+            version: Some(step.nonce.clone()),
             e_tag: None,
             received_at: step.at,
         };

@@ -81,12 +81,7 @@ impl<C: Collection> Standings<C> {
             *standing = Progress::<C>::default(); // the table was restored
         }
         if standing.edition < number {
-            let steps = Partition::new(&partition);
-            // what was recorded before there were steps is in front of them
-            let unread = match standing.edition {
-                0 => steps,
-                known => steps.after(step_key(known)),
-            };
+            let unread = Partition::new(&partition).after(step_key(standing.edition));
             let items = table.query(&unread).await?;
             self.n_read += items.len();
             for item in items {
@@ -121,11 +116,7 @@ fn follow_item<C: Collection>(
 ) -> Result<(), PortError> {
     let has_one = reader.item.contains_key(C::SPACE.state);
     let state: Option<C::State> = has_one.then(|| parsed(reader, C::SPACE.state)).transpose()?;
-    if !reader.text("sk")?.starts_with(STEP) {
-        if let Some((id, state)) = state.and_then(|state| Some((C::of_state(&state)?, state))) {
-            standing.change(id, Some(state));
-        }
-    } else if reader.number::<u64>("edition")?.unwrap_or_default() <= last {
+    if reader.number::<u64>("edition")?.unwrap_or_default() <= last {
         if reader.item.contains_key(CHANGES) {
             let changes: Vec<(C::Id, C::State)> = parsed(reader, CHANGES)?;
             for (id, state) in changes {

@@ -26,8 +26,8 @@ pub struct Step<C: Collection> {
     /// The scores; empty if there are none yet, or the submitter is disqualified.
     pub scores: Vec<Score>,
     /// A random text in the ids of its scores' submissions. Without it, anybody could compute these
-    /// ids from the item's id and identify the submitter. Older steps have none.
-    pub nonce: Option<String>,
+    /// ids from the item's id and identify the submitter.
+    pub nonce: String,
 }
 
 /// Reads a recorded step; `None` if no step has this number.
@@ -53,6 +53,6 @@ pub async fn step<C: Collection>(
         at: reader.parsed("decided_at")?,
         dataset: reader.parsed("dataset")?,
         scores: parsed(&reader, "scores")?,
-        nonce: reader.maybe("nonce")?,
+        nonce: reader.text("nonce")?.into(),
     }))
 }
