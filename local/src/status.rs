@@ -79,20 +79,6 @@ pub struct Times {
 }
 
 impl Times {
-    /// The mean, or 0 if there was none.
-    ///
-    /// ```
-    /// assert_eq!(dataperf_local::Times::default().mean_ms(), 0.0);
-    /// ```
-    #[must_use]
-    pub fn mean_ms(&self) -> f64 {
-        if self.n == 0 {
-            0.0
-        } else {
-            self.total_ms / self.n as f64
-        }
-    }
-
     fn add(&mut self, duration: Duration) {
         let ms = duration.as_secs_f64() * 1e3;
         self.min_ms = if self.n == 0 { ms } else { self.min_ms.min(ms) };
