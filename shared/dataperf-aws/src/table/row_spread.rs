@@ -30,8 +30,8 @@ pub struct RowSpread {
 pub struct BoardRow {
     /// The row's entry.
     pub entry: Entry,
-    /// The spread of the score. `None` in a row of earlier versions, and if another of the
-    /// submitter's scores replaced a withdrawn one: then the receipt has it.
+    /// The spread of the score. `None` if another of the submitter's scores replaced a withdrawn
+    /// one: then the receipt has it.
     pub spread: Option<RowSpread>,
 }
 

@@ -16,10 +16,8 @@ pub struct Duplicate<I> {
     /// Whether that earlier item belongs to the same submitter.
     pub is_own: bool,
     /// The most similar earlier item of the same submitter, even where another submitter's item is more similar.
-    #[serde(default = "none")]
     pub of_own: Option<I>,
     /// Whether the text repeats an earlier item of another submitter, even where an own item is more similar.
-    #[serde(default)]
     pub repeats_another: bool,
     /// Whether the text repeats an earlier item of the same submitter that counts in another round. It is not known of the texts alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -35,10 +33,6 @@ pub struct Earlier<I> {
     pub text: String,
     /// Whether it belongs to the submitter of the item that is compared with it.
     pub is_own: bool,
-}
-
-fn none<I>() -> Option<I> {
-    None
 }
 
 impl<I> Default for Duplicate<I> {

@@ -20,11 +20,9 @@ pub(crate) struct State {
     /// Objects that were stored before this time were looked at by an earlier listing.
     pub(crate) checked_until: Timestamp,
     /// Objects in parts that no event has announced yet.
-    #[serde(default)]
     pub(crate) in_parts: InParts,
     /// The mark after which the next sweep continues with unfinished submissions; `None` if the
     /// last one reached all marks.
-    #[serde(default)]
     pub(crate) marks: Option<Key>,
 }
 
