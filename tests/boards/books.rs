@@ -33,6 +33,25 @@ impl Drop for ShortLeases {
 }
 
 impl World {
+    /// The [receipts](Self::receipts) of uploads that are all scored.
+    pub(crate) async fn all_scored(&self, sent: &[Sent]) -> BTreeMap<SubmissionId, Receipt> {
+        let receipts = self.receipts(sent).await;
+        let mut all = receipts.values();
+        assert!(
+            all.all(|receipt| receipt.verdict.status == Ending::Scored),
+            "{receipts:#?}"
+        );
+        receipts
+    }
+
+    /// The requests that the table has had, of one operation or of all.
+    pub(crate) async fn n_requests(&self, operation: Option<&str>) -> usize {
+        let operations = self.cloud.snapshot().await.unwrap().table_operations;
+        let counted = operations.iter();
+        let counted = counted.filter(|(name, _)| operation.is_none_or(|only| only == *name));
+        counted.map(|(_, n)| n).sum()
+    }
+
     /// Waits until everything has ended, and gives the receipts of `sent`, which are all uploads there were.
     ///
     /// Asserts on the way that each upload has exactly one receipt, written once, and one terminal record, that both

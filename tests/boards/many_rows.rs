@@ -15,7 +15,7 @@ use dataperf::upload::receipt_key;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::boards::comparisons::{BOARD, contest, submission};
-use crate::boards::scale::{SUBMISSIONS_EACH, fill, text};
+use crate::boards::scale::{SUBMISSIONS_EACH, fill};
 use crate::read_api::{ANONYMOUS, Reading};
 use crate::support::project::BENCHMARK;
 use crate::support::world::{World, board, key};
@@ -44,17 +44,7 @@ async fn filled(n_rows: usize) -> World {
     world.settle().await;
     let kept = object(&world, &Replicates::key(BENCHMARK, &sent.id())).await;
     let template = Replicates::from_bytes("template", &kept).unwrap();
-    let mut items = world.items().await;
-    items.retain(|item| {
-        !["boards", "names", "projections", "public"]
-            .iter()
-            .any(|kind| text(item, "pk").ends_with(&format!("#{kind}")))
-    });
-    assert_eq!(items.len(), 4, "submission, line of history, fact, row");
-    world.cloud.shutdown().await;
-    let database = world.cloud.data_dir().join("dynamodb.sqlite");
-    fill(&database, &items, n_rows * SUBMISSIONS_EACH);
-    world.restart().await;
+    fill(&mut world, n_rows * SUBMISSIONS_EACH).await;
 
     let rows = world
         .leaderboards()
@@ -106,17 +96,6 @@ async fn is_compared(world: &World, id: &SubmissionId, n_rows: usize) -> bool {
     line.is_some() && read.summary.n_rows == n_rows
 }
 
-async fn n_requests(world: &World) -> usize {
-    world
-        .cloud
-        .snapshot()
-        .await
-        .unwrap()
-        .table_operations
-        .values()
-        .sum()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_rows_add_one_read_to_a_page() {
     let n_rows: usize = std::env::var("DATAPERF_ROWS").map_or(ROWS, |n| n.parse().unwrap());
@@ -155,10 +134,10 @@ async fn many_rows_add_one_read_to_a_page() {
                 let delete = world.clients.s3.delete_object().bucket("results").key(&key);
                 delete.send().await.unwrap();
             }
-            let (before, began) = (n_requests(world).await, Instant::now());
+            let (before, began) = (world.n_requests(None).await, Instant::now());
             let page = reading.ask(ANONYMOUS, &path).json();
             least[with] = least[with].min(began.elapsed());
-            requests[with] = n_requests(world).await - before;
+            requests[with] = world.n_requests(None).await - before;
             assert_eq!(page["rows"].as_array().unwrap().len(), 50);
             assert_eq!(page["comparison"].is_null(), with == 0);
         }

@@ -85,7 +85,7 @@ impl Made {
     }
 }
 
-pub(crate) fn text<'a>(item: &'a HashMap<String, Sent>, name: &str) -> &'a str {
+fn text<'a>(item: &'a HashMap<String, Sent>, name: &str) -> &'a str {
     item[name].as_s().unwrap()
 }
 
@@ -97,8 +97,23 @@ fn converted(value: &Sent) -> AttributeValue {
     }
 }
 
+/// Adds made-up submissions like the only one that there is.
+pub(crate) async fn fill(world: &mut World, n_submissions: usize) {
+    let mut templates = world.items().await;
+    templates.retain(|item| {
+        !["boards", "names", "projections", "public"]
+            .iter()
+            .any(|kind| text(item, "pk").ends_with(&format!("#{kind}")))
+    });
+    assert_eq!(templates.len(), 4, "submission, line of history, fact, row");
+    world.cloud.shutdown().await;
+    let database = world.cloud.data_dir().join("dynamodb.sqlite");
+    import(&database, &templates, n_submissions);
+    world.restart().await;
+}
+
 /// Puts the items of made-up submissions straight into the table's file, while the cloud is stopped.
-pub(crate) fn fill(path: &Path, templates: &[HashMap<String, Sent>], n_submissions: usize) {
+fn import(path: &Path, templates: &[HashMap<String, Sent>], n_submissions: usize) {
     let database = Database::new(path.to_str().unwrap()).unwrap();
     database.enable_bulk_loading().unwrap();
     let n_submitters = n_submissions / SUBMISSIONS_EACH;
@@ -153,17 +168,7 @@ async fn ask(
     n_times: usize,
     answer: impl AsyncFn(usize) -> Result<usize, PortError>,
 ) -> Answer {
-    let n_requests = async || {
-        world
-            .cloud
-            .snapshot()
-            .await
-            .unwrap()
-            .table_operations
-            .values()
-            .sum::<usize>()
-    };
-    let (before, mut times, mut n_rows) = (n_requests().await, Vec::new(), 0);
+    let (before, mut times, mut n_rows) = (world.n_requests(None).await, Vec::new(), 0);
     for n in 0..n_times {
         let began = Instant::now();
         n_rows = answer(n).await.unwrap();
@@ -172,7 +177,7 @@ async fn ask(
     times.sort();
     Answer {
         question,
-        n_requests: (n_requests().await - before) / n_times,
+        n_requests: (world.n_requests(None).await - before) / n_times,
         n_rows,
         times,
     }
@@ -185,21 +190,7 @@ async fn answers(n_submissions: usize, n_times: usize) -> Vec<Answer> {
         .put(&format!("{BENCHMARK}/en-25/template/x.json"), good(0))
         .await;
     world.only_receipt(&sent).await;
-    let mut templates = world.items().await;
-    templates.retain(|item| {
-        !["boards", "names", "projections", "public"]
-            .iter()
-            .any(|kind| text(item, "pk").ends_with(&format!("#{kind}")))
-    });
-    assert_eq!(templates.len(), 4, "submission, line of history, fact, row");
-    world.cloud.shutdown().await;
-    fill(
-        &world.cloud.data_dir().join("dynamodb.sqlite"),
-        &templates,
-        n_submissions,
-    );
-    world.restart().await;
-
+    fill(&mut world, n_submissions).await;
     let table = world.leaderboards();
     let made = |n: usize| Made::new(n * 7919 % n_submissions, n_submissions / SUBMISSIONS_EACH);
     vec![

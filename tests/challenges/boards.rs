@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use dataperf::Ending;
 use dataperf::board::Board;
 use dataperf::table::leaderboard::Leaderboards as _;
 use serde_json::{Value, json};
@@ -19,12 +18,7 @@ async fn a_burst_of_uploads_ends_correctly_ordered() {
     let world = World::with(|config| config.functions[0].concurrency = 4).await;
     let sent = rush(&world, n, |n| format!("submitter-{}", n % 29)).await;
     // holds the board against a sort of the receipts
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    world.all_scored(&sent).await;
     let operations = world.cloud.snapshot().await.unwrap().table_operations;
     assert!(
         operations["Query"] > 0 && operations["TransactWriteItems"] >= 2 * n,

@@ -60,12 +60,7 @@ async fn failed_uploads_are_evaluated_once_files_return() {
     assert_eq!(failures(&receipts).len(), 1);
     let ran = world.command(["redrive", "--all-failed"]);
     assert_eq!(ran.json().as_array().unwrap().len(), 2, "{ran:?}");
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    let receipts = world.all_scored(&sent).await;
 
     let ran = world.command(["redrive", one.as_str()]);
     assert_eq!(ran.json()[0]["became"], "left as it is", "{ran:?}");
@@ -99,12 +94,7 @@ async fn uploads_without_an_event_are_discovered() {
     world.settle().await;
     assert!(world.items().await.is_empty(), "nobody heard of them");
     world.sweep().await;
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    world.all_scored(&sent).await;
     let n_before = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;
     world.sweep().await;
     let n_after = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;

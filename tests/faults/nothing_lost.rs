@@ -43,12 +43,7 @@ fn every_moment() -> impl Iterator<Item = Moment> {
 async fn a_function_killed_at_any_moment() {
     let world = World::with(one_process_a_run).await;
     let (n_killed, sent) = kill_at(every_moment(), &world, good).await;
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    world.all_scored(&sent).await;
     assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
     assert!(n_killed >= 10, "a run makes some requests: {n_killed}");
 }
@@ -105,12 +100,7 @@ async fn functions_killed_under_load() {
     for n in 0..48 {
         sent.push(world.put(&key(["ada", "bo", "cy"][n % 3], n), good(n)).await);
     }
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    world.all_scored(&sent).await;
     let n_killed = world.cloud.snapshot().await.unwrap().n_retried;
     assert!(n_killed >= 5, "48 runs make more requests: {n_killed}");
 }
@@ -128,12 +118,7 @@ async fn the_table_refuses_writes_for_a_while() {
     }
     assert!(world.items().await.is_empty(), "nothing can have been written");
     world.cloud.faults().refuse_table_writes(false);
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    world.all_scored(&sent).await;
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
@@ -232,12 +217,7 @@ async fn the_cloud_restarts_in_between() {
             world.restart().await;
         }
     }
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored)
-    );
+    let receipts = world.all_scored(&sent).await;
     world.restart().await;
     assert_eq!(world.receipts(&sent).await, receipts, "and all of it is kept");
 }

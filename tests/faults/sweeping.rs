@@ -84,15 +84,6 @@ impl World {
         });
         self.write(marks.collect()).await;
     }
-
-    async fn n_queries(&self) -> usize {
-        let snapshot = self.cloud.snapshot().await.unwrap();
-        snapshot
-            .table_operations
-            .get("Query")
-            .copied()
-            .unwrap_or_default() as usize
-    }
 }
 
 fn forgotten(n: usize, received_at: Timestamp) -> Submission {
@@ -148,9 +139,9 @@ async fn many_marks_are_swept_in_small_batches() {
     }));
     world.write(items).await;
 
-    let before = world.n_queries().await;
+    let before = world.n_requests(Some("Query")).await;
     world.sweep().await;
-    let n_queries = world.n_queries().await - before;
+    let n_queries = world.n_requests(Some("Query")).await - before;
     let of_others = 2 * N_PARTITIONS * dataperf_hosted::IDS.len(); // which have none
     let n_pages = (n_marks() + n_forgotten()).div_ceil(A_PAGE);
     let most = N_PARTITIONS * 3 + n_pages + of_others;

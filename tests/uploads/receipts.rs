@@ -504,11 +504,5 @@ async fn no_upload_fails_for_good_because_signing_did() {
     assert!(world.cloud.faults().injected().contains_key("Lambda or KMS 500"));
     world.cloud.faults().storm(None);
     world.sweep().await;
-    let receipts = world.receipts(&sent).await;
-    assert!(
-        receipts
-            .values()
-            .all(|receipt| receipt.verdict.status == Ending::Scored),
-        "{receipts:#?}"
-    );
+    world.all_scored(&sent).await;
 }
