@@ -43,6 +43,7 @@ pub struct Parameters {
     /// The least similarity of two prompts that are near duplicates.
     pub near_duplicate_from: f64,
     /// Which version of the scores the boards have.
+    #[serde(default = "Scoring::unnamed")]
     pub scoring: Scoring,
     /// The most characters of a rewrite or a rater's notes.
     pub max_text_chars: usize,
@@ -78,6 +79,13 @@ pub enum Scoring {
     /// Attacks and groups count as raters confirm them, a pair counts for few words of each kind and a prompt once, and prompts are compared in one
     /// spelling of all that a reader takes for the same.
     Second,
+}
+
+impl Scoring {
+    /// The version of data sets that name none: they are older than the second version.
+    fn unnamed() -> Self {
+        Self::First
+    }
 }
 
 impl From<Scoring> for u8 {
@@ -119,7 +127,8 @@ pub struct Configuration {
     pub embedding: EmbeddingKind,
     /// The least similarity of two prompts that are near duplicates: the share of three-letter sequences that they have in common.
     pub near_duplicate_from: f64,
-    /// The version of the boards' scores.
+    /// The version of the boards' scores; an importer writes the latest by default.
+    #[serde(default = "Scoring::unnamed")]
     pub scoring: Scoring,
 }
 
@@ -283,15 +292,21 @@ impl Default for Validation {
 }
 
 impl Configuration {
-    /// Reads a configuration and holds it against everything that is needed to run with it, also the memory and the time that a function has.
+    /// Reads a configuration and holds it against everything that is needed to run with it.
     ///
     /// # Errors
     /// A [`Rejection`] with everything that is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, Rejection> {
-        let parsed: Self = serde_json::from_slice(bytes).map_err(|error| {
-            let message = format!("the configuration can't be read: {error}");
-            Reason::new("bad_configuration", "", message)
-        })?;
+        Self::read(bytes)?.check()
+    }
+
+    /// Reads a configuration for a new data set, and checks it also against the memory and the time that a function has. Data sets that exist keep
+    /// what they have.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong.
+    pub fn parse_new(bytes: &[u8]) -> Result<Self, Rejection> {
+        let parsed = Self::read(bytes)?;
         let mut reasons = Reasons::default();
         parsed.note(&mut reasons);
         parsed.generation.check_limits(&mut reasons);
@@ -316,6 +331,23 @@ impl Configuration {
             let at = "/generation/providers";
             reasons.add(Reason::over("out_of_range", at, limit, n, message));
         }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, Reason> {
+        serde_json::from_slice(bytes).map_err(|error| {
+            let message = format!("the configuration can't be read: {error}");
+            Reason::new("bad_configuration", "", message)
+        })
+    }
+
+    /// This configuration when nothing is wrong with it.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong.
+    pub fn check(self) -> Result<Self, Rejection> {
+        let mut reasons = Reasons::default();
+        self.note(&mut reasons);
+        reasons.into_verdict(self)
     }
 
     fn note(&self, reasons: &mut Reasons) {

@@ -40,10 +40,14 @@ pub fn import_nibbler(from: &Path, out: &Path, progress: &dyn Progress) -> Resul
 
 fn configuration(from: &Path) -> Result<Configuration, ImportError> {
     let (path, mut document) = read_configuration(from, &CONFIGURATIONS, NIBBLER_LAYOUT)?;
-    if let Some(words) = document.get_mut("vocabulary").and_then(Value::as_object_mut) {
-        add_own_words(words);
+    if let Some(members) = document.as_object_mut() {
+        let latest = serde_json::json!(Configuration::default().scoring);
+        members.entry("scoring").or_insert(latest);
+        if let Some(words) = members.get_mut("vocabulary").and_then(Value::as_object_mut) {
+            add_own_words(words);
+        }
     }
-    let checked = Configuration::parse(document.to_string().as_bytes());
+    let checked = Configuration::parse_new(document.to_string().as_bytes());
     checked.map_err(|rejection| ImportError::rejected(path, &rejection))
 }
 

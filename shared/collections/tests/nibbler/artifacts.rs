@@ -280,10 +280,11 @@ fn a_configuration_reports_all_its_errors() {
             "out_of_range",
         ]
     );
-    // what the function has neither memory nor time for
+    // what the function has neither memory nor time for is refused where a data set is made of it
     let wrong = |generation: &Value| {
         let document = json!({ "generation": generation }).to_string();
-        let rejection = Configuration::parse(document.as_bytes()).unwrap_err();
+        assert!(Configuration::parse(document.as_bytes()).is_ok());
+        let rejection = Configuration::parse_new(document.as_bytes()).unwrap_err();
         rejection
             .reasons()
             .iter()
@@ -303,7 +304,7 @@ fn a_configuration_reports_all_its_errors() {
     fits["set_seconds"] = json!(600);
     fits["retries"] = json!(10);
     fits["max_image_side"] = json!(8192);
-    assert!(Configuration::parse(json!({ "generation": fits }).to_string().as_bytes()).is_ok());
+    assert!(Configuration::parse_new(json!({ "generation": fits }).to_string().as_bytes()).is_ok());
 }
 
 #[test]
