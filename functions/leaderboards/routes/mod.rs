@@ -66,12 +66,15 @@ fn complete(document: &mut Document) {
     let token = SecurityRequirement::new("token", [""; 0]);
     let routes = document.paths.paths.values_mut();
     for route in routes.flat_map(|item| [&mut item.get, &mut item.post]).flatten() {
-        for parameter in route.parameters.iter_mut().flatten() {
-            if let RefOr::T(parameter) = parameter
-                && parameter.parameter_in == ParameterIn::Path
-                && parameter.description.is_none()
-            {
-                *parameter = in_path(&parameter.name);
+        if let Some(parameters) = &mut route.parameters {
+            parameters.sort_by_key(|parameter| !is_in_path(parameter));
+            for parameter in parameters {
+                if is_in_path(parameter)
+                    && let RefOr::T(parameter) = parameter
+                    && parameter.description.is_none()
+                {
+                    *parameter = in_path(&parameter.name);
+                }
             }
         }
         let responses = &mut route.responses.responses;
@@ -79,6 +82,10 @@ fn complete(document: &mut Document) {
         let security = || vec![SecurityRequirement::default(), token.clone()];
         route.security.get_or_insert_with(security);
     }
+}
+
+fn is_in_path(parameter: &RefOr<Parameter>) -> bool {
+    matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Path)
 }
 
 /// A part of a path: the benchmark, the leaderboard or the submission.
