@@ -42,13 +42,12 @@ impl DataDir {
         }
         let lock = lock(&path)?;
         // again, now that no other start can be writing the marker
-        let marker = match examine(&path)? {
-            Some(marker) => marker,
-            None => {
-                let marker = Marker::default();
-                marker.write(&path).map_err(cannot_use(&path.join(MARKER)))?;
-                marker
-            }
+        let marker = if let Some(marker) = examine(&path)? {
+            marker
+        } else {
+            let marker = Marker::default();
+            marker.write(&path).map_err(cannot_use(&path.join(MARKER)))?;
+            marker
         };
         host::clear_leftovers(&functions, &marker.id);
         Ok(Self { path, marker, lock })
