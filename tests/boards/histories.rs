@@ -2,8 +2,8 @@
 //!
 //! Scores, withdrawals, changed verdicts, final outcomes and changed rules come at random, several at once, and some calls are killed before a
 //! random request. At the end a second implementation computes rows, the public view, counts and histories from the submissions alone, one submitter after
-//! another. A hidden board has no public view at any time, and no submitter exceeds the limit. The table is in memory, and a seed decides the order of
-//! all requests. `HISTORIES` is the number of histories and `SEED` the first of them.
+//! another. A hidden board has no public view at any time, and no submitter exceeds the limit. The table is in memory, and a seed decides which
+//! request comes next. `HISTORIES` is the number of histories and `SEED` the first of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::pending;
@@ -33,12 +33,14 @@ use dataperf_aws::Table;
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
-use crate::boards::in_memory;
+use crate::boards::in_memory::{InMemory, model};
 use crate::support::project::{BENCHMARK, hosted};
 use dataperf_hosted::deployment::TABLE;
 
 /// How many histories `cargo test` plays.
 const IN_TESTS: u64 = 50;
+/// How many histories share a table, which must not mix them up.
+const IN_ONE_TABLE: u64 = 10;
 const SUBMITTERS: [&str; 4] = ["ada", "bo", "cy", "baseline-di"];
 const DATASETS: [&[u8]; 2] = [b"one", b"two"];
 /// Scores are few, so that some are equal.
@@ -132,7 +134,7 @@ impl HttpConnector for Mortal<SharedHttpConnector> {
     }
 }
 
-/// One history: a board in a table of its own, and the random numbers that decide.
+/// One history: a board with its own names in the table, and the random numbers that decide.
 struct History {
     client: Client,
     table: Table,
@@ -641,10 +643,14 @@ fn number(name: &str, otherwise: u64) -> u64 {
 
 #[tokio::test]
 async fn views_follow_from_any_history() {
-    let (model, hosted) = (in_memory::model().await, hosted(BENCHMARK));
+    let (model, hosted) = (model().await, hosted(BENCHMARK));
     let first = number("SEED", 0);
+    let mut table = InMemory::new();
     for seed in first..first + number("HISTORIES", IN_TESTS) {
-        let mut history = History::new(in_memory::client(&model, seed), seed);
+        if (seed - first).is_multiple_of(IN_ONE_TABLE) {
+            table = InMemory::new();
+        }
+        let mut history = History::new(table.client(&model, seed), seed);
         let kills = seed % 2 == 1;
         history.play(hosted, seed, kills).await;
         if kills {

@@ -1,6 +1,6 @@
 //! The table in the memory of this process: the SDK's requests reach the engine without a socket and without another thread.
 //!
-//! Random numbers decide how long each request waits for others, so a seed repeats a history in every detail.
+//! Random numbers decide how often a request lets others go first, so a seed repeats a history but for its retries, which wait by the clock.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,16 +33,23 @@ impl std::fmt::Debug for InMemory {
     }
 }
 
-/// A client of a new table, which is empty. `model` is a client of any table.
-pub(crate) fn client(model: &Client, seed: u64) -> Client {
-    let database = Database::memory().unwrap();
-    let request = serde_json::from_value(definition()).unwrap();
-    database.create_table(request).unwrap();
-    let table = InMemory {
-        database,
-        random: Arc::new(Mutex::new(fastrand::Rng::with_seed(seed))),
-    };
-    Client::from_conf(model.config().to_builder().http_client(table).build())
+impl InMemory {
+    /// A new table, which is empty.
+    pub(crate) fn new() -> Self {
+        let database = Database::memory().unwrap();
+        let request = serde_json::from_value(definition()).unwrap();
+        database.create_table(request).unwrap();
+        Self {
+            database,
+            random: Arc::default(),
+        }
+    }
+
+    /// A client of the table. `model` is a client of any table.
+    pub(crate) fn client(&self, model: &Client, seed: u64) -> Client {
+        *self.random.lock().unwrap() = fastrand::Rng::with_seed(seed);
+        Client::from_conf(model.config().to_builder().http_client(self.clone()).build())
+    }
 }
 
 /// A client with fixed credentials, which sends nothing.
@@ -94,7 +101,7 @@ impl InMemory {
     fn answer(&self, request: &HttpRequest) -> dynoxide::Result<String> {
         let target = request.headers().get("x-amz-target").unwrap();
         let mut body: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
-        // no request is sent twice, and the engine looks at all tokens that it has ever had
+        // no request is sent twice, and the engine looks at all tokens of the last minutes each time
         body.as_object_mut().unwrap().remove("ClientRequestToken");
         let database = &self.database;
         match target.rsplit('.').next().unwrap() {
@@ -116,7 +123,7 @@ fn read<T: serde::de::DeserializeOwned>(body: Value) -> dynoxide::Result<T> {
     serde_json::from_value(body).map_err(|error| DynoxideError::ValidationException(error.to_string()))
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the end of calls that may fail")]
+#[allow(clippy::unnecessary_wraps, reason = "it ends an expression with `?`")]
 fn text(answer: impl Serialize) -> dynoxide::Result<String> {
     Ok(serde_json::to_string(&answer).unwrap())
 }

@@ -52,8 +52,8 @@ const UPLOADS: &str = "/api/v1/uploads";
 )]
 struct Api;
 
-/// Adds to each route what it has like all others: the parts of its path, the answer to what is wrong, and who may ask; everybody, unless it says
-/// otherwise.
+/// Completes the document: the token, and of each route the parts of its path, the problem, and who may ask. Everybody may ask where the route names
+/// nobody.
 fn complete(document: &mut Document) {
     let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     let components = document.components.get_or_insert_default();
@@ -72,8 +72,9 @@ fn complete(document: &mut Document) {
                 if is_in_path(parameter)
                     && let RefOr::T(parameter) = parameter
                     && parameter.description.is_none()
+                    && let Some(part) = in_path(&parameter.name)
                 {
-                    *parameter = in_path(&parameter.name);
+                    *parameter = part;
                 }
             }
         }
@@ -88,22 +89,23 @@ fn is_in_path(parameter: &RefOr<Parameter>) -> bool {
     matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Path)
 }
 
-/// A part of a path: the benchmark, the leaderboard or the submission.
-fn in_path(name: &str) -> Parameter {
+/// A part of many paths: the benchmark, the leaderboard or the submission.
+fn in_path(name: &str) -> Option<Parameter> {
     let (description, pattern, example) = match name {
         "benchmark" => ("The benchmark's id", None, Some("speech-selection")),
         "leaderboard" => ("The leaderboard's name", None, Some("en-25")),
-        _ => ("The submission's id", Some("^[0-9a-f]{32}$"), None),
+        "submission" => ("The submission's id", Some("^[0-9a-f]{32}$"), None),
+        _ => return None,
     };
     let schema = ObjectBuilder::new().schema_type(Type::String).pattern(pattern);
-    ParameterBuilder::new()
+    let part = ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .description(Some(description))
         .schema(Some(schema))
-        .example(example.map(Value::from))
-        .build()
+        .example(example.map(Value::from));
+    Some(part.build())
 }
 
 /// The whole API.
