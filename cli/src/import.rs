@@ -1,4 +1,4 @@
-//! Makes a frozen data set of an importer's files.
+//! Makes a frozen data set from the files that an importer reads.
 
 use std::path::Path;
 

@@ -174,7 +174,7 @@ pub(crate) async fn check_name(cloud: &Cloud, benchmark: &str, name: &SubmitterN
     if let Some(other) = table.name_taken_by(benchmark, name).await? {
         return Err(looks_alike(name, &other, benchmark));
     }
-    // names from before names were noted
+    // a name that was freed may still look like one with a grant or a row
     for other in submitters(cloud, benchmark).await? {
         let other: SubmitterName = other.parse()?;
         if name.looks_like(&other) && (is_granted(&other) || table.has_stood(benchmark, &other).await?) {

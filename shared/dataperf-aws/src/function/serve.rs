@@ -79,8 +79,8 @@ pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error>
     serve_any(&function).await
 }
 
-/// Runs any function. Without a type parameter and boxed, so that the runtime around it is compiled once and not with
-/// each program: an `async fn` is compiled where it is awaited.
+/// Runs any function. It has no type parameter and returns a boxed future, so the runtime is compiled here once. An
+/// `async fn` would be compiled in each program that awaits it.
 fn serve_any(function: &dyn Function) -> LocalBoxFuture<'_, Result<(), lambda_runtime::Error>> {
     // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out. The next event
     // after a panic finds what is kept whole: it is replaced as a unit or not at all.

@@ -1,5 +1,5 @@
 //! The core's interfaces to services that know nothing of boards: a bucket of objects, and a key
-//! that signs receipts. The [table](crate::table) is another one.
+//! that signs receipts. The interface to the table, which knows boards, is [`table`](crate::table).
 
 pub mod bucket;
 pub mod memory;

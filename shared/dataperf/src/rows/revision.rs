@@ -1,4 +1,4 @@
-//! What a run changes that scores the submissions of a board again.
+//! Changes of scores by a run of `rescore`, or by the final data set.
 
 use crate::board::Board;
 use crate::receipt::verdict::{Ending, Receipt, Verdict};
