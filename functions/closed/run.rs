@@ -43,8 +43,10 @@ pub(crate) struct Run<'a> {
 /// compiled once for all benchmarks.
 pub(crate) struct Tasks {
     pub(crate) hosted: Descriptor,
-    open: fn(SignedBucket, Digest) -> LocalBoxFuture<'static, Result<Box<dyn TaskData>, Fault>>,
+    open: fn(SignedBucket, Digest) -> LocalBoxFuture<'static, Opened>,
 }
+
+type Opened = Result<Box<dyn TaskData>, Fault>;
 
 impl Tasks {
     /// The tasks of `B`.
