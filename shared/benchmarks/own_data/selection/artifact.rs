@@ -67,9 +67,13 @@ impl Artifact {
         let has = |name: &str| members.iter().any(|(key, _)| key == name);
         let (has_ids, has_labels) = (has(IDS), has(LABELS));
         if is_object && has_ids == has_labels {
-            let present = if has_ids { "both are" } else { "neither is" };
+            let problem = if has_ids {
+                "`ids` and `labels` are both here"
+            } else {
+                "`ids` and `labels` are both missing"
+            };
             let message = format!(
-                "{present}: give either `ids`, a list of ids, or `labels`, a label for each id, as the contest asks"
+                "{problem}: give either `ids`, a list of ids, or `labels`, a label for each id, as the contest asks"
             );
             reasons.add(Reason::new("wrong_form", "", message));
         }
