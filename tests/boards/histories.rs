@@ -33,7 +33,7 @@ use dataperf_aws::Table;
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
-use crate::boards::in_memory::{InMemory, model};
+use crate::boards::in_memory::{InMemory, base_client};
 use crate::support::project::{BENCHMARK, hosted};
 use dataperf_hosted::deployment::TABLE;
 
@@ -643,14 +643,14 @@ fn number(name: &str, otherwise: u64) -> u64 {
 
 #[tokio::test]
 async fn views_follow_from_any_history() {
-    let (model, hosted) = (model().await, hosted(BENCHMARK));
+    let (base, hosted) = (base_client().await, hosted(BENCHMARK));
     let first = number("SEED", 0);
     let mut table = InMemory::new();
     for seed in first..first + number("HISTORIES", IN_TESTS) {
         if (seed - first).is_multiple_of(IN_ONE_TABLE) {
             table = InMemory::new();
         }
-        let mut history = History::new(table.client(&model, seed), seed);
+        let mut history = History::new(table.client(&base, seed), seed);
         let kills = seed % 2 == 1;
         history.play(hosted, seed, kills).await;
         if kills {

@@ -11,11 +11,10 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use dataperf_aws::{Clients, RANKING_INDEX, TABLE_KEYS};
+use dataperf_hosted::deployment::TABLE;
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use dataperf_hosted::deployment::TABLE;
 
 /// The most times that a request lets others go first.
 const MOST_YIELDS: usize = 3;
@@ -45,15 +44,15 @@ impl InMemory {
         }
     }
 
-    /// A client of the table. `model` is a client of any table.
-    pub(crate) fn client(&self, model: &Client, seed: u64) -> Client {
+    /// A client of the table, otherwise configured as `base`.
+    pub(crate) fn client(&self, base: &Client, seed: u64) -> Client {
         *self.random.lock().unwrap() = fastrand::Rng::with_seed(seed);
-        Client::from_conf(model.config().to_builder().http_client(self.clone()).build())
+        Client::from_conf(base.config().to_builder().http_client(self.clone()).build())
     }
 }
 
-/// A client with fixed credentials, which sends nothing.
-pub(crate) async fn model() -> Client {
+/// A client with fixed credentials and no table.
+pub(crate) async fn base_client() -> Client {
     let nowhere = "http://localhost:9";
     Clients::at(nowhere, nowhere, "local", "local").await.dynamodb
 }
@@ -105,15 +104,15 @@ impl InMemory {
         body.as_object_mut().unwrap().remove("ClientRequestToken");
         let database = &self.database;
         match target.rsplit('.').next().unwrap() {
-            "GetItem" => text(database.get_item(read(body)?)?),
-            "PutItem" => text(database.put_item(read(body)?)?),
-            "UpdateItem" => text(database.update_item(read(body)?)?),
-            "DeleteItem" => text(database.delete_item(read(body)?)?),
-            "Query" => text(database.query(read(body)?)?),
-            "BatchGetItem" => text(database.batch_get_item(read(body)?)?),
-            "BatchWriteItem" => text(database.batch_write_item(read(body)?)?),
-            "TransactGetItems" => text(database.transact_get_items(read(body)?)?),
-            "TransactWriteItems" => text(database.transact_write_items(read(body)?)?),
+            "GetItem" => to_json(database.get_item(read(body)?)?),
+            "PutItem" => to_json(database.put_item(read(body)?)?),
+            "UpdateItem" => to_json(database.update_item(read(body)?)?),
+            "DeleteItem" => to_json(database.delete_item(read(body)?)?),
+            "Query" => to_json(database.query(read(body)?)?),
+            "BatchGetItem" => to_json(database.batch_get_item(read(body)?)?),
+            "BatchWriteItem" => to_json(database.batch_write_item(read(body)?)?),
+            "TransactGetItems" => to_json(database.transact_get_items(read(body)?)?),
+            "TransactWriteItems" => to_json(database.transact_write_items(read(body)?)?),
             other => panic!("{other} is not expected"),
         }
     }
@@ -124,6 +123,6 @@ fn read<T: serde::de::DeserializeOwned>(body: Value) -> dynoxide::Result<T> {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "it ends an expression with `?`")]
-fn text(answer: impl Serialize) -> dynoxide::Result<String> {
+fn to_json(answer: impl Serialize) -> dynoxide::Result<String> {
     Ok(serde_json::to_string(&answer).unwrap())
 }
